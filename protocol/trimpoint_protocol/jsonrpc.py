@@ -1,0 +1,368 @@
+"""The JSON-RPC envelope: bytes to a message, a message to bytes.
+
+Law: what is only passed on is never re-encoded. ``params``, ``result``, ``error`` and ids stay the JSON text
+the peer wrote, each message keeps its own bytes in ``wire``, and nothing a peer sends makes :func:`decode`
+raise: bad input is the value :class:`Invalid`.
+
+Both dialects are spoken: with the ``"jsonrpc":"2.0"`` member and without it, as the Codex app-server does
+(spec §3). ``versioned`` says which one a message used, so that it can be answered in kind.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+NULL_ID = b"null"
+
+Text: TypeAlias = bytes | Raw
+"""JSON that is already encoded; the encoders splice it in as it is."""
+IdKey: TypeAlias = str | int | Decimal | bytes | None
+
+
+class Request(Struct, frozen=True, gc=False):
+    """A call that wants an answer. ``id`` is JSON text to echo; ``params`` is None when absent."""
+
+    wire: bytes
+    id: bytes
+    method: str
+    params: Raw | None
+    versioned: bool
+
+
+class Notification(Struct, frozen=True, gc=False):
+    """A call without an id. ``params`` is None when absent, ``Raw(b"null")`` when it is null."""
+
+    wire: bytes
+    method: str
+    params: Raw | None
+    versioned: bool
+
+
+class Response(Struct, frozen=True, gc=False):
+    """A successful answer; correlate it with ``id_key(id)``, a peer may write our id in another form."""
+
+    wire: bytes
+    id: bytes
+    result: Raw
+    versioned: bool
+
+
+class ErrorResponse(Struct, frozen=True, gc=False):
+    """A failed answer. ``error`` is any JSON but null; :func:`error_object` reads it."""
+
+    wire: bytes
+    id: bytes
+    error: Raw
+    versioned: bool
+
+
+class Invalid(Struct, frozen=True, gc=False):
+    """Input that is no message, with what :func:`encode_error` needs to say so.
+
+    ``id`` is the sender's where it could be told, else null. ``answerable`` is False for what is shaped like
+    a response: two peers that answer each other's bad responses never stop. ``message`` quotes no content.
+    """
+
+    code: int
+    message: str
+    id: bytes = NULL_ID
+    versioned: bool = False
+    answerable: bool = True
+
+
+Message: TypeAlias = Request | Notification | Response | ErrorResponse | Invalid
+
+
+class Batch(Struct, frozen=True, gc=False):
+    """At least one message, in the order sent; a bad member is an :class:`Invalid` among good ones."""
+
+    members: tuple[Message, ...]
+
+
+Decoded: TypeAlias = Message | Batch
+
+
+class ErrorObject(Struct, frozen=True, gc=False):
+    """The members of a well-formed ``error``."""
+
+    code: int
+    message: str
+    data: Raw | UnsetType = UNSET
+
+
+class RoutingParams(Struct, frozen=True, gc=False):
+    """The members of ``params`` that decide where a notification goes."""
+
+    thread_id: str | None = msgspec.field(name="threadId", default=None)
+    turn_id: str | None = msgspec.field(name="turnId", default=None)
+
+
+class NotificationHead(Struct, frozen=True, gc=False):
+    """As much of a notification as routing needs. ``id`` is always UNSET in what a caller gets to see."""
+
+    method: str
+    params: RoutingParams = RoutingParams()
+    id: Raw | UnsetType = UNSET
+
+
+class _Envelope(Struct, gc=False):
+    """Raw throughout, so that one wrongly typed member does not hide the id beside it."""
+
+    jsonrpc: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+    method: Raw | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_decode_envelope = msgspec.json.Decoder(_Envelope).decode
+_decode_head = msgspec.json.Decoder(NotificationHead).decode
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_batch_members = msgspec.json.Decoder(list[Raw]).decode
+_decode_error = msgspec.json.Decoder(ErrorObject).decode
+_decode_str = msgspec.json.Decoder(str).decode
+_check_syntax = msgspec.json.Decoder(Raw).decode
+_encode = msgspec.json.Encoder().encode
+
+_NULL = Raw(b"null")
+_VERSION = Raw(b'"2.0"')
+_QUOTE = ord('"')
+_ID_STARTS = b'"-0123456789n'
+_PARAMS_STARTS = b"{[n"
+_TOO_DEEP = "the message is nested too deeply"
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# The second branch eats every other escape, so that an escaped backslash never lends its half to a "\u".
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.", re.DOTALL)
+_REPLACEMENT = rb"\ufffd"
+
+
+def decode(message: bytes | memoryview) -> Decoded:
+    """Read one framed message. Never raises on what a peer can send.
+
+    Of duplicate keys the last counts. The result keeps ``message`` (a copy, if it is a view) in memory.
+    The JSON is checked in full and must be UTF-8, because Codex ignores a line that is not JSON (measured)
+    and its sender would wait for ever. Codex may be stricter still (nesting, range of numbers).
+    """
+    wire = bytes(message)
+    if wire.lstrip()[:1] == b"[":
+        return _decode_batch(wire)
+    return _decode_single(wire)
+
+
+def peek_notification(line: bytes) -> NotificationHead | None:
+    """Read only what routes a notification; None sends the caller to :func:`decode`.
+
+    None covers requests, responses, batches, anything malformed, and params that are not an object or have
+    ids that are not strings. Text that is not looked at is not checked to be UTF-8, so this is for the
+    trusted side. Measured: 3 million delta lines of 226 bytes a second.
+    """
+    try:
+        head = _decode_head(line)
+    except _UNREADABLE:
+        return None
+    return head if head.id is UNSET else None
+
+
+def id_key(id_text: bytes) -> IdKey:
+    """A dict key for the id of a decoded message: equal for equal JSON values, however they are written.
+
+    ``1``, ``1.0`` and ``1e0`` are one key, ``"1"`` is another. A number beyond decimal's range is its text.
+    """
+    if id_text == NULL_ID:
+        return None
+    if id_text[:1] == b'"':
+        return _decode_str(id_text)
+    if len(id_text) < 19 and id_text.isdigit():
+        return int(id_text)
+    try:
+        return Decimal(id_text.decode("ascii"))
+    except InvalidOperation:
+        return id_text
+
+
+def error_object(error: Raw) -> ErrorObject | None:
+    """Read the error of an :class:`ErrorResponse`; None if it is not a JSON-RPC error object."""
+    try:
+        return _decode_error(error)
+    except msgspec.MsgspecError:
+        return None
+
+
+def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
+    """Set members of a JSON object and keep all others, unknown ones too, with the text of their values.
+
+    Made for relaying: ``replace_members(request.wire, {"id": b"7"})``.
+
+    :raises msgspec.DecodeError: if ``json_object`` is not a JSON object.
+    """
+    merged = _decode_members(json_object)
+    merged.update((name, Raw(text)) for name, text in members.items())
+    return _encode(merged)
+
+
+def encode_request(id_text: Text, method: str, params: object = None, *, versioned: bool) -> bytes:
+    """Encode a request. ``params``: bytes or Raw are spliced, None leaves it out, all else is encoded."""
+    return b'%b"id":%b,%b' % (_opening(versioned), id_text, _call_members(method, params))
+
+
+def encode_notification(method: str, params: object = None, *, versioned: bool) -> bytes:
+    """Encode a notification; ``params`` as in :func:`encode_request`."""
+    return _opening(versioned) + _call_members(method, params)
+
+
+def encode_result(id_text: Text, result: object, *, versioned: bool) -> bytes:
+    """Encode a successful answer. ``result``: bytes or Raw are spliced, all else is encoded, None as null."""
+    return b'%b"id":%b,"result":%b}' % (_opening(versioned), id_text, _text(result))
+
+
+def encode_error(id_text: Text, code: int, message: str, data: object = None, *, versioned: bool) -> bytes:
+    """Encode a failed answer; ``data`` as params in :func:`encode_request`."""
+    detail = b"" if data is None else b',"data":%b' % _text(data)
+    return b'%b"id":%b,"error":{"code":%d,"message":%b%b}}' % (
+        _opening(versioned),
+        id_text,
+        code,
+        _encode(message),
+        detail,
+    )
+
+
+def encode_batch(messages: Iterable[Text]) -> bytes:
+    """Join encoded messages into a batch; rather than an empty one the caller sends nothing."""
+    return b"[%b]" % b",".join(messages)
+
+
+def _opening(versioned: bool) -> bytes:
+    return b'{"jsonrpc":"2.0",' if versioned else b"{"
+
+
+def _call_members(method: str, params: object) -> bytes:
+    if params is None:
+        return b'"method":%b}' % _encode(method)
+    return b'"method":%b,"params":%b}' % (_encode(method), _text(params))
+
+
+def _text(value: Any) -> Text:
+    return value if isinstance(value, (bytes, Raw)) else _encode(value)
+
+
+def _decode_batch(wire: bytes) -> Batch | Invalid:
+    try:
+        members = _decode_batch_members(wire)
+    except RecursionError:
+        return Invalid(PARSE_ERROR, _TOO_DEEP)
+    except msgspec.DecodeError as error:
+        return Invalid(PARSE_ERROR, _syntax_words(error))
+    if not members:
+        return Invalid(INVALID_REQUEST, "a batch must not be empty")
+    return Batch(tuple(_decode_single(bytes(member)) for member in members))
+
+
+def _decode_single(wire: bytes) -> Message:
+    try:
+        envelope = _decode_envelope(wire)
+    except RecursionError:
+        return Invalid(PARSE_ERROR, _TOO_DEEP)
+    except msgspec.ValidationError:
+        return _not_an_object(wire)
+    except msgspec.DecodeError as error:
+        return _malformed(wire, error)
+    if not _is_utf8(wire):
+        return _refuse(envelope, PARSE_ERROR, "the message is not UTF-8")
+    if envelope.jsonrpc is not UNSET and envelope.jsonrpc != _VERSION:
+        return _refuse(envelope, INVALID_REQUEST, 'jsonrpc must be "2.0" or absent')
+    if envelope.id is not UNSET and _first_byte(envelope.id) not in _ID_STARTS:
+        return _refuse(envelope, INVALID_REQUEST, "id must be a string, a number or null")
+    if envelope.method is not UNSET:
+        return _read_call(envelope, envelope.method, wire)
+    return _read_reply(envelope, wire)
+
+
+def _read_call(envelope: _Envelope, method_text: Raw, wire: bytes) -> Request | Notification | Invalid:
+    if _first_byte(method_text) != _QUOTE:
+        return _refuse(envelope, INVALID_REQUEST, "method must be a string")
+    method = _decode_str(method_text)
+    params = None if envelope.params is UNSET else envelope.params
+    if params is not None and _first_byte(params) not in _PARAMS_STARTS:
+        return _refuse(envelope, INVALID_REQUEST, "params must be an object, an array or null")
+    versioned = envelope.jsonrpc is not UNSET
+    if envelope.id is UNSET:
+        return Notification(wire, method, params, versioned)
+    return Request(wire, bytes(envelope.id), method, params, versioned)
+
+
+def _read_reply(envelope: _Envelope, wire: bytes) -> Response | ErrorResponse | Invalid:
+    """A null beside the other member counts as absent: JSON-RPC 1.0 style peers always send both."""
+    result, error = envelope.result, envelope.error
+    if result is UNSET and (error is UNSET or error == _NULL):
+        return _refuse(envelope, INVALID_REQUEST, "a message needs a method, a result or an error")
+    if envelope.id is UNSET:
+        return _refuse(envelope, INVALID_REQUEST, "a response needs an id")
+    versioned = envelope.jsonrpc is not UNSET
+    if result is not UNSET and (error is UNSET or error == _NULL):
+        return Response(wire, bytes(envelope.id), result, versioned)
+    if error is UNSET or result not in (UNSET, _NULL):
+        return _refuse(envelope, INVALID_REQUEST, "a response has a result or an error, not both")
+    return ErrorResponse(wire, bytes(envelope.id), error, versioned)
+
+
+def _not_an_object(wire: bytes) -> Invalid:
+    # The typed decoder stops at the first byte it dislikes; whether the rest is JSON decides the code.
+    try:
+        _check_syntax(wire)
+    except msgspec.DecodeError as error:
+        return Invalid(PARSE_ERROR, _syntax_words(error))
+    return Invalid(INVALID_REQUEST, "a message must be a JSON object")
+
+
+def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
+    """Text cut in the middle of an emoji is the syntax error real clients make: tell its id and cause."""
+    repaired = _SURROGATE_ESCAPE.sub(_replace_surrogate, wire)
+    try:
+        envelope = _decode_envelope(repaired)
+    except _UNREADABLE:
+        return Invalid(PARSE_ERROR, _syntax_words(error))
+    return _refuse(envelope, PARSE_ERROR, "the message is not valid JSON: it has half a surrogate pair")
+
+
+def _replace_surrogate(escape: re.Match[bytes]) -> bytes:
+    return _REPLACEMENT if len(escape[0]) > 2 else escape[0]
+
+
+def _refuse(envelope: _Envelope, code: int, message: str) -> Invalid:
+    is_reply = envelope.method is UNSET and not (envelope.result is UNSET and envelope.error is UNSET)
+    return Invalid(code, message, _echo(envelope.id), envelope.jsonrpc is not UNSET, not is_reply)
+
+
+def _echo(id_text: Raw | UnsetType) -> bytes:
+    """The id as it may be sent back: null where its own text is part of what is wrong."""
+    if id_text is UNSET or _first_byte(id_text) not in _ID_STARTS:
+        return NULL_ID
+    text = bytes(id_text)
+    return text if _REPLACEMENT not in text and _is_utf8(text) else NULL_ID
+
+
+def _syntax_words(error: msgspec.DecodeError) -> str:
+    detail = str(error).removeprefix("JSON is malformed: ")
+    return f"the message is not valid JSON: {detail}"
+
+
+def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _first_byte(text: Raw) -> int:
+    return memoryview(text)[0]

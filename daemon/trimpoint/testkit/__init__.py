@@ -1,0 +1,56 @@
+"""Test kit: a scripted model that the real Codex binary talks to, for the demo, tests and client authors."""
+
+from trimpoint.testkit.codex_home import (
+    codex_environment,
+    codex_overrides,
+    config_flags,
+    log_in,
+    openai_overrides,
+    remote_overrides,
+    throwaway_codex_home,
+)
+from trimpoint.testkit.model_request import ModelRequest
+from trimpoint.testkit.replies import (
+    Reply,
+    Usage,
+    call,
+    cut_off,
+    encrypted_compaction,
+    failure,
+    hang,
+    held,
+    http_error,
+    overflow,
+    reasoning,
+    run,
+    say,
+)
+from trimpoint.testkit.script import Script
+from trimpoint.testkit.scripted_model import Respond, ScriptedModel
+
+__all__ = [
+    "ModelRequest",
+    "Reply",
+    "Respond",
+    "Script",
+    "ScriptedModel",
+    "Usage",
+    "call",
+    "codex_environment",
+    "codex_overrides",
+    "config_flags",
+    "cut_off",
+    "encrypted_compaction",
+    "failure",
+    "hang",
+    "held",
+    "http_error",
+    "log_in",
+    "openai_overrides",
+    "overflow",
+    "reasoning",
+    "remote_overrides",
+    "run",
+    "say",
+    "throwaway_codex_home",
+]

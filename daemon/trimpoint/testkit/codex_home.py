@@ -1,0 +1,114 @@
+"""How to point a real Codex at a scripted model: `-c` values, environment, throw-away CODEX_HOME, login.
+
+Measured with 0.163 and 0.171 unless a line says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from trimpoint.testkit.scripted_model import ScriptedModel
+
+#: Without it Codex clones its plugin list from github.com and asks chatgpt.com at every start.
+_OFFLINE = "features.plugins=false"
+
+
+def codex_overrides(model: ScriptedModel) -> list[str]:
+    """`-c` values for a custom provider: inline compaction, no account, no environment, no retries."""
+    return _custom_provider(model, name="scripted")
+
+
+def remote_overrides(model: ScriptedModel) -> list[str]:
+    """As `codex_overrides`, but with remote (encrypted) compaction.
+
+    Codex takes a provider that is *named* OpenAI for one that can do it; unlike the built-in one
+    it needs no login, tries no WebSocket and can be told not to retry.
+    """
+    return _custom_provider(model, name="OpenAI")
+
+
+def openai_overrides(model: ScriptedModel) -> list[str]:
+    """`-c` values for the built-in provider: WebSocket first, remote compaction.
+
+    Its retries cannot be switched off (an override of `model_providers.openai` ends Codex at start):
+    an HTTP 500 takes 25 s and 30 requests to fail.
+    """
+    return [f'openai_base_url="{model.base_url}"', 'model="gpt-5"', _OFFLINE]
+
+
+def config_flags(overrides: Iterable[str]) -> list[str]:
+    """Command-line arguments: `-c` before each of `overrides`."""
+    return [argument for override in overrides for argument in ("-c", override)]
+
+
+def codex_environment(codex_home: Path) -> dict[str, str]:
+    """This process's environment with `CODEX_HOME`, without keys, and with loopback exempt from proxies.
+
+    Codex sends even loopback requests to `HTTP_PROXY`.
+    """
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("CODEX_", "OPENAI_"))}
+    exempt = ",".join(filter(None, [own.get("NO_PROXY") or own.get("no_proxy"), "127.0.0.1"]))
+    return own | {"CODEX_HOME": str(codex_home), "NO_PROXY": exempt, "no_proxy": exempt}
+
+
+@asynccontextmanager
+async def throwaway_codex_home(parent: Path | None = None) -> AsyncGenerator[Path, None]:
+    """A fresh folder, removed afterwards. By default under `$XDG_CACHE_HOME/trimpoint-testkit`.
+
+    :raises ValueError: when `parent` is inside the folder for temporary files: there Codex skips its
+        helper aliases, and sandboxed commands may then fail.
+    """
+    home = await anyio.to_thread.run_sync(_make_home, parent or _cache_dir())
+    try:
+        yield home
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(_remove_home, home)
+
+
+async def log_in(codex_bin: Path, codex_home: Path, *, api_key: str = "sk-scripted") -> None:
+    """Stores `api_key` in `codex_home`, as a person would. It is not checked against anything.
+
+    :raises subprocess.CalledProcessError: Codex refused.
+    """
+    command = [str(codex_bin), "login", "--with-api-key"]
+    await anyio.run_process(command, input=f"{api_key}\n".encode(), env=codex_environment(codex_home))
+
+
+def _custom_provider(model: ScriptedModel, name: str) -> list[str]:
+    settings = {
+        "name": f'"{name}"',
+        "base_url": f'"{model.base_url}"',
+        "wire_api": '"responses"',
+        "request_max_retries": "0",
+        "stream_max_retries": "0",
+    }
+    table = ",".join(f"{key}={value}" for key, value in settings.items())
+    return ['model_provider="scripted"', 'model="gpt-5"', f"model_providers.scripted={{{table}}}", _OFFLINE]
+
+
+def _cache_dir() -> Path:
+    configured = os.environ.get("XDG_CACHE_HOME")
+    return (Path(configured) if configured else Path.home() / ".cache") / "trimpoint-testkit"
+
+
+def _make_home(parent: Path) -> Path:
+    # Codex looks at TMPDIR alone; `tempfile.gettempdir` would also follow TEMP, TMP and what is writable.
+    temporary = Path(os.environ.get("TMPDIR") or "/tmp").resolve()
+    if parent.resolve().is_relative_to(temporary):
+        raise ValueError(f"Codex refuses to put its helpers under {temporary}: choose a parent elsewhere")
+    parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="codex-home-", dir=parent))
+
+
+def _remove_home(home: Path) -> None:
+    # A Codex that is just ending may still write into it; what is left over is only a cache.
+    shutil.rmtree(home, ignore_errors=True)

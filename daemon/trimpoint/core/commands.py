@@ -1,0 +1,84 @@
+"""Commands the daemon gives itself: what reactors report back and what is heard from the provider.
+
+They go through the same decider as a client's (`trimpoint_protocol.commands`) but can never arrive over the
+wire.
+"""
+
+import msgspec
+
+from trimpoint.core.events import AnyEvent
+from trimpoint.core.operations import Phase
+
+
+class CreateThread(msgspec.Struct, frozen=True):
+    """Begin a ledger.
+
+    `provider_thread_id` is given when the provider thread exists already (start, adoption, fork) and holds
+    the context as it is. Otherwise an operation opens a session.
+    """
+
+    thread_id: str
+    cwd: str
+    origin: str
+    settings: bytes
+    provider_thread_id: str | None = None
+    rollout_path: str | None = None
+    raw_events: bool = False
+    parent_thread_id: str | None = None
+    project_id: str | None = None
+    worktree_id: str | None = None
+    branch_name: str | None = None
+    name: str | None = None
+
+
+class RecordFacts(msgspec.Struct, frozen=True):
+    """Things that happened and are only to be written down; what the state already knows is dropped."""
+
+    events: tuple[AnyEvent, ...]
+
+
+class AdvanceOperation(msgspec.Struct, frozen=True):
+    """The open operation reached `phase`; `facts` are written in the same record."""
+
+    operation_id: str
+    phase: Phase
+    message: str = ""
+    reason: str = ""
+    facts: tuple[AnyEvent, ...] = ()
+
+
+class CompleteCompaction(msgspec.Struct, frozen=True):
+    """The compaction reactor has a result: trim, and open the next generation with it.
+
+    `summary` is None when only the provider can read its own; then `provider_thread_id` is the compacted
+    thread that carries on.
+    """
+
+    operation_id: str
+    summary: str | None
+    compact_duration_ms: int
+    provider_thread_id: str | None = None
+    rollout_path: str | None = None
+
+
+class OpenSession(msgspec.Struct, frozen=True):
+    """The thread is about to be used: put its context in place, unless it is, or is on its way already.
+
+    `force`: it is not in place, whatever the state says (the child that held it is gone).
+    """
+
+    force: bool = False
+
+
+class AbandonOpenWork(msgspec.Struct, frozen=True):
+    """The session is gone (child or daemon died): end what it ran, each once.
+
+    Ends the running turn, turn requests and questions; an open operation is its reactor's to finish or undo.
+    """
+
+    reason: str
+
+
+InternalCommand = (
+    CreateThread | RecordFacts | AdvanceOperation | CompleteCompaction | OpenSession | AbandonOpenWork
+)

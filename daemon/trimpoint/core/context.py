@@ -1,0 +1,174 @@
+"""What is in the agent's context: which turns a trim keeps, and the items a new session is given (spec §4).
+
+Turns are whole or absent; an item is the provider's JSON as the model saw it.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trimpoint.core import events as ev
+from trimpoint.core.state import Entry, Generation, ThreadState, Turn
+
+# Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do not label
+# their content.
+PREAMBLE_PREFIXES = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<permissions instructions>",
+)
+# Content labels (measured: codex 0.163 and 0.171) that mark what the user, not Codex, put there.
+USER_CONTENT_KIND_PREFIX = "user."
+SEALED_SUMMARY_LOST = "Codex no longer has the conversation, and with it its sealed summary is gone."
+
+
+class TrimPlan(NamedTuple):
+    """What a trim that keeps `kept` would exclude: `pruned` are the active turns before them."""
+
+    pruned: list[Turn]
+    kept: list[Turn]
+    before_entry_id: str | None
+
+    @property
+    def pruned_message_count(self) -> int:
+        """Messages newly excluded, prompts and answers alike."""
+        return sum(turn.message_count for turn in self.pruned)
+
+
+def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
+    """The trim that keeps the last N turns of the active context, or None when it would exclude nothing.
+
+    A summary that stands in the context is excluded too: `/clear` right after `/compact` has something to do.
+    """
+    active = state.active_turns
+    cut = max(0, len(active) - keep_last_n_turns)
+    clears_summary = keep_last_n_turns == 0 and state.generation.bootstrap in ("summary", "provider")
+    if cut == 0 and not clears_summary:
+        return None
+    pruned, kept = active[:cut], active[cut:]
+    boundary = kept[0].first_entry_index if kept else len(state.entries)
+    return TrimPlan(pruned, kept, state.entries[boundary - 1].id if boundary else None)
+
+
+def active_message_count(state: ThreadState) -> int:
+    """Messages of the active context; a summary in it counts as one."""
+    has_summary = state.generation.bootstrap == "summary" or state.generation.reason == "compact"
+    return sum(turn.message_count for turn in state.active_turns) + int(has_summary)
+
+
+def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
+    """A generation that holds the active context anew, from the ledger, when the provider lost its copy.
+
+    A sealed summary was only in that copy; that it is gone is said with an event of its own.
+    """
+    lost = state.generation
+    summary, turn_ids = lost.summary, tuple(turn.id for turn in state.active_turns)
+    bootstrap = "summary" if summary is not None else "turns" if turn_ids else "none"
+    summarized = lost.summarized_messages if summary is not None else 0
+    opened = ev.GenerationOpened(lost.number + 1, "resume", bootstrap, turn_ids, summary, summarized)
+    if summary is not None or lost.bootstrap != "provider" or lost.reason != "compact":
+        return (opened,)
+    return (opened, ev.ContextLost(lost.number, SEALED_SUMMARY_LOST))
+
+
+def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
+    """The items to inject into `generation`'s provider thread, in order; empty when it starts from nothing.
+
+    Where the provider keeps the context, there is nothing to add to it.
+    """
+    items: list[bytes] = []
+    if generation.bootstrap == "provider":
+        return items
+    if generation.summary is not None:
+        items.append(summary_item(generation.summary, generation.summarized_messages))
+    for turn_id in generation.turn_ids:
+        items.extend(turn_items(state, state.turns[state.turn_index[turn_id]]))
+    return items
+
+
+def kept_items(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
+    """The items of the last N turns of the active context."""
+    kept = state.active_turns[-keep_last_n_turns:] if keep_last_n_turns else []
+    return [item for turn in kept for item in turn_items(state, turn)]
+
+
+def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
+    """A turn's items as the model saw them, or rebuilt from its messages when none were recorded."""
+    if turn.items:
+        return injectable(turn.items)
+    entries = state.entries[turn.first_entry_index : state.entries_end(state.turn_index[turn.id])]
+    return [_message_item(entry) for entry in entries if entry.kind == "message"]
+
+
+def summary_item(summary: str, message_count: int) -> bytes:
+    """The one user message that stands for what a compaction pruned.
+
+    It must not begin with Codex's own preface, or Codex drops it at its next compaction (measured).
+    """
+    text = f"<conversation-summary messages={message_count}>{summary}</conversation-summary>"
+    return msgspec.json.encode(
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    )
+
+
+def _message_item(entry: Entry) -> bytes:
+    part = "input_text" if entry.role == "user" else "output_text"
+    return msgspec.json.encode(
+        {"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]}
+    )
+
+
+def injectable(items: list[bytes]) -> list[bytes]:
+    """`items` without what a new thread refuses: half a tool call, reasoning without its sealed content."""
+    decoded = [msgspec.json.decode(item) for item in items]
+    calls = {_call_id(item) for item in decoded if _is_call(item)}
+    outputs = {_call_id(item) for item in decoded if _is_output(item)}
+    return [raw for raw, item in zip(items, decoded, strict=True) if _may_inject(item, calls, outputs)]
+
+
+def _may_inject(item: dict[str, Any], calls: set[Any], outputs: set[Any]) -> bool:
+    if _is_call(item):
+        return _call_id(item) in outputs
+    if _is_output(item):
+        return _call_id(item) in calls
+    return item.get("type") != "reasoning" or bool(item.get("encrypted_content"))
+
+
+def _call_id(item: dict[str, Any]) -> Any:
+    return item.get("call_id")
+
+
+def _is_call(item: dict[str, Any]) -> bool:
+    return str(item.get("type", "")).endswith("_call") and _call_id(item) is not None and "output" not in item
+
+
+def _is_output(item: dict[str, Any]) -> bool:
+    return str(item.get("type", "")).endswith(("_call_output", "tool_search_output"))
+
+
+def is_preamble(item: dict[str, Any]) -> bool:
+    """Whether Codex wrote the item by itself (instructions, environment, tools); a new thread has its own."""
+    if item.get("type") in ("additional_tools", "configuration_update"):
+        return True
+    if item.get("type") != "message":
+        return False
+    if item.get("role") in ("developer", "system"):
+        return True
+    return item.get("role") == "user" and _is_context_block(item)
+
+
+def _is_context_block(item: dict[str, Any]) -> bool:
+    labels: dict[str, Any] = item.get("internal_chat_message_metadata_passthrough") or {}
+    kinds: list[Any] = labels.get("content_item_kinds") or []
+    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in kinds):
+        return False
+    return _looks_written_by_codex(item)
+
+
+def _looks_written_by_codex(item: dict[str, Any]) -> bool:
+    match item.get("content"):
+        case [{"text": str(text)}, *_]:
+            return text.lstrip().startswith(PREAMBLE_PREFIXES)
+        case _:
+            return False

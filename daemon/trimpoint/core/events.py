@@ -1,0 +1,336 @@
+"""The events of a thread: what is journaled, and the only thing that changes a thread's state.
+
+The law of this file: it is the journal's format. A tag, once released, never changes its meaning; fields are
+only ever appended, each with a default, because they are stored by position.
+`tests/core/test_event_format.py` pins the bytes. Times are milliseconds since the epoch, UTC.
+"""
+
+from typing import ClassVar
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, array_like=True):
+    """Common base. `private` names the fields that no client is shown (provider ids, raw model items)."""
+
+    private: ClassVar[frozenset[str]] = frozenset()
+
+
+class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
+    """`origin`: started | new | adopted | forked. `settings`: a JSON object of `thread/start` parameters."""
+
+    private: ClassVar[frozenset[str]] = frozenset({"settings"})
+    thread_id: str
+    cwd: str
+    origin: str
+    settings: bytes
+    project_id: str | None = None
+    worktree_id: str | None = None
+    branch_name: str | None = None
+    parent_thread_id: str | None = None
+    name: str | None = None
+
+
+class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generation-opened"):
+    """Retires the generation before it.
+
+    `bootstrap`: none | turns | summary | provider (the provider keeps the context). `turn_ids` are the kept
+    turns, `summary` the text that stands for what was pruned, `summarized_messages` how many.
+    """
+
+    generation: int
+    reason: str
+    bootstrap: str
+    turn_ids: tuple[str, ...] = ()
+    summary: str | None = None
+    summarized_messages: int = 0
+
+
+class ProviderThreadBound(Event, frozen=True, array_like=True, tag="thread.provider-bound"):
+    """A provider thread now serves the generation; `raw_events`: it reports the items the model sees."""
+
+    private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id", "rollout_path"})
+    generation: int
+    provider_thread_id: str
+    rollout_path: str | None = None
+    raw_events: bool = False
+
+
+class SessionReady(Event, frozen=True, array_like=True, tag="thread.session-ready"):
+    """The bootstrap is in place: the generation's provider thread holds exactly the active context."""
+
+    generation: int
+
+
+class SessionStopRequested(Event, frozen=True, array_like=True, tag="thread.session-stop-requested"):
+    """The intent to let go of a generation's provider thread."""
+
+    generation: int
+
+
+class SessionStopped(Event, frozen=True, array_like=True, tag="thread.session-stopped"):
+    """The provider thread was let go.
+
+    `retained_because` says why it stays loaded, if it does (running terminals).
+    """
+
+    generation: int
+    retained_because: str = ""
+
+
+class SessionStartRequested(Event, frozen=True, array_like=True, tag="thread.session-start-requested"):
+    """The intent to make the current generation's session ready."""
+
+    generation: int
+
+
+class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
+    """`kind`: clear | compact | start. At most one is open on a thread."""
+
+    operation_id: str
+    kind: str
+
+
+class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operation-advanced"):
+    """`phase` as in the operation table; `message` is for a person."""
+
+    operation_id: str
+    phase: str
+    message: str = ""
+    reason: str = ""
+
+
+class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-point-created"):
+    """Counts are of what this trim point newly excluded; both messages of a turn belong to it."""
+
+    thread_id: str
+    trim_point_id: str
+    created_at_ms: int
+    before_entry_id: str | None
+    pruned_message_count: int
+    pruned_turn_ids: tuple[str, ...]
+    first_kept_turn_id: str | None
+    generation: int
+    trigger: str
+    summary_unavailable: bool = False
+
+
+class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context-summarized"):
+    """The text that stands for what the trim point pruned."""
+
+    thread_id: str
+    trim_point_id: str
+    summary: str
+    compact_duration_ms: int
+
+
+class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compaction-requested"):
+    """The intent to summarize; nothing of the context has changed yet."""
+
+    operation_id: str
+    keep_last_n_turns: int
+    guidance: str | None = None
+    trigger: str = "user"
+
+
+class CompactionForked(Event, frozen=True, array_like=True, tag="thread.compaction-forked"):
+    """The compaction runs on this provider thread, a fork: the thread's own one stays as it is."""
+
+    private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id"})
+    operation_id: str
+    provider_thread_id: str
+
+
+class CompactionFailed(Event, frozen=True, array_like=True, tag="thread.compaction-failed"):
+    """The context is what it was before the request."""
+
+    operation_id: str
+    message: str
+
+
+class ArchivedAndNewCreated(Event, frozen=True, array_like=True, tag="thread.archived-and-new-created"):
+    """This thread is archived and `new_thread_id` continues with the same files.
+
+    `settings` are what it starts with.
+    """
+
+    private: ClassVar[frozenset[str]] = frozenset({"settings"})
+    archived_thread_id: str
+    new_thread_id: str
+    worktree_id: str | None
+    branch_name: str | None
+    project_id: str | None
+    cwd: str
+    settings: bytes
+
+
+class ThreadArchived(Event, frozen=True, array_like=True, tag="thread.archived"):
+    """The thread is put away; its ledger stays."""
+
+
+class ThreadUnarchived(Event, frozen=True, array_like=True, tag="thread.unarchived"):
+    """The thread is back."""
+
+
+class ThreadRenamed(Event, frozen=True, array_like=True, tag="thread.renamed"):
+    """`name` is None when the name was taken away."""
+
+    name: str | None
+
+
+class SettingsChanged(Event, frozen=True, array_like=True, tag="thread.settings-changed"):
+    """`settings` is a JSON object of `thread/start` parameters as they stand from now on."""
+
+    private: ClassVar[frozenset[str]] = frozenset({"settings"})
+    settings: bytes
+
+
+class TurnRequested(Event, frozen=True, array_like=True, tag="thread.turn-requested"):
+    """A prompt is on its way to the provider; the thread is busy from here on."""
+
+    request_id: str
+
+
+class TurnRequestEnded(Event, frozen=True, array_like=True, tag="thread.turn-request-ended"):
+    """The provider answered the request: `turn_id` when it took it, else `error` says why not."""
+
+    request_id: str
+    turn_id: str | None = None
+    error: str = ""
+
+
+class TurnStarted(Event, frozen=True, array_like=True, tag="thread.turn-started"):
+    """The provider began to answer in `generation`."""
+
+    turn_id: str
+    generation: int
+
+
+class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recorded"):
+    """A finished entry.
+
+    `kind`: message | activity; `role`: user | assistant for messages, the item type for activities. `text` is
+    the message's text or the activity's one-line title; `detail` is the provider's item, JSON, where text is
+    not all.
+    """
+
+    turn_id: str
+    entry_id: str
+    kind: str
+    role: str
+    text: str
+    detail: bytes = b""
+
+
+class ContextItemsRecorded(Event, frozen=True, array_like=True, tag="thread.context-items-recorded"):
+    """Items of the turn exactly as the model saw them, JSON, in order, preamble left out.
+
+    `source`: events (appended to what is recorded) | rollout (all of the turn's items, replacing what is
+    recorded).
+    """
+
+    private: ClassVar[frozenset[str]] = frozenset({"items"})
+    turn_id: str
+    items: tuple[bytes, ...]
+    source: str = "events"
+
+
+class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-reported"):
+    """Tokens: `last_total` is what the context holds now; `window` is None when the provider does not say."""
+
+    turn_id: str
+    last_total: int
+    total: int
+    window: int | None = None
+
+
+class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-completed"):
+    """`status`: completed | interrupted | failed; `error` is the provider's own message.
+
+    `items_heard` is False when the daemon missed part of the turn, so that its raw items must come from the
+    rollout.
+    """
+
+    turn_id: str
+    status: str
+    error: str | None = None
+    items_heard: bool = True
+
+
+class RequestOpened(Event, frozen=True, array_like=True, tag="thread.request-opened"):
+    """The agent asks something and waits."""
+
+    request_id: str
+    method: str
+
+
+class RequestClosed(Event, frozen=True, array_like=True, tag="thread.request-closed"):
+    """`outcome`: answered | resolved (by the provider) | expired (the session that asked is gone)."""
+
+    request_id: str
+    outcome: str
+
+
+class ContextLost(Event, frozen=True, array_like=True, tag="thread.context-lost"):
+    """The provider no longer has the conversation and it could not be rebuilt; said, never silent."""
+
+    generation: int
+    message: str
+
+
+class CommandRejected(Event, frozen=True, array_like=True, tag="thread.command-rejected"):
+    """A rule refused the command; remembered so that the same command id answers the same."""
+
+    reason: str
+    message: str
+
+
+AnyEvent = (
+    ThreadCreated
+    | GenerationOpened
+    | ProviderThreadBound
+    | SessionReady
+    | SessionStopRequested
+    | SessionStopped
+    | SessionStartRequested
+    | OperationStarted
+    | OperationAdvanced
+    | TrimPointCreated
+    | ContextSummarized
+    | CompactionRequested
+    | CompactionForked
+    | CompactionFailed
+    | ArchivedAndNewCreated
+    | ThreadArchived
+    | ThreadUnarchived
+    | ThreadRenamed
+    | SettingsChanged
+    | TurnRequested
+    | TurnRequestEnded
+    | TurnStarted
+    | EntryRecorded
+    | ContextItemsRecorded
+    | UsageReported
+    | TurnCompleted
+    | RequestOpened
+    | RequestClosed
+    | ContextLost
+    | CommandRejected
+)
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """What one decision wrote, whole or not at all: the unit of the journal.
+
+    `sequence` and `thread_sequence` are of the first event; the others follow without gaps. `fingerprint`
+    identifies the command's arguments, so that a re-used command id with other arguments is told apart from a
+    repetition.
+    """
+
+    sequence: int
+    thread_sequence: int
+    occurred_at_ms: int
+    events: tuple[AnyEvent, ...]
+    command_id: str | None = None
+    fingerprint: bytes = b""
+    operation_id: str | None = None

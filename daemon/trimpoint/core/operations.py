@@ -1,0 +1,37 @@
+"""Operations as a table: which phase may follow which (spec §2). Whatever decides on phases reads it."""
+
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """Where an operation stands; `READY` and `FAILED` end it."""
+
+    REQUESTED = "requested"
+    COMPACTING = "compacting"
+    STOPPING = "stopping"
+    STARTING = "starting"
+    BOOTSTRAPPING = "bootstrapping"
+    READY = "ready"
+    FAILED = "failed"
+
+
+SUCCESSORS: dict[Phase, frozenset[Phase]] = {
+    Phase.REQUESTED: frozenset({Phase.COMPACTING, Phase.STOPPING, Phase.STARTING, Phase.FAILED}),
+    Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.FAILED}),
+    Phase.STOPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
+    # A daemon that died while starting or bootstrapping starts over: an injection cannot be told from none.
+    Phase.STARTING: frozenset({Phase.STARTING, Phase.BOOTSTRAPPING, Phase.READY, Phase.FAILED}),
+    Phase.BOOTSTRAPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
+    Phase.READY: frozenset(),
+    Phase.FAILED: frozenset(),
+}
+
+
+def is_open(phase: Phase) -> bool:
+    """An operation in this phase keeps its thread busy."""
+    return bool(SUCCESSORS[phase])
+
+
+def may_follow(current: Phase, following: Phase) -> bool:
+    """Whether the table allows the step."""
+    return following in SUCCESSORS[current]

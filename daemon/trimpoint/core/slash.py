@@ -1,0 +1,169 @@
+"""Slash commands: what a person may type, as data and pure functions (spec §3).
+
+The whole input is the command, so nothing of it ever reaches the model. An input that names no command of
+ours is not ours.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+MAX_TURNS = 1_000_000
+_TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
+
+
+class NotOurs(NamedTuple):
+    """The input is no command of ours and may be sent to the model."""
+
+
+class UsageError(NamedTuple):
+    """The input names a command of ours but is not right; `message` says what is right."""
+
+    command: str
+    message: str
+
+
+class Invocation(NamedTuple):
+    """A well-formed command: `arguments` as keyword values for it."""
+
+    command: str
+    arguments: dict[str, Any]
+
+
+class SlashCommand(NamedTuple):
+    """One row of the registry.
+
+    `parse` takes what follows the name, stripped; it returns arguments or a complaint.
+    """
+
+    name: str
+    usage: str
+    summary: str
+    details: str
+    parse: Callable[[str], dict[str, Any] | str]
+
+
+def parse(text: str) -> NotOurs | UsageError | Invocation:
+    """Read one input. Upper and lower case, and white space around, do not matter."""
+    match = re.fullmatch(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
+    command = REGISTRY.get(match.group(1).lower()) if match else None
+    if match is None or command is None:
+        return NotOurs()
+    outcome = command.parse((match.group(2) or "").strip())
+    if isinstance(outcome, str):
+        return UsageError(command.name, f"{outcome} Usage: {command.usage}. Nothing was sent to the agent.")
+    return Invocation(command.name, outcome)
+
+
+def complete(text: str) -> list[SlashCommand]:
+    """The commands that `text`, as far as it is typed, can still become."""
+    typed = text.lstrip().lower()
+    if not typed.startswith("/") or any(ch.isspace() for ch in typed):
+        return []
+    return [command for command in REGISTRY.values() if f"/{command.name}".startswith(typed)]
+
+
+def help_text(name: str | None) -> str:
+    """What `/help [command]` says."""
+    if name is not None:
+        command = REGISTRY[name]
+        return f"{command.usage}\n{command.details}"
+    width = max(len(command.usage) for command in REGISTRY.values())
+    return "\n".join(f"{command.usage:<{width}}  {command.summary}" for command in REGISTRY.values())
+
+
+def _parse_clear(rest: str) -> dict[str, Any] | str:
+    if not rest:
+        return {"keep_last_n_turns": 0}
+    count = _turn_count(rest)
+    if count is None:
+        return f"/clear takes {_TURNS_TO_KEEP}, not {_quoted(rest)}."
+    return {"keep_last_n_turns": count}
+
+
+def _parse_compact(rest: str) -> dict[str, Any] | str:
+    arguments: dict[str, Any] = {"keep_last_n_turns": 0, "force": False, "guidance": None}
+    while rest.startswith("--"):
+        option, rest = _first_word(rest)
+        name, _, value = option.partition("=")
+        if option.lower() == "--force":
+            arguments["force"] = True
+        elif name.lower() == "--keep":
+            if not value:
+                value, rest = _first_word(rest)
+            count = _turn_count(value)
+            if count is None:
+                return f"--keep takes {_TURNS_TO_KEEP}, not {_quoted(value)}."
+            arguments["keep_last_n_turns"] = count
+        else:
+            return f"/compact has no option {_quoted(option)}."
+    arguments["guidance"] = rest or None
+    return arguments
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """The first word of `text` and what follows it; white space between them belongs to neither."""
+    word, rest = [*text.split(maxsplit=1), "", ""][:2]
+    return word, rest
+
+
+def _parse_new(rest: str) -> dict[str, Any] | str:
+    return f"/new takes nothing after it, not {_quoted(rest)}." if rest else {}
+
+
+def _parse_help(rest: str) -> dict[str, Any] | str:
+    name = rest.lower().removeprefix("/")
+    if name and name not in REGISTRY:
+        known = ", ".join(f"/{command}" for command in REGISTRY)
+        return f"There is no command {_quoted(rest)}; there are {known}."
+    return {"name": name or None}
+
+
+def _turn_count(text: str) -> int | None:
+    if not re.fullmatch(r"[0-9]{1,7}", text) or int(text) > MAX_TURNS:
+        return None
+    return int(text)
+
+
+def _quoted(text: str) -> str:
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    return f"“{shown}”" if shown else "nothing"
+
+
+REGISTRY: dict[str, SlashCommand] = {
+    command.name: command
+    for command in (
+        SlashCommand(
+            "clear",
+            "/clear [N]",
+            "Clear the agent's context, keeping the last N turns",
+            "Starts a fresh session that remembers only the last N turns, or nothing without N. "
+            "Files stay as they are and the earlier messages can still be read.",
+            _parse_clear,
+        ),
+        SlashCommand(
+            "compact",
+            "/compact [--keep N] [--force] [guidance…]",
+            "Summarize the conversation and go on with the summary",
+            "Asks the model to summarize the conversation, then starts a fresh session with that summary "
+            "and, with --keep, the last N turns word for word. Guidance tells the summarizer what matters. "
+            "--force compacts a short conversation too. If it fails, nothing changes.",
+            _parse_compact,
+        ),
+        SlashCommand(
+            "new",
+            "/new",
+            "Archive this thread and start an empty one on the same files",
+            "The archived thread stays listed and readable. "
+            "The new one has the same project, worktree, branch and settings.",
+            _parse_new,
+        ),
+        SlashCommand(
+            "help",
+            "/help [command]",
+            "Show the commands, or one of them in full",
+            "Lists what can be typed here.",
+            _parse_help,
+        ),
+    )
+}

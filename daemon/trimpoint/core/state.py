@@ -1,0 +1,174 @@
+"""A thread's state: the fold of its events, written by the projector alone.
+
+Mutable on purpose: replaying a long journal must not copy the ledger at every event. Nobody but
+`projector.apply` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
+"""
+
+import msgspec
+
+from trimpoint.core.events import AnyEvent
+from trimpoint.core.operations import Phase, is_open
+
+
+class Turn(msgspec.Struct):
+    """`first_entry_index` is where its entries begin; `items` are its raw items while it is in context."""
+
+    id: str
+    generation: int
+    started_at_ms: int
+    first_entry_index: int
+    status: str = "running"
+    completed_at_ms: int | None = None
+    error: str | None = None
+    message_count: int = 0
+    items: list[bytes] = []
+    items_complete: bool = False
+
+
+class Entry(msgspec.Struct):
+    """One message or activity of the ledger."""
+
+    id: str
+    turn_id: str
+    kind: str
+    role: str
+    text: str
+    created_at_ms: int
+    detail: bytes = b""
+
+
+class TrimPoint(msgspec.Struct):
+    """`turn_index` and `entry_index` are the first positions after the boundary."""
+
+    id: str
+    created_at_ms: int
+    before_entry_id: str | None
+    pruned_message_count: int
+    pruned_turn_ids: tuple[str, ...]
+    first_kept_turn_id: str | None
+    trigger: str
+    generation: int
+    turn_index: int
+    entry_index: int
+    summary: str | None = None
+    summary_unavailable: bool = False
+
+
+class Generation(msgspec.Struct):
+    """One life of the thread in the provider. `ready`: the bootstrap is in place."""
+
+    number: int
+    reason: str
+    bootstrap: str
+    turn_ids: tuple[str, ...] = ()
+    summary: str | None = None
+    summarized_messages: int = 0
+    provider_thread_id: str | None = None
+    rollout_path: str | None = None
+    raw_events: bool = False
+    ready: bool = False
+    turn_count: int = 0
+
+
+class Operation(msgspec.Struct):
+    """The operation under way or last ended."""
+
+    id: str
+    kind: str
+    phase: Phase
+    started_at_ms: int
+    message: str = ""
+    reason: str = ""
+    compaction_keep: int = 0
+    compaction_guidance: str | None = None
+    compaction_trigger: str = "user"
+    compaction_fork: str | None = None
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What a command was answered with: its events, or the one rejection."""
+
+    fingerprint: bytes
+    sequence: int
+    thread_sequence: int
+    occurred_at_ms: int
+    events: tuple[AnyEvent, ...]
+    operation_id: str | None
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A turn that is asked for and has not begun, or a question of the agent that has no answer yet."""
+
+    id: str
+    what: str
+    since_ms: int
+
+
+class ThreadState(msgspec.Struct):
+    """Everything the decider, the timeline and the reactors know of one thread.
+
+    `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
+    answers and then by turn id until the turn begins: between the two the thread is as busy as before and
+    after.
+    """
+
+    id: str = ""
+    cwd: str = ""
+    origin: str = ""
+    created_at_ms: int = 0
+    name: str | None = None
+    project_id: str | None = None
+    worktree_id: str | None = None
+    branch_name: str | None = None
+    parent_thread_id: str | None = None
+    new_thread_id: str | None = None
+    archived: bool = False
+    settings: bytes = b"{}"
+    sequence: int = 0
+    thread_sequence: int = 0
+    updated_at_ms: int = 0
+    turns: list[Turn] = []
+    turn_index: dict[str, int] = {}
+    entries: list[Entry] = []
+    entry_index: dict[str, int] = {}
+    trim_points: list[TrimPoint] = []
+    generations: list[Generation] = []
+    operation: Operation | None = None
+    turn_requests: dict[str, Pending] = {}
+    running_turn_id: str | None = None
+    pending_requests: dict[str, Pending] = {}
+    session_stopped: bool = False
+    compaction_count: int = 0
+    usage_last_total: int | None = None
+    usage_window: int | None = None
+    receipts: dict[str, Receipt] = {}
+
+    @property
+    def exists(self) -> bool:
+        """Whether the thread was created at all."""
+        return bool(self.id)
+
+    @property
+    def generation(self) -> Generation:
+        """The generation that serves the thread at present."""
+        return self.generations[-1]
+
+    @property
+    def active_from_turn(self) -> int:
+        """Index of the first turn of the active context."""
+        return self.trim_points[-1].turn_index if self.trim_points else 0
+
+    @property
+    def active_turns(self) -> list[Turn]:
+        """The turns of the active context, oldest first."""
+        return self.turns[self.active_from_turn :]
+
+    def entries_end(self, turn_index: int) -> int:
+        """Index just after the last entry of the turn at `turn_index`."""
+        following = turn_index + 1
+        return self.turns[following].first_entry_index if following < len(self.turns) else len(self.entries)
+
+    @property
+    def open_operation(self) -> Operation | None:
+        """The operation that keeps the thread busy, if any."""
+        return self.operation if self.operation is not None and is_open(self.operation.phase) else None

@@ -1,0 +1,137 @@
+"""State and events as clients see them: read model and envelopes, without anything of the provider's."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from trimpoint_protocol import readmodel as rm
+from trimpoint_protocol.errors import Blocker
+
+from trimpoint.core.clock import rfc3339
+from trimpoint.core.context import active_message_count
+from trimpoint.core.decider import Block
+from trimpoint.core.events import AnyEvent, Record
+from trimpoint.core.operations import Phase
+from trimpoint.core.state import Operation, Pending, ThreadState, TrimPoint, Turn
+
+
+def read_model(state: ThreadState, read_only: str | None = None) -> rm.OrchestrationThread:
+    """The snapshot of one thread; `read_only` says why it takes no commands, if it does not."""
+    active_from = state.active_from_turn
+    return rm.OrchestrationThread(
+        id=state.id,
+        name=state.name,
+        cwd=state.cwd,
+        project_id=state.project_id,
+        worktree_id=state.worktree_id,
+        branch_name=state.branch_name,
+        archived=state.archived,
+        created_at=rfc3339(state.created_at_ms),
+        sequence=state.sequence,
+        thread_sequence=state.thread_sequence,
+        context_trim_points=[_trim_point(state, point) for point in state.trim_points],
+        turns=[_turn(turn, index < active_from) for index, turn in enumerate(state.turns)],
+        turn_count=len(state.turns),
+        active_turn_count=len(state.turns) - active_from,
+        message_count=sum(turn.message_count for turn in state.turns),
+        active_message_count=active_message_count(state),
+        session=_session(state),
+        operation=_operation(state.operation) if state.operation is not None else None,
+        pending_requests=[_pending(pending) for pending in state.pending_requests.values()],
+        compaction_count=state.compaction_count,
+        read_only=read_only,
+    )
+
+
+def envelopes(thread_id: str, record: Record) -> Iterator[rm.EventEnvelope]:
+    """A record as the events clients receive, one envelope each, in order."""
+    for offset, event in enumerate(record.events):
+        thread_sequence = record.thread_sequence + offset
+        yield rm.EventEnvelope(
+            sequence=record.sequence + offset,
+            thread_sequence=thread_sequence,
+            event_id=f"{thread_id}/{thread_sequence}",
+            occurred_at=rfc3339(record.occurred_at_ms),
+            command_id=record.command_id,
+            operation_id=record.operation_id,
+            type=str(event.__struct_config__.tag),
+            payload=_payload(event),
+        )
+
+
+def blocker(block: Block) -> Blocker:
+    """A block as an error's `data.blocker`."""
+    return Blocker(block.kind, block.id, rfc3339(block.since_ms), block.detail)
+
+
+def _payload(event: AnyEvent) -> dict[str, Any]:
+    public = (name for name in event.__struct_fields__ if name not in event.private)
+    return dict(_wire_member(name, getattr(event, name)) for name in public)
+
+
+def _wire_member(name: str, value: Any) -> tuple[str, Any]:
+    if name.endswith("_at_ms"):
+        return _camel(name.removesuffix("_ms")), rfc3339(value)
+    if isinstance(value, bytes):
+        return _camel(name), msgspec.json.decode(value) if value else None
+    return _camel(name), value
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:
+    return rm.ContextTrimPoint(
+        id=point.id,
+        created_at=rfc3339(point.created_at_ms),
+        before_entry_id=point.before_entry_id,
+        pruned_message_count=point.pruned_message_count,
+        pruned_turn_ids=list(point.pruned_turn_ids),
+        first_kept_turn_id=point.first_kept_turn_id,
+        summary=point.summary,
+        summary_unavailable=point.summary_unavailable,
+        trigger=point.trigger,
+        status=_trim_point_status(state, point),
+        generation=point.generation,
+    )
+
+
+def _trim_point_status(state: ThreadState, point: TrimPoint) -> str:
+    if point.generation < state.generation.number or state.generation.ready:
+        return "applied"
+    failed = state.operation is not None and state.operation.phase is Phase.FAILED
+    return "deferred" if failed else "pending"
+
+
+def _turn(turn: Turn, trimmed: bool) -> rm.ThreadTurn:
+    completed = None if turn.completed_at_ms is None else rfc3339(turn.completed_at_ms)
+    return rm.ThreadTurn(
+        id=turn.id,
+        status=turn.status,
+        started_at=rfc3339(turn.started_at_ms),
+        completed_at=completed,
+        error=turn.error,
+        trimmed=trimmed,
+    )
+
+
+def _session(state: ThreadState) -> rm.ThreadSession:
+    generation = state.generation
+    status = "stopped" if state.session_stopped else "ready" if generation.ready else "pending"
+    return rm.ThreadSession(status=status, generation=generation.number, generation_reason=generation.reason)
+
+
+def _operation(operation: Operation) -> rm.ThreadOperation:
+    return rm.ThreadOperation(
+        id=operation.id,
+        kind=operation.kind,
+        phase=operation.phase,
+        started_at=rfc3339(operation.started_at_ms),
+        message=operation.message,
+    )
+
+
+def _pending(pending: Pending) -> rm.PendingRequest:
+    return rm.PendingRequest(id=pending.id, method=pending.what, since=rfc3339(pending.since_ms))

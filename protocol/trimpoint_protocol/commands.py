@@ -1,0 +1,88 @@
+"""Commands a client may send through `orchestration/dispatch` (spec §2).
+
+Each carries a `commandId` chosen by the sender: the same id with the same arguments answers the stored
+result, with other arguments it is refused as `command_id_conflict`. Counts are turns, never messages.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+TurnCount = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+
+
+class ClientCommand(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True
+):
+    """What every command has; `createdAt` is the sender's own clock and is recorded, never ordered by."""
+
+    command_id: Identifier
+    thread_id: Identifier
+    created_at: str | None = None
+
+
+class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.trim"):
+    """`/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps nothing.
+
+    With `summary`, the text stands in the new context for what was pruned.
+    """
+
+    keep_last_n_turns: TurnCount | None = None
+    summary: str | None = None
+    trigger: str | None = None
+
+
+class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.compact"):
+    """`/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns
+    verbatim.
+
+    `force` compacts even when there are fewer messages than the configured minimum.
+    """
+
+    guidance: str | None = None
+    keep_last_n_turns: TurnCount | None = None
+    force: bool = False
+
+
+class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archive-and-new"):
+    """`/new`: archive the thread and create one with the same project, worktree, branch and settings.
+
+    `newThreadId`, when given, must be an unused UUID.
+    """
+
+    new_thread_id: str | None = None
+
+
+class StopSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session.stop"):
+    """Let go of the provider thread; the next turn resumes it."""
+
+
+class StartSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session.start"):
+    """Make the thread's session ready now instead of with its next turn."""
+
+
+class ArchiveThread(ClientCommand, frozen=True, kw_only=True, tag="thread.archive"):
+    """Put the thread away; it stays listed and readable."""
+
+
+class UnarchiveThread(ClientCommand, frozen=True, kw_only=True, tag="thread.unarchive"):
+    """Bring an archived thread back."""
+
+
+class RenameThread(ClientCommand, frozen=True, kw_only=True, tag="thread.rename"):
+    """Give the thread a name a person chose."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+
+
+AnyClientCommand = (
+    TrimContext
+    | CompactContext
+    | ArchiveAndNew
+    | StopSession
+    | StartSession
+    | ArchiveThread
+    | UnarchiveThread
+    | RenameThread
+)

@@ -1,0 +1,97 @@
+"""Every error trimpoint itself answers with: the one table of reasons, their JSON-RPC codes and retryability.
+
+An error object is `{code, message, data: {reason, retryable, hint, blocker?, errorId?}}` (spec §3). Errors
+that Codex answered are passed on as Codex wrote them and do not appear here.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+
+class Reason(StrEnum):
+    """Why a request was refused; the machine-readable half of an error."""
+
+    PARSE_ERROR = "parse_error"
+    INVALID_REQUEST = "invalid_request"
+    METHOD_NOT_FOUND = "method_not_found"
+    INVALID_PARAMS = "invalid_params"
+    INTERNAL = "internal"
+    OVERLOADED = "overloaded"
+    NOT_INITIALIZED = "not_initialized"
+    ALREADY_INITIALIZED = "already_initialized"
+    MESSAGE_TOO_LARGE = "message_too_large"
+    THREAD_NOT_FOUND = "thread_not_found"
+    THREAD_ARCHIVED = "thread_archived"
+    TURN_IN_PROGRESS = "turn_in_progress"
+    ALREADY_IN_PROGRESS = "already_in_progress"
+    REQUEST_PENDING = "request_pending"
+    NOTHING_TO_TRIM = "nothing_to_trim"
+    NOT_ENOUGH_MESSAGES = "not_enough_messages"
+    COMPACTION_FAILED = "compaction_failed"
+    SESSION_RESTARTING = "session_restarting"
+    PROVIDER_UNAVAILABLE = "provider_unavailable"
+    PROVIDER_TIMEOUT = "provider_timeout"
+    COMMAND_ID_CONFLICT = "command_id_conflict"
+    USAGE = "usage"
+    REQUEST_EXPIRED = "request_expired"
+    JOURNAL_READ_ONLY = "journal_read_only"
+    NOT_SUPPORTED = "not_supported"
+
+
+class ErrorKind(NamedTuple):
+    """The wire code of a reason, and whether the same request can succeed later without a change."""
+
+    code: int
+    retryable: bool
+
+
+ERROR_KINDS: dict[Reason, ErrorKind] = {
+    Reason.PARSE_ERROR: ErrorKind(-32700, False),
+    Reason.INVALID_REQUEST: ErrorKind(-32600, False),
+    Reason.METHOD_NOT_FOUND: ErrorKind(-32601, False),
+    Reason.INVALID_PARAMS: ErrorKind(-32602, False),
+    Reason.INTERNAL: ErrorKind(-32603, False),
+    # Codex's own code for overload, which its clients already know how to retry.
+    Reason.OVERLOADED: ErrorKind(-32001, True),
+    # Codex answers both handshake mistakes with -32600; clients match on it.
+    Reason.NOT_INITIALIZED: ErrorKind(-32600, False),
+    Reason.ALREADY_INITIALIZED: ErrorKind(-32600, False),
+    Reason.MESSAGE_TOO_LARGE: ErrorKind(-32010, False),
+    Reason.THREAD_NOT_FOUND: ErrorKind(-32011, False),
+    Reason.THREAD_ARCHIVED: ErrorKind(-32012, False),
+    Reason.TURN_IN_PROGRESS: ErrorKind(-32013, True),
+    Reason.ALREADY_IN_PROGRESS: ErrorKind(-32014, True),
+    Reason.REQUEST_PENDING: ErrorKind(-32015, True),
+    Reason.NOTHING_TO_TRIM: ErrorKind(-32016, False),
+    Reason.NOT_ENOUGH_MESSAGES: ErrorKind(-32017, False),
+    Reason.COMPACTION_FAILED: ErrorKind(-32018, True),
+    Reason.SESSION_RESTARTING: ErrorKind(-32019, True),
+    Reason.PROVIDER_UNAVAILABLE: ErrorKind(-32020, True),
+    Reason.PROVIDER_TIMEOUT: ErrorKind(-32021, True),
+    Reason.COMMAND_ID_CONFLICT: ErrorKind(-32022, False),
+    Reason.USAGE: ErrorKind(-32023, False),
+    Reason.REQUEST_EXPIRED: ErrorKind(-32024, False),
+    Reason.JOURNAL_READ_ONLY: ErrorKind(-32025, True),
+    Reason.NOT_SUPPORTED: ErrorKind(-32026, False),
+}
+
+
+class Blocker(msgspec.Struct, frozen=True, rename="camel"):
+    """What keeps a thread busy: `kind` is `turn`, `operation` or `request`; `since` is RFC 3339."""
+
+    kind: str
+    id: str
+    since: str
+    detail: str = ""
+
+
+class ErrorData(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The `data` member of an error object."""
+
+    reason: Reason
+    retryable: bool = False
+    hint: str = ""
+    blocker: Blocker | None = None
+    error_id: str | None = None

@@ -1,0 +1,249 @@
+"""The one registry of trimpoint's own methods and notifications: name, direction, shapes, a line of description.
+
+Dispatch, the JSON Schema and the reference page are all made from `METHODS` and `NOTIFICATIONS`. App-server methods are Codex's own
+and are not listed here.
+"""
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+from trimpoint_protocol.commands import AnyClientCommand
+from trimpoint_protocol.errors import Blocker
+from trimpoint_protocol.readmodel import EventEnvelope, OrchestrationThread, TimelineEntry
+
+MAX_PAGE = 1000
+PageSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)]
+
+
+class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Parameters of one of our methods; an unknown member is an error, so that a typing mistake is not silently ignored."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A result or the parameters of a notification; members may be added."""
+
+
+class NoParams(Params, frozen=True, kw_only=True):
+    """Takes nothing."""
+
+
+class ThreadParams(Params, frozen=True, kw_only=True):
+    """Names a thread."""
+
+    thread_id: str
+
+
+class CommandInfo(Result, frozen=True, kw_only=True):
+    """A slash command, for menus and help."""
+
+    name: str
+    usage: str
+    summary: str
+    details: str
+
+
+class CommandList(Result, frozen=True, kw_only=True):
+    """Slash commands, in menu order."""
+
+    commands: list[CommandInfo]
+
+
+class CompleteParams(Params, frozen=True, kw_only=True):
+    """`text` is what has been typed so far."""
+
+    text: str
+
+
+class ExecuteParams(Params, frozen=True, kw_only=True):
+    """`text` is the whole input; `threadId` may be left out for commands about no thread (`/help`)."""
+
+    text: str
+    thread_id: str | None = None
+    command_id: str | None = None
+
+
+class CommandOutcome(Result, frozen=True, kw_only=True):
+    """How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
+
+    `status`: completed | skipped (nothing changed, and need not) | failed. `message` is a sentence for a person. With a `reason`
+    out of the error reasons when it did not complete; `blocker` when the thread was busy.
+    """
+
+    handled: bool
+    command: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    sequence: int | None = None
+    trim_point_id: str | None = None
+    summary: str | None = None
+    summary_unavailable: bool | None = None
+    new_thread_id: str | None = None
+    blocker: Blocker | None = None
+
+
+class DispatchParams(Params, frozen=True, kw_only=True):
+    """One command of the tagged union, told apart by its `type`."""
+
+    command: AnyClientCommand
+
+
+class DispatchResult(Result, frozen=True, kw_only=True):
+    """The command is durable; `sequence` is of its last event. Side effects may still be under way."""
+
+    sequence: int
+    events: list[EventEnvelope]
+    operation_id: str | None
+
+
+class SubscribeParams(Params, frozen=True, kw_only=True):
+    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is possible."""
+
+    thread_id: str
+    after_sequence: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+
+class SubscribeResult(Result, frozen=True, kw_only=True):
+    """`mode` snapshot: `thread` is the state to start from. `mode` replay: the missed events follow as notifications.
+
+    Then `orchestration/synchronized`, then live events.
+    """
+
+    mode: Literal["snapshot", "replay"]
+    thread: OrchestrationThread | None
+    sequence: int
+
+
+class SnapshotParams(Params, frozen=True, kw_only=True):
+    """One thread, or all when `threadId` is left out."""
+
+    thread_id: str | None = None
+
+
+class ThreadOverview(Result, frozen=True, kw_only=True):
+    """A line of the thread list; `busy` names what is under way, null when idle or not loaded."""
+
+    id: str
+    name: str | None
+    cwd: str
+    archived: bool
+    created_at: str
+    updated_at: str
+    generation: int
+    loaded: bool
+    busy: str | None
+
+
+class SnapshotResult(Result, frozen=True, kw_only=True):
+    """`thread` for one, `threads` for all."""
+
+    thread: OrchestrationThread | None
+    threads: list[ThreadOverview]
+
+
+class TimelineParams(Params, frozen=True, kw_only=True):
+    """Pages go back from the newest; `expand` names trim points whose pruned section is wanted, or "all"."""
+
+    thread_id: str
+    expand: list[str] | Literal["all"] | None = None
+    cursor: str | None = None
+    limit: PageSize | None = None
+
+
+class TimelinePage(Result, frozen=True, kw_only=True):
+    """Oldest first within the page; `nextCursor` is null when nothing older is left."""
+
+    entries: list[TimelineEntry]
+    next_cursor: str | None
+
+
+class CodexStatus(Result, frozen=True, kw_only=True):
+    """The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying why.
+
+    `overrides` are the `-c` values it is run with, in order.
+    """
+
+    path: str
+    state: str
+    version: str | None
+    problem: str | None
+    epoch: int
+    overrides: list[str]
+
+
+class SidecarStatus(Result, frozen=True, kw_only=True):
+    """The daemon itself."""
+
+    version: str
+    pid: int
+    uptime_s: float
+    state_dir: str
+    clients: int
+    threads: int
+    sequence: int
+    codex: CodexStatus
+
+
+class Empty(Result, frozen=True, kw_only=True):
+    """Done."""
+
+
+class CommandProgress(Result, frozen=True, kw_only=True):
+    """What a slash command is doing; `phase` as in the operation table."""
+
+    thread_id: str
+    command: str
+    phase: str
+    message: str
+    operation_id: str
+
+
+class Synchronized(Result, frozen=True, kw_only=True):
+    """Everything up to `sequence` has been sent; what follows is live."""
+
+    thread_id: str
+    sequence: int
+
+
+class Method(NamedTuple):
+    """One row: what a client sends and what it gets."""
+
+    name: str
+    params: type[Params]
+    result: type[Result]
+    description: str
+
+
+class NotificationKind(NamedTuple):
+    """One row: what a client is sent without asking."""
+
+    name: str
+    params: type[Any]
+    description: str
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("commands/list", NoParams, CommandList, "The slash commands there are."),
+        Method("commands/complete", CompleteParams, CommandList, "The commands that a partly typed input can become."),
+        Method("commands/execute", ExecuteParams, CommandOutcome, "Carry out a slash command and answer when it has ended."),
+        Method("orchestration/dispatch", DispatchParams, DispatchResult, "Give a command; answered once it is durable."),
+        Method("orchestration/subscribeThread", SubscribeParams, SubscribeResult, "Follow a thread's events."),
+        Method("orchestration/unsubscribeThread", ThreadParams, Empty, "Follow them no longer."),
+        Method("orchestration/snapshot", SnapshotParams, SnapshotResult, "The state of one thread, or an overview of all."),
+        Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
+        Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
+        Method("sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."),
+    )
+}
+
+NOTIFICATIONS: dict[str, NotificationKind] = {
+    kind.name: kind
+    for kind in (
+        NotificationKind("orchestration/event", EventEnvelope, "One event of a thread that is followed."),
+        NotificationKind("orchestration/synchronized", Synchronized, "The replay or snapshot is complete."),
+        NotificationKind("commands/progress", CommandProgress, "A slash command advances."),
+    )
+}

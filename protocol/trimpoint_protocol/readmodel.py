@@ -1,0 +1,160 @@
+"""What clients are shown of a thread: snapshots, timeline entries and event envelopes (spec §2, §3).
+
+All are camelCase objects on the wire; times are RFC 3339 in UTC with milliseconds. No provider thread id
+appears in any of them.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Shared wire convention: camelCase members, absent optionals sent as null so that shapes stay fixed."""
+
+
+class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
+    """A boundary before which entries are no longer in the agent's context.
+
+    `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there). The counts
+    are of what this trim point newly excluded. `status`: `pending` until the new session is ready, then
+    `applied`; `deferred` when the session could not be started yet and the next turn will start it.
+    """
+
+    id: str
+    created_at: str
+    before_entry_id: str | None
+    pruned_message_count: int
+    pruned_turn_ids: list[str]
+    first_kept_turn_id: str | None
+    summary: str | None
+    summary_unavailable: bool
+    trigger: str
+    status: str
+    generation: int
+
+
+class ThreadTurn(WireStruct, frozen=True, kw_only=True):
+    """One user prompt and all that answers it; `status`: running | completed | interrupted | failed."""
+
+    id: str
+    status: str
+    started_at: str
+    completed_at: str | None
+    error: str | None
+    trimmed: bool
+
+
+class ThreadOperation(WireStruct, frozen=True, kw_only=True):
+    """A clear, compact, start … under way or last ended; `phase` as in the operation table."""
+
+    id: str
+    kind: str
+    phase: str
+    started_at: str
+    message: str
+
+
+class PendingRequest(WireStruct, frozen=True, kw_only=True):
+    """A question of the agent (approval, user input, tool call) that nobody has answered yet."""
+
+    id: str
+    method: str
+    since: str
+
+
+class ThreadSession(WireStruct, frozen=True, kw_only=True):
+    """`status`: `ready` (context in place), `pending` (opens with the next turn or operation), `stopped`."""
+
+    status: str
+    generation: int
+    generation_reason: str
+
+
+class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
+    """The snapshot of one thread. `sequence` is the last event it includes."""
+
+    id: str
+    name: str | None
+    cwd: str
+    project_id: str | None
+    worktree_id: str | None
+    branch_name: str | None
+    archived: bool
+    created_at: str
+    sequence: int
+    thread_sequence: int
+    context_trim_points: list[ContextTrimPoint]
+    turns: list[ThreadTurn]
+    turn_count: int
+    active_turn_count: int
+    message_count: int
+    active_message_count: int
+    session: ThreadSession
+    operation: ThreadOperation | None
+    pending_requests: list[PendingRequest]
+    compaction_count: int
+    read_only: str | None
+
+
+class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):
+    """A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context."""
+
+    id: str
+    turn_id: str
+    role: str
+    text: str
+    created_at: str
+    trimmed: bool
+
+
+class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="activity"):
+    """A command, file change, tool call, reasoning or provider compaction; `detail` is Codex's own item."""
+
+    id: str
+    turn_id: str
+    activity: str
+    title: str
+    created_at: str
+    trimmed: bool
+    detail: Any
+
+
+class ContextSummaryBanner(
+    WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextSummaryBanner"
+):
+    """What a compaction kept of the pruned section above it."""
+
+    trim_point_id: str
+    header: str
+    summary: str
+
+
+class ContextTrimPointDivider(
+    WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextTrimPointDivider"
+):
+    """The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not."""
+
+    trim_point_id: str
+    label: str
+    hidden_message_count: int
+    expanded: bool
+
+
+TimelineEntry = TimelineMessage | TimelineActivity | ContextSummaryBanner | ContextTrimPointDivider
+
+
+class EventEnvelope(WireStruct, frozen=True, kw_only=True):
+    """One journaled event.
+
+    `sequence` orders all threads' events, `threadSequence` those of one thread without gaps.
+    """
+
+    sequence: int
+    thread_sequence: int
+    event_id: str
+    occurred_at: str
+    command_id: str | None
+    operation_id: str | None
+    type: str
+    payload: dict[str, Any]

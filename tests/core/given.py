@@ -1,0 +1,243 @@
+"""given(events).when(command).then(events | rejection): threads with a past, for tests of the core.
+
+Each event goes through the journal's bytes on its way into the state, and each decision is checked to have
+left the state alone, so every test of the core is also one of these two promises.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any, NamedTuple, Self
+
+import msgspec
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.decider import Accepted, AnyCommand, Decision, Policy, Rejected, Stamp, decide
+from trimpoint.core.operations import Phase
+from trimpoint.core.projector import apply, replay
+from trimpoint.core.state import ThreadState
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+THREAD = "thread-1"
+START_MS = 1_764_000_000_000
+SETTINGS = b'{"model":"gpt-5","secretSetting":true}'
+_command_ids = (f"command-{number}" for number in count(1))
+_encode = msgspec.msgpack.Encoder().encode
+_decode_record = msgspec.msgpack.Decoder(ev.Record).decode
+
+
+class Outcome(NamedTuple):
+    """What was decided."""
+
+    decision: Decision
+
+    def then(self, *events: ev.AnyEvent) -> Accepted:
+        """It was accepted, with exactly `events`."""
+        assert isinstance(self.decision, Accepted), self.decision
+        assert self.decision.events == events
+        return self.decision
+
+    def rejected(self, reason: Reason) -> Rejected:
+        """It was refused because of `reason`."""
+        assert isinstance(self.decision, Rejected), self.decision
+        assert self.decision.reason is reason
+        return self.decision
+
+
+class Conversation:
+    """A thread and everything that was ever written of it."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.state = ThreadState()
+        self.records: list[ev.Record] = []
+        self._policy = policy or Policy()
+        self._numbers = count(1)
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the record written next: one second later with each."""
+        return START_MS + 1_000 * len(self.records)
+
+    def write(self, *events: ev.AnyEvent, command_id: str | None = None) -> Self:
+        sequence, thread_sequence = self.state.sequence + 1, self.state.thread_sequence + 1
+        record = ev.Record(sequence, thread_sequence, self.now_ms, events, command_id, b"fingerprint")
+        read_back = _decode_record(_encode(record))
+        assert read_back == record
+        apply(self.state, read_back)
+        self.records.append(read_back)
+        return self
+
+    def when(self, command: AnyCommand) -> Outcome:
+        """Decide and nothing else."""
+        before = _encode(self.state)
+        outcome = Outcome(decide(self.state, command, self.stamp(), self._policy))
+        assert _encode(self.state) == before
+        return outcome
+
+    def stamp(self) -> Stamp:
+        """What the next decision is stamped with; its id is `id-<records written>`."""
+        return Stamp(self.now_ms, f"id-{len(self.records)}")
+
+    def do(self, command: AnyCommand) -> Accepted:
+        """Decide and write; the command must be accepted."""
+        decision = self.when(command).decision
+        assert isinstance(decision, Accepted), decision
+        self.write(*decision.events, command_id=getattr(command, "command_id", None))
+        return decision
+
+    def report(self, *facts: ev.AnyEvent) -> tuple[ev.AnyEvent, ...]:
+        """Write those of `facts` that are news."""
+        return self.do(internal.RecordFacts(facts)).events
+
+    def replayed(self) -> ThreadState:
+        return replay(self.records)
+
+    # -- a life in a few words ---------------------------------------------------------------------------
+
+    def turn(
+        self,
+        prompt: str = "",
+        answer: str = "",
+        *,
+        activities: Sequence[str] = (),
+        items: Iterable[bytes] | None = None,
+        status: str = "completed",
+    ) -> str:
+        """A turn from start to end: prompt, activities, answer, raw items (of the two, or as given)."""
+        turn_id = self.begin_turn(prompt)
+        for title in activities:
+            self.report(activity(turn_id, title))
+        answer = answer or f"answer of {turn_id}"
+        self.report(assistant(turn_id, answer))
+        seen = raw_turn(self.prompts[turn_id], answer) if items is None else tuple(items)
+        self.report(ev.ContextItemsRecorded(turn_id, seen), ev.TurnCompleted(turn_id, status))
+        return turn_id
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The first user message of each turn."""
+        return {e.turn_id: e.text for e in reversed(self.state.entries) if e.role == "user"}
+
+    def begin_turn(self, prompt: str = "") -> str:
+        turn_id = f"turn-{next(self._numbers)}"
+        self.report(ev.TurnStarted(turn_id, self.state.generation.number))
+        self.report(user(turn_id, prompt or f"prompt of {turn_id}"))
+        return turn_id
+
+    def turns(self, how_many: int) -> list[str]:
+        return [self.turn() for _ in range(how_many)]
+
+    def clear(self, keep: int | None = None, **arguments: Any) -> str:
+        """`/clear [keep]` until its session is ready; the trim point's id."""
+        self.do(trim(keep, **arguments))
+        self.settle()
+        return self.state.trim_points[-1].id
+
+    def begin_compaction(self, keep: int | None = None, **arguments: Any) -> str:
+        """`/compact` until it is under way; the operation's id."""
+        operation_id = self.do(compact(keep, **arguments)).operation_id
+        assert operation_id is not None
+        self.do(internal.AdvanceOperation(operation_id, Phase.COMPACTING))
+        return operation_id
+
+    def compact(self, summary: str | None = "the summary", keep: int | None = None, **arguments: Any) -> str:
+        """`/compact` until its session is ready; the trim point's id.
+
+        Without `summary`, only the provider can read it and carries on.
+        """
+        operation_id = self.begin_compaction(keep, force=True, **arguments)
+        carrier = "codex-thread-compacted" if summary is None else None
+        self.do(internal.CompleteCompaction(operation_id, summary, 1_500, carrier))
+        self.settle()
+        return self.state.trim_points[-1].id
+
+    def settle(self) -> None:
+        """Let the open operation go on until it is ready."""
+        operation, number = self.state.open_operation, self.state.generation.number
+        assert operation is not None
+        if operation.phase is Phase.REQUESTED and number > 1:
+            self.advance(Phase.STOPPING, ev.SessionStopped(number - 1))
+        self.advance(Phase.STARTING)
+        if self.state.generation.provider_thread_id is None:
+            bound = ev.ProviderThreadBound(
+                number, f"codex-thread-{number}", f"/rollouts/{number}", raw_events=True
+            )
+            self.advance(Phase.BOOTSTRAPPING, bound)
+        self.advance(Phase.READY, ev.SessionReady(number))
+
+    def advance(self, phase: Phase, *facts: ev.AnyEvent, message: str = "") -> Accepted:
+        operation = self.state.open_operation
+        assert operation is not None
+        return self.do(internal.AdvanceOperation(operation.id, phase, message, facts=facts))
+
+
+def given(*events: ev.AnyEvent, policy: Policy | None = None) -> Conversation:
+    """A thread of which `events` were written."""
+    conversation = Conversation(policy)
+    return conversation.write(*events) if events else conversation
+
+
+def started(*, turns: int = 0, policy: Policy | None = None) -> Conversation:
+    """A thread that a client started, ready, after so many turns of two messages each."""
+    conversation = Conversation(policy)
+    conversation.do(
+        internal.CreateThread(
+            THREAD, "/work", "started", SETTINGS, "codex-thread-1", "/rollouts/1", True,
+            project_id="project-1", worktree_id="worktree-1", branch_name="main", name="A name",
+        )
+    )  # fmt: skip
+    conversation.turns(turns)
+    return conversation
+
+
+def trim(keep: int | None = None, **arguments: Any) -> wire.TrimContext:
+    return wire.TrimContext(**_addressed(arguments), keep_last_n_turns=keep)
+
+
+def compact(keep: int | None = None, **arguments: Any) -> wire.CompactContext:
+    return wire.CompactContext(**_addressed(arguments), keep_last_n_turns=keep)
+
+
+def client(command: type[wire.ClientCommand], **arguments: Any) -> AnyCommand:
+    """Any other client command, addressed to the thread."""
+    made = command(**_addressed(arguments))
+    assert isinstance(made, wire.AnyClientCommand)
+    return made
+
+
+def _addressed(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"command_id": next(_command_ids), "thread_id": THREAD, **arguments}
+
+
+def user(turn_id: str, text: str, entry_id: str = "") -> ev.EntryRecorded:
+    return ev.EntryRecorded(turn_id, entry_id or f"{turn_id}/user/{text}", "message", "user", text)
+
+
+def assistant(turn_id: str, text: str, entry_id: str = "") -> ev.EntryRecorded:
+    return ev.EntryRecorded(turn_id, entry_id or f"{turn_id}/assistant/{text}", "message", "assistant", text)
+
+
+def activity(turn_id: str, title: str, entry_id: str = "") -> ev.EntryRecorded:
+    detail = msgspec.json.encode({"type": "commandExecution", "command": title})
+    entry_id = entry_id or f"{turn_id}/activity/{title}"
+    return ev.EntryRecorded(turn_id, entry_id, "activity", "commandExecution", title, detail)
+
+
+def raw_turn(prompt: str, answer: str) -> tuple[bytes, ...]:
+    """The model-visible items of a turn of two messages."""
+    return (raw_message("user", prompt), raw_message("assistant", answer))
+
+
+def raw_message(role: str, text: str) -> bytes:
+    part = "input_text" if role == "user" else "output_text"
+    return raw(type="message", role=role, content=[{"type": part, "text": text}])
+
+
+def raw(**item: Any) -> bytes:
+    return msgspec.json.encode(item)
+
+
+def texts(items: Iterable[bytes]) -> list[str]:
+    """The text of each message among raw items."""
+    decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
+    return [item["content"][0]["text"] for item in decoded if item["type"] == "message"]

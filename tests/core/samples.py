@@ -1,0 +1,47 @@
+"""One event of every type with every field set, for tests of formats. `SECRET` is in each private field."""
+
+from typing import get_args
+
+from trimpoint.core import events as ev
+
+SECRET = "for the provider only"
+_SETTINGS = b'{"model":"' + SECRET.encode() + b'"}'
+_ITEM = b'{"type":"message","content":"' + SECRET.encode() + b'"}'
+
+SAMPLES: tuple[ev.AnyEvent, ...] = (
+    ev.ThreadCreated(
+        "thread", "/work", "started", _SETTINGS, "project", "worktree", "main", "parent", "name"
+    ),
+    ev.GenerationOpened(2, "compact", "summary", ("turn-2", "turn-3"), "in short", 12),
+    ev.ProviderThreadBound(2, SECRET, f"/{SECRET}", True),
+    ev.SessionReady(2),
+    ev.SessionStopRequested(1),
+    ev.SessionStopped(1, "background terminals"),
+    ev.SessionStartRequested(2),
+    ev.OperationStarted("operation", "clear"),
+    ev.OperationAdvanced("operation", "failed", "message", "provider_timeout"),
+    ev.TrimPointCreated(
+        "thread", "trim-point", 1_764_000_000_000, "entry-4", 4, ("turn-1",), "turn-2", 2, "compact", True
+    ),
+    ev.ContextSummarized("thread", "trim-point", "in short", 1_500),
+    ev.CompactionRequested("operation", 3, "keep the names", "automatic"),
+    ev.CompactionForked("operation", SECRET),
+    ev.CompactionFailed("operation", "the model said nothing"),
+    ev.ArchivedAndNewCreated("thread", "thread-2", "worktree", "main", "project", "/work", _SETTINGS),
+    ev.ThreadArchived(),
+    ev.ThreadUnarchived(),
+    ev.ThreadRenamed("better name"),
+    ev.SettingsChanged(_SETTINGS),
+    ev.TurnRequested("request"),
+    ev.TurnRequestEnded("request", "turn-1", "overloaded"),
+    ev.TurnStarted("turn-1", 1),
+    ev.EntryRecorded("turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}'),
+    ev.ContextItemsRecorded("turn-1", (_ITEM, b"{}"), "rollout"),
+    ev.UsageReported("turn-1", 9_000, 20_000, 258_400),
+    ev.TurnCompleted("turn-1", "failed", "no room", False),
+    ev.RequestOpened("0", "item/commandExecution/requestApproval"),
+    ev.RequestClosed("0", "expired"),
+    ev.ContextLost(2, "rollout is gone"),
+    ev.CommandRejected("turn_in_progress", "A turn is running."),
+)
+assert tuple(type(sample) for sample in SAMPLES) == get_args(ev.AnyEvent)

@@ -1,0 +1,225 @@
+"""Creating, starting, stopping, renaming, archiving and replacing a thread, and the steps of an operation."""
+
+import pytest
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.decider import AnyCommand
+from trimpoint.core.operations import Phase
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from tests.core.given import SETTINGS, THREAD, client, given, started, trim
+
+
+def create(origin: str, provider_thread_id: str | None = None) -> internal.CreateThread:
+    return internal.CreateThread(THREAD, "/work", origin, SETTINGS, provider_thread_id, "/rollout", True)
+
+
+def test_a_started_thread_is_ready_with_its_provider_thread() -> None:
+    given().when(create("started", "codex-thread-1")).then(
+        ev.ThreadCreated(THREAD, "/work", "started", SETTINGS),
+        ev.GenerationOpened(1, "start", "none"),
+        ev.ProviderThreadBound(1, "codex-thread-1", "/rollout", raw_events=True),
+        ev.SessionReady(1),
+    )
+
+
+@pytest.mark.parametrize(("origin", "reason"), [("adopted", "resume"), ("forked", "start")])
+def test_a_thread_with_a_history_of_its_own_is_kept_by_the_provider(origin: str, reason: str) -> None:
+    thread = given()
+    thread.do(create(origin, "codex-thread-1"))
+    assert thread.state.generation.reason == reason
+    assert thread.state.generation.bootstrap == "provider"
+
+
+def test_a_new_thread_has_an_operation_open_its_session() -> None:
+    accepted = (
+        given()
+        .when(create("new"))
+        .then(
+            ev.ThreadCreated(THREAD, "/work", "new", SETTINGS),
+            ev.GenerationOpened(1, "start", "none"),
+            ev.OperationStarted("id-0", "start"),
+            ev.SessionStartRequested(1),
+        )
+    )
+    assert accepted.operation_id == "id-0"
+
+
+def test_everything_a_thread_is_bound_to_is_written_down() -> None:
+    state = started().state
+    bound = (state.project_id, state.worktree_id, state.branch_name, state.name, state.cwd, state.settings)
+    assert bound == ("project-1", "worktree-1", "main", "A name", "/work", SETTINGS)
+
+
+def test_a_thread_is_created_once() -> None:
+    started().when(create("started", "codex-thread-2")).rejected(Reason.INTERNAL)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        client(wire.StopSession),
+        client(wire.UnarchiveThread),
+        client(wire.RenameThread, name="x"),
+        internal.RecordFacts(()),
+        internal.AdvanceOperation("o", Phase.READY),
+        internal.CompleteCompaction("o", "s", 1),
+        internal.OpenSession(),
+        internal.AbandonOpenWork("gone"),
+    ],
+)
+def test_only_creation_needs_no_thread(command: AnyCommand) -> None:
+    given().when(command).rejected(Reason.THREAD_NOT_FOUND)
+
+
+def test_new_archives_the_thread_and_names_its_successor() -> None:
+    thread = started(turns=2)
+    thread.when(client(wire.ArchiveAndNew, new_thread_id="thread-2")).then(
+        ev.ArchivedAndNewCreated(THREAD, "thread-2", "worktree-1", "main", "project-1", "/work", SETTINGS),
+        ev.SessionStopRequested(1),
+    )
+
+
+def test_new_names_the_successor_itself_when_nobody_does() -> None:
+    thread = started()
+    thread.do(client(wire.ArchiveAndNew))
+    assert thread.state.new_thread_id == "id-1"
+    assert thread.state.archived
+
+
+def test_a_thread_is_replaced_once() -> None:
+    thread = started()
+    thread.do(client(wire.ArchiveAndNew))
+    rejected = thread.when(client(wire.ArchiveAndNew)).rejected(Reason.THREAD_ARCHIVED)
+    assert rejected.message == "The thread is archived; unarchive it to replace it."
+
+
+def test_stopping_a_session_is_a_request_and_stopping_it_again_is_none() -> None:
+    thread = started()
+    thread.when(client(wire.StopSession)).then(ev.SessionStopRequested(1))
+    thread.report(ev.SessionStopped(1))
+    thread.when(client(wire.StopSession)).then()
+
+
+def test_a_ready_session_is_not_started_again() -> None:
+    started().when(client(wire.StartSession)).then()
+    started().when(internal.OpenSession()).then()
+
+
+@pytest.mark.parametrize("command", [client(wire.StartSession), internal.OpenSession()])
+def test_a_stopped_session_is_started_by_an_operation(command: AnyCommand) -> None:
+    thread = started()
+    thread.report(ev.SessionStopped(1))
+    operation_id = thread.stamp().id
+    accepted = thread.when(command).then(
+        ev.OperationStarted(operation_id, "start"), ev.SessionStartRequested(1)
+    )
+    assert accepted.operation_id == operation_id
+    thread.do(command)
+    thread.settle()
+    assert not thread.state.session_stopped
+
+
+def test_a_session_that_failed_to_start_after_a_clear_is_started_with_its_next_use() -> None:
+    thread = started(turns=1)
+    thread.do(trim())
+    thread.advance(Phase.FAILED)
+    assert thread.do(internal.OpenSession()).events[1] == ev.SessionStartRequested(2)
+
+
+def test_a_session_on_its_way_is_not_opened_twice() -> None:
+    thread = started(turns=1)
+    thread.do(trim())
+    thread.when(internal.OpenSession()).then()
+
+
+def test_the_late_end_of_a_retired_session_does_not_wake_a_stopped_one() -> None:
+    thread = started(turns=1)
+    thread.clear()
+    thread.report(ev.SessionStopped(2))
+    thread.report(ev.SessionStopped(1, "a terminal was running"))
+    assert thread.do(client(wire.StartSession)).operation_id
+
+
+def test_a_clear_of_a_stopped_thread_leaves_its_new_session_pending_not_stopped() -> None:
+    thread = started(turns=1)
+    thread.report(ev.SessionStopped(1))
+    thread.do(trim())
+    assert not thread.state.session_stopped
+
+
+def test_archiving_stops_the_session_and_is_done_once() -> None:
+    thread = started()
+    thread.when(client(wire.ArchiveThread)).then(ev.ThreadArchived(), ev.SessionStopRequested(1))
+    thread.do(client(wire.ArchiveThread))
+    thread.when(client(wire.ArchiveThread)).then()
+
+
+def test_unarchiving_is_done_once() -> None:
+    thread = started().write(ev.ThreadArchived())
+    thread.when(client(wire.UnarchiveThread)).then(ev.ThreadUnarchived())
+    thread.do(client(wire.UnarchiveThread))
+    thread.when(client(wire.UnarchiveThread)).then()
+    thread.when(client(wire.StopSession)).then(ev.SessionStopRequested(1))
+
+
+@pytest.mark.parametrize("command", [client(wire.StopSession), client(wire.StartSession)])
+def test_an_archived_thread_takes_no_session_command(command: AnyCommand) -> None:
+    started().write(ev.ThreadArchived()).when(command).rejected(Reason.THREAD_ARCHIVED)
+
+
+def test_a_thread_is_renamed_even_while_a_turn_runs() -> None:
+    thread = started()
+    thread.begin_turn()
+    thread.when(client(wire.RenameThread, name="Better")).then(ev.ThreadRenamed("Better"))
+
+
+def test_each_step_of_an_operation_is_written_with_its_facts() -> None:
+    thread = started(turns=1)
+    operation_id = str(thread.do(trim()).operation_id)
+    stopped = ev.SessionStopped(1)
+    step = internal.AdvanceOperation(operation_id, Phase.STOPPING, "Stopping.", "", (stopped,))
+    accepted = thread.when(step).then(stopped, ev.OperationAdvanced(operation_id, "stopping", "Stopping."))
+    assert accepted.operation_id == operation_id
+
+
+def test_a_step_that_the_table_does_not_allow_is_refused() -> None:
+    thread = started(turns=1)
+    operation_id = str(thread.do(trim()).operation_id)
+    thread.when(internal.AdvanceOperation(operation_id, Phase.BOOTSTRAPPING)).rejected(Reason.INTERNAL)
+
+
+@pytest.mark.parametrize("end", [Phase.READY, Phase.FAILED])
+def test_an_operation_ends_once(end: Phase) -> None:
+    thread = started(turns=1)
+    operation_id = str(thread.do(trim()).operation_id)
+    thread.advance(Phase.STOPPING)
+    thread.advance(end)
+    thread.when(internal.AdvanceOperation(operation_id, Phase.FAILED)).rejected(Reason.INTERNAL)
+
+
+def test_a_step_of_an_operation_that_is_not_open_is_refused() -> None:
+    thread = started(turns=1)
+    thread.do(trim())
+    thread.when(internal.AdvanceOperation("another", Phase.STOPPING)).rejected(Reason.INTERNAL)
+    started().when(internal.AdvanceOperation("any", Phase.STOPPING)).rejected(Reason.INTERNAL)
+
+
+def test_a_message_of_an_operation_stays_until_there_is_a_newer_one() -> None:
+    thread = started(turns=1)
+    thread.do(trim())
+    thread.advance(Phase.STOPPING, message="Stopping.")
+    thread.advance(Phase.STARTING)
+    assert thread.state.operation is not None
+    assert thread.state.operation.message == "Stopping."
+
+
+class Unheard(wire.ClientCommand, frozen=True, kw_only=True, tag="thread.unheard"):
+    """A client command that nobody wrote a rule for."""
+
+
+@pytest.mark.parametrize("command", [Unheard(command_id="c", thread_id=THREAD), object()])
+def test_a_command_without_a_rule_fails_loudly(command: AnyCommand) -> None:
+    with pytest.raises(AssertionError):
+        started().when(command)

@@ -1,0 +1,240 @@
+"""The one projector: every event has its fold, and what it makes of a life is what a replay makes of it."""
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from trimpoint.core import events as ev
+from trimpoint.core.operations import Phase
+from trimpoint.core.projector import FOLDS, apply, replay
+from trimpoint.core.state import Receipt, ThreadState
+
+from tests.core.given import THREAD, Conversation, activity, assistant, raw, started, trim, user
+
+
+def entry_ids(thread: Conversation) -> list[str]:
+    return [entry.id for entry in thread.state.entries]
+
+
+def test_every_event_has_exactly_one_fold() -> None:
+    assert set(FOLDS) == set(get_args(ev.AnyEvent))
+    assert len(get_args(ev.AnyEvent)) == len({event.__struct_config__.tag for event in FOLDS})
+
+
+def test_a_replay_makes_the_same_state() -> None:
+    thread = started(turns=3)
+    thread.clear(1)
+    thread.turn(activities=["ls"])
+    thread.compact()
+    assert thread.replayed() == thread.state
+
+
+def test_a_state_survives_a_snapshot_and_goes_on_from_it() -> None:
+    thread = started(turns=3)
+    thread.do(trim(1))
+    snapshot = msgspec.msgpack.decode(msgspec.msgpack.encode(thread.state), type=ThreadState)
+    assert snapshot == thread.state
+    half = len(thread.records)
+    thread.settle()
+    for record in thread.records[half:]:
+        apply(snapshot, record)
+    assert snapshot == thread.state
+
+
+def test_states_share_nothing() -> None:
+    first, second = started(turns=2), started()
+    assert (len(first.state.turns), len(second.state.turns)) == (2, 0)
+    assert replay([]) == ThreadState()
+
+
+def test_positions_count_events_not_records() -> None:
+    thread = started()
+    assert (thread.state.sequence, thread.state.thread_sequence) == (4, 4)
+    thread.write(ev.ThreadRenamed("a"), ev.ThreadRenamed("b"))
+    assert (thread.state.sequence, thread.state.thread_sequence) == (6, 6)
+    assert thread.state.updated_at_ms == thread.now_ms - 1_000
+
+
+def test_a_command_leaves_a_receipt_even_when_nothing_happened() -> None:
+    thread = started()
+    thread.write(command_id="c-1")
+    thread.write(ev.CommandRejected("nothing_to_trim", "Nothing."), command_id="c-2")
+    at_ms, rejected = thread.now_ms, ev.CommandRejected("nothing_to_trim", "Nothing.")
+    assert thread.state.receipts == {
+        "c-1": Receipt(b"fingerprint", 5, 5, at_ms - 2_000, (), None),
+        "c-2": Receipt(b"fingerprint", 5, 5, at_ms - 1_000, (rejected,), None),
+    }
+    assert thread.state.thread_sequence == 5
+
+
+INTENTS: list[ev.AnyEvent] = [
+    ev.SessionStopRequested(1),
+    ev.SessionStartRequested(1),
+    ev.CompactionFailed("o", "no"),
+    ev.ContextLost(1, "gone"),
+    ev.CommandRejected("usage", "no"),
+]
+
+
+@pytest.mark.parametrize("intent", INTENTS)
+def test_an_intent_or_a_note_changes_nothing(intent: ev.AnyEvent) -> None:
+    thread = started(turns=1)
+    before = unplaced(thread.state)
+    assert unplaced(thread.write(intent).state) == before
+
+
+def unplaced(state: ThreadState) -> dict[str, Any]:
+    """The state without where it stands in time."""
+    placed = ("sequence", "thread_sequence", "updated_at_ms")
+    return {name: value for name, value in msgspec.structs.asdict(state).items() if name not in placed}
+
+
+def test_name_and_settings_are_as_last_told() -> None:
+    thread = started().write(ev.ThreadRenamed("a"), ev.SettingsChanged(b'{"model":"gpt-6"}'))
+    assert (thread.state.name, thread.state.settings) == ("a", b'{"model":"gpt-6"}')
+    assert thread.write(ev.ThreadRenamed(None)).state.name is None
+
+
+def test_a_new_binding_is_not_ready_before_it_is_said_to_be() -> None:
+    thread = started().write(ev.ProviderThreadBound(1, "codex-thread-2", None, raw_events=False))
+    generation = thread.state.generation
+    assert (generation.provider_thread_id, generation.rollout_path) == ("codex-thread-2", None)
+    assert (generation.ready, generation.raw_events) == (False, False)
+
+
+def test_a_phase_of_another_operation_is_ignored() -> None:
+    thread = started(turns=1)
+    thread.do(trim())
+    thread.write(ev.OperationAdvanced("another", "failed", "no"))
+    assert thread.state.operation is not None
+    assert thread.state.operation.phase is Phase.REQUESTED
+    started().write(ev.OperationAdvanced("none", "failed", "no"))
+
+
+def test_what_was_asked_of_a_compaction_is_remembered_with_its_operation() -> None:
+    thread = started()
+    thread.write(ev.CompactionRequested("o", 2), ev.CompactionForked("o", "fork-1"))
+    assert thread.state.operation is None
+    thread.write(
+        ev.OperationStarted("o", "compact"),
+        ev.CompactionRequested("o", 2, "the names", "automatic"),
+        ev.CompactionForked("o", "fork-1"),
+    )
+    operation = thread.state.operation
+    assert operation is not None
+    asked = (operation.compaction_keep, operation.compaction_guidance, operation.compaction_trigger)
+    assert (*asked, operation.compaction_fork) == (2, "the names", "automatic", "fork-1")
+
+
+def test_a_trim_forgets_the_raw_items_of_what_it_prunes_only() -> None:
+    thread = started(turns=3)
+    thread.clear(2)
+    assert [bool(turn.items) for turn in thread.state.turns] == [False, True, True]
+
+
+def test_only_compactions_are_counted_as_such() -> None:
+    thread = started(turns=3)
+    thread.clear(2)
+    thread.compact()
+    assert thread.state.compaction_count == 1
+
+
+def test_a_summary_may_come_after_its_trim_point() -> None:
+    thread = started(turns=3)
+    first = thread.compact(None)
+    thread.turns(2)
+    thread.clear(1)
+    assert thread.state.trim_points[0].summary_unavailable
+    thread.write(ev.ContextSummarized(THREAD, first, "found later", 10))
+    assert [point.summary for point in thread.state.trim_points] == ["found later", None]
+    assert not thread.state.trim_points[0].summary_unavailable
+
+
+def test_a_summary_of_an_unknown_trim_point_is_ignored() -> None:
+    thread = started(turns=1)
+    thread.clear()
+    thread.write(ev.ContextSummarized(THREAD, "another", "lost", 10))
+    assert thread.state.trim_points[0].summary is None
+
+
+def test_usage_is_unknown_after_a_trim_until_it_is_reported() -> None:
+    thread = started(turns=1)
+    thread.report(ev.UsageReported("turn-1", 9_000, 20_000, 100_000))
+    thread.clear()
+    assert (thread.state.usage_last_total, thread.state.usage_window) == (None, 100_000)
+
+
+def test_items_of_a_rollout_replace_what_was_heard_and_make_it_complete() -> None:
+    thread = started()
+    thread.begin_turn()
+    first, second = raw(type="message", n=1), raw(type="message", n=2)
+    thread.report(ev.ContextItemsRecorded("turn-1", (first,)), ev.ContextItemsRecorded("turn-1", (second,)))
+    thread.report(ev.TurnCompleted("turn-1", "interrupted", "died", items_heard=False))
+    turn = thread.state.turns[0]
+    assert (turn.items, turn.items_complete) == ([first, second], False)
+    thread.report(ev.ContextItemsRecorded("turn-1", (second,), "rollout"))
+    assert (turn.items, turn.items_complete) == ([second], True)
+
+
+@pytest.mark.parametrize(
+    ("raw_events", "items_heard", "complete"),
+    [(True, True, True), (True, False, False), (False, True, False)],
+)
+def test_items_are_complete_when_every_one_was_heard(
+    raw_events: bool, items_heard: bool, complete: bool
+) -> None:
+    thread = started().write(ev.ProviderThreadBound(1, "p", None, raw_events))
+    thread.begin_turn()
+    thread.report(ev.TurnCompleted("turn-1", "completed", items_heard=items_heard))
+    assert thread.state.turns[0].items_complete is complete
+
+
+def test_the_end_of_an_older_turn_leaves_the_running_one_running() -> None:
+    thread = started()
+    thread.begin_turn()
+    thread.begin_turn()
+    thread.report(ev.TurnCompleted("turn-1", "interrupted", "superseded"))
+    assert thread.state.running_turn_id == "turn-2"
+    assert [turn.status for turn in thread.state.turns] == ["interrupted", "running"]
+    assert thread.state.turns[0].error == "superseded"
+
+
+def test_turns_are_counted_by_generation() -> None:
+    thread = started(turns=2)
+    thread.clear(1)
+    thread.turn()
+    assert [generation.turn_count for generation in thread.state.generations] == [2, 1]
+    assert [turn.generation for turn in thread.state.turns] == [1, 1, 2]
+
+
+def test_a_command_that_outlives_its_turn_is_filed_with_its_turn() -> None:
+    thread = started()
+    thread.turn("one", "1")
+    thread.turn("two", "2")
+    thread.report(activity("turn-1", "npm run dev"))
+    assert [entry.text for entry in thread.state.entries] == ["one", "1", "npm run dev", "two", "2"]
+    assert thread.state.entry_index == {entry_id: at for at, entry_id in enumerate(entry_ids(thread))}
+    assert thread.do(trim(1)).events[1].before_entry_id == "turn-1/activity/npm run dev"  # type: ignore[union-attr]
+
+
+def test_a_command_that_outlives_a_clear_stays_above_its_divider() -> None:
+    thread = started()
+    thread.turn("one", "1")
+    thread.clear()
+    thread.report(activity("turn-1", "npm run dev"))
+    point = thread.state.trim_points[0]
+    assert (point.entry_index, point.before_entry_id) == (3, "turn-1/activity/npm run dev")
+    assert point.pruned_message_count == 2
+    thread.turn("two", "2")
+    assert thread.state.turns[1].first_entry_index == 3
+
+
+def test_a_late_message_counts_where_its_turn_was_pruned() -> None:
+    thread = started(turns=3)
+    thread.clear(2)
+    thread.clear(1)
+    thread.report(user("turn-1", "late"))
+    thread.report(assistant("turn-3", "late too"))
+    assert [point.pruned_message_count for point in thread.state.trim_points] == [3, 2]
+    assert [point.entry_index for point in thread.state.trim_points] == [3, 5]
+    assert [turn.message_count for turn in thread.state.turns] == [3, 2, 3]

@@ -1,0 +1,209 @@
+"""Slash commands: what is ours, what is wrong with it, and what is said about that."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trimpoint.core.slash import (
+    MAX_TURNS,
+    REGISTRY,
+    Invocation,
+    NotOurs,
+    UsageError,
+    complete,
+    help_text,
+    parse,
+)
+from trimpoint_protocol.commands import CompactContext, TrimContext
+
+WHITE_SPACE = " \t\r\n\f\v\u00a0\u2003\u3000"
+
+
+def clear(keep: int) -> Invocation:
+    return Invocation("clear", {"keep_last_n_turns": keep})
+
+
+def compact(keep: int = 0, guidance: str | None = None, *, force: bool = False) -> Invocation:
+    return Invocation("compact", {"keep_last_n_turns": keep, "force": force, "guidance": guidance})
+
+
+@pytest.mark.parametrize(
+    ("text", "keep"),
+    [
+        ("/clear", 0),
+        ("/CLEAR", 0),
+        ("/Clear 2", 2),
+        (" /clear 3 ", 3),
+        ("\n/clear\n", 0),
+        ("/clear\n3", 3),
+        ("/clear\t3\t", 3),
+        ("/clear\u00a03", 3),
+        ("/clear 0", 0),
+        ("/clear 007", 7),
+        ("/clear 1000000", MAX_TURNS),
+    ],
+)
+def test_clear_takes_a_number_of_turns_or_nothing(text: str, keep: int) -> None:
+    assert parse(text) == clear(keep)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "abc", "-1", "+1", "1.0", "1.5", "1e3", "0x10", "1_000", "1,000", "3 fix it", "3 3", "3\nfix it",
+        "three", "--keep 3", "[3]", "\u00b2", "\uff13", "\u0663", "\u0be9", "½", "NaN", "'3'",
+        "1000001", "9999999", "10000000", "9" * 5_000, "\u200b3", "3\u200b", "/clear", "?",
+    ],
+)  # fmt: skip
+def test_clear_with_anything_else_says_what_is_right(rest: str) -> None:
+    outcome = parse(f"/clear {rest}")
+    assert isinstance(outcome, UsageError)
+    shown = rest if len(rest) <= 40 else rest[:39] + "…"
+    assert outcome.command == "clear"
+    assert outcome.message == (
+        f"/clear takes the number of turns to keep, 0 to 1,000,000, not “{shown}”. "
+        "Usage: /clear [N]. Nothing was sent to the agent."
+    )
+
+
+@given(st.text().filter(lambda rest: rest.strip() != ""), st.sampled_from(WHITE_SPACE))
+def test_nothing_after_clear_makes_it_a_prompt(rest: str, space: str) -> None:
+    outcome = parse(f"/clear{space}{rest}")
+    assert isinstance(outcome, UsageError | Invocation)
+    if isinstance(outcome, Invocation):
+        assert rest.strip().isascii()
+        assert outcome == clear(int(rest))
+
+
+@given(st.sampled_from(sorted(REGISTRY)), st.text(WHITE_SPACE), st.text(WHITE_SPACE), st.data())
+def test_case_and_white_space_around_do_not_matter(
+    name: str, before: str, after: str, data: st.DataObject
+) -> None:
+    cased = "".join(data.draw(st.sampled_from([char, char.upper()])) for char in name)
+    assert parse(f"{before}/{cased}{after}") == parse(f"/{name}")
+    assert isinstance(parse(f"/{name}"), Invocation)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "/", "//", "//clear", "/ clear", "clear", "clear 3", "please /clear", "/clearance",
+        "/clear3", "/clear-3", "/clear\u00e9", "/klar", "/3", "/-", "/_clear", "/clear/3", "\\clear",
+        "/\u0441lear", "/compactness", "/newer", "/newfile.txt is new", "/usr/bin/env", "fix /clear",
+        "\uff0fclear", "/help-me",
+    ],
+)  # fmt: skip
+def test_what_names_no_command_of_ours_is_not_ours(text: str) -> None:
+    assert parse(text) == NotOurs()
+
+
+@given(st.text())
+def test_any_text_is_read_without_failing(text: str) -> None:
+    for outcome in (parse(text), parse("/" + text)):
+        assert isinstance(outcome, NotOurs | UsageError | Invocation)
+    complete(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/compact", compact()),
+        ("/Compact   Keep the names ", compact(guidance="Keep the names")),
+        ("/compact keep\nevery  line", compact(guidance="keep\nevery  line")),
+        ("/compact --keep 3", compact(3)),
+        ("/compact --keep=3", compact(3)),
+        ("/compact --keep= 3", compact(3)),
+        ("/compact --KEEP 3 --Force", compact(3, force=True)),
+        ("/compact --keep 3 the names", compact(3, "the names")),
+        ("/compact --keep\t3\nthe names", compact(3, "the names")),
+        ("/compact\n--force\nthe names", compact(0, "the names", force=True)),
+        ("/compact --force --keep 2 x", compact(2, "x", force=True)),
+        ("/compact --keep 1 --keep 2", compact(2)),
+        ("/compact the --keep option", compact(guidance="the --keep option")),
+        ("/compact 3", compact(guidance="3")),
+        ("/compact - dashes are guidance", compact(guidance="- dashes are guidance")),
+    ],
+)
+def test_compact_takes_options_then_guidance(text: str, expected: Invocation) -> None:
+    assert parse(text) == expected
+
+
+KEEP = "--keep takes the number of turns to keep, 0 to 1,000,000, not "
+
+
+@pytest.mark.parametrize(
+    ("rest", "complaint"),
+    [
+        ("--keep", KEEP + "nothing."),
+        ("--keep=", KEEP + "nothing."),
+        ("--keep abc", KEEP + "“abc”."),
+        ("--keep=-1 x", KEEP + "“-1”."),
+        ("--keep --force", KEEP + "“--force”."),
+        ("--keep \uff13", KEEP + "“\uff13”."),
+        ("--keep 1000001", KEEP + "“1000001”."),
+        ("--kepp 3", "/compact has no option “--kepp”."),
+        ("--force=yes", "/compact has no option “--force=yes”."),
+        ("--force= x", "/compact has no option “--force=”."),
+        ("--", "/compact has no option “--”."),
+    ],
+)
+def test_compact_with_a_wrong_option_says_what_is_right(rest: str, complaint: str) -> None:
+    usage = "Usage: /compact [--keep N] [--force] [guidance…]. Nothing was sent to the agent."
+    assert parse(f"/compact {rest}") == UsageError("compact", f"{complaint} {usage}")
+
+
+def test_new_stands_alone() -> None:
+    assert parse("/new") == Invocation("new", {})
+    message = "/new takes nothing after it, not “branch”. Usage: /new. Nothing was sent to the agent."
+    assert parse("/new branch") == UsageError("new", message)
+
+
+@pytest.mark.parametrize("text", ["/help clear", "/help /clear", "/HELP CLEAR", "/help  /Clear "])
+def test_help_of_a_command_is_found_by_its_name(text: str) -> None:
+    assert parse(text) == Invocation("help", {"name": "clear"})
+
+
+@pytest.mark.parametrize("rest", ["nonsense", "clear new", "//clear"])
+def test_help_of_no_command_says_which_there_are(rest: str) -> None:
+    outcome = parse(f"/help {rest}")
+    assert isinstance(outcome, UsageError)
+    known = ", ".join(f"/{name}" for name in REGISTRY)
+    assert outcome.message.startswith(f"There is no command “{rest}”; there are {known}. Usage: /help")
+
+
+def test_help_lists_every_command_or_one_in_full() -> None:
+    assert parse("/help") == parse("/help /") == Invocation("help", {"name": None})
+    lines = help_text(None).splitlines()
+    assert len(lines) == len(REGISTRY)
+    for command, line in zip(REGISTRY.values(), lines, strict=True):
+        assert line.startswith(command.usage)
+        assert line.endswith(command.summary)
+        assert help_text(command.name) == f"{command.usage}\n{command.details}"
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("/", list(REGISTRY)),
+        ("/c", ["clear", "compact"]),
+        ("  /C", ["clear", "compact"]),
+        ("/clear", ["clear"]),
+        ("/clear ", []),
+        ("/clearx", []),
+        ("//", []),
+        ("", []),
+        ("clear", []),
+    ],
+)
+def test_completion_offers_what_can_still_come(typed: str, names: list[str]) -> None:
+    assert [command.name for command in complete(typed)] == names
+
+
+def test_each_command_is_found_by_the_name_it_shows() -> None:
+    for name, command in REGISTRY.items():
+        assert name == command.name == name.lower()
+        assert command.usage.split()[0] == f"/{name}"
+
+
+def test_arguments_are_members_of_the_command_they_become() -> None:
+    assert set(clear(3).arguments) <= set(TrimContext.__struct_fields__)
+    assert set(compact().arguments) <= set(CompactContext.__struct_fields__)

@@ -1,0 +1,239 @@
+"""What clients are shown: the shape of it, and that nothing of the provider's is in it."""
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given as given_any
+from hypothesis import strategies as st
+from trimpoint.core import events as ev
+from trimpoint.core.clock import rfc3339
+from trimpoint.core.decider import busy
+from trimpoint.core.operations import Phase
+from trimpoint.core.view import blocker, envelopes, read_model
+
+from tests.core.given import THREAD, Conversation, compact, started, trim
+from tests.core.samples import SAMPLES, SECRET
+
+
+def as_json(wire: object) -> dict[str, Any]:
+    return msgspec.json.decode(msgspec.json.encode(wire), type=dict[str, Any])
+
+
+def view(thread: Conversation, read_only: str | None = None) -> dict[str, Any]:
+    return as_json(read_model(thread.state, read_only))
+
+
+def a_long_life() -> Conversation:
+    """A thread in which everything private that there is was written."""
+    thread = started(turns=3)
+    thread.clear(2)
+    thread.compact(None)
+    thread.turn(activities=["ls"])
+    operation_id = thread.begin_compaction(force=True)
+    thread.report(ev.CompactionForked(operation_id, "codex-thread-fork"))
+    thread.report(ev.SettingsChanged(b'{"secretSetting":2}'), ev.RequestOpened("0", "approval"))
+    thread.write(
+        ev.ArchivedAndNewCreated(THREAD, "thread-2", None, None, None, "/work", b'{"secretSetting":3}')
+    )
+    return thread
+
+
+@pytest.mark.parametrize("trace", ["codex-thread-", "/rollouts/", "secretSetting", "input_text"])
+def test_nothing_private_is_in_the_read_model_or_in_an_envelope(trace: str) -> None:
+    thread = a_long_life()
+    shown = [view(thread), *(as_json(e) for record in thread.records for e in envelopes(THREAD, record))]
+    assert trace in str(thread.records)
+    assert trace not in str(shown)
+
+
+@pytest.mark.parametrize("event", SAMPLES, ids=lambda event: type(event).__name__)
+def test_no_event_shows_a_private_field(event: ev.AnyEvent) -> None:
+    (envelope,) = envelopes(THREAD, ev.Record(1, 1, 0, (event,)))
+    assert SECRET not in msgspec.json.encode(envelope).decode()
+
+
+def test_every_field_that_can_hold_something_private_is_marked() -> None:
+    private = {"provider_thread_id", "rollout_path", "settings", "items"}
+    for event in get_args(ev.AnyEvent):
+        assert event.private == private & set(event.__struct_fields__)
+
+
+def test_an_envelope_names_where_its_event_stands() -> None:
+    events = (ev.ThreadRenamed("a"), ev.ThreadRenamed("b"))
+    record = ev.Record(100, 7, 1_764_000_000_250, events, "command-1", b"f", "operation-1")
+    first, second = (as_json(envelope) for envelope in envelopes(THREAD, record))
+    assert first == {
+        "sequence": 100,
+        "threadSequence": 7,
+        "eventId": "thread-1/7",
+        "occurredAt": "2025-11-24T16:00:00.250Z",
+        "commandId": "command-1",
+        "operationId": "operation-1",
+        "type": "thread.renamed",
+        "payload": {"name": "a"},
+    }
+    assert (second["sequence"], second["threadSequence"], second["eventId"]) == (101, 8, "thread-1/8")
+
+
+def payload(event: ev.AnyEvent) -> dict[str, Any]:
+    (envelope,) = envelopes(THREAD, ev.Record(1, 1, 0, (event,)))
+    return dict(as_json(envelope)["payload"])
+
+
+def test_a_trim_point_is_shown_with_the_members_of_the_contract() -> None:
+    created = ev.TrimPointCreated(THREAD, "tp", 250, None, 4, ("turn-1",), "turn-2", 2, "clear")
+    assert payload(created) == {
+        "threadId": THREAD,
+        "trimPointId": "tp",
+        "createdAt": "1970-01-01T00:00:00.250Z",
+        "beforeEntryId": None,
+        "prunedMessageCount": 4,
+        "prunedTurnIds": ["turn-1"],
+        "firstKeptTurnId": "turn-2",
+        "generation": 2,
+        "trigger": "clear",
+        "summaryUnavailable": False,
+    }
+
+
+def test_the_other_events_of_the_contract_have_its_members() -> None:
+    assert payload(ev.ContextSummarized(THREAD, "tp", "in short", 1_500)) == {
+        "threadId": THREAD,
+        "trimPointId": "tp",
+        "summary": "in short",
+        "compactDurationMs": 1_500,
+    }
+    created = ev.ArchivedAndNewCreated(THREAD, "thread-2", "w", "main", "p", "/work", b"{}")
+    assert payload(created) == {
+        "archivedThreadId": THREAD,
+        "newThreadId": "thread-2",
+        "worktreeId": "w",
+        "branchName": "main",
+        "projectId": "p",
+        "cwd": "/work",
+    }
+    assert payload(ev.SessionStopRequested(3)) == {"generation": 3}
+
+
+def test_the_detail_of_an_entry_is_shown_as_json() -> None:
+    event = ev.EntryRecorded("t", "e", "activity", "commandExecution", "ls", b'{"command":"ls"}')
+    assert payload(event)["detail"] == {"command": "ls"}
+    assert payload(msgspec.structs.replace(event, detail=b""))["detail"] is None
+
+
+def test_the_read_model_of_a_fresh_thread() -> None:
+    assert view(started(), "the disk is full") == {
+        "id": THREAD,
+        "name": "A name",
+        "cwd": "/work",
+        "projectId": "project-1",
+        "worktreeId": "worktree-1",
+        "branchName": "main",
+        "archived": False,
+        "createdAt": "2025-11-24T16:00:00.000Z",
+        "sequence": 4,
+        "threadSequence": 4,
+        "contextTrimPoints": [],
+        "turns": [],
+        "turnCount": 0,
+        "activeTurnCount": 0,
+        "messageCount": 0,
+        "activeMessageCount": 0,
+        "session": {"status": "ready", "generation": 1, "generationReason": "start"},
+        "operation": None,
+        "pendingRequests": [],
+        "compactionCount": 0,
+        "readOnly": "the disk is full",
+    }
+
+
+def test_the_read_model_of_a_thread_with_a_past() -> None:
+    thread = started(turns=3)
+    point = thread.compact("in short", keep=1)
+    thread.begin_turn()
+    thread.report(ev.RequestOpened("0", "approval"))
+    shown = view(thread)
+    assert shown["contextTrimPoints"] == [
+        {
+            "id": point,
+            "createdAt": shown["contextTrimPoints"][0]["createdAt"],
+            "beforeEntryId": "turn-2/assistant/answer of turn-2",
+            "prunedMessageCount": 4,
+            "prunedTurnIds": ["turn-1", "turn-2"],
+            "firstKeptTurnId": "turn-3",
+            "summary": "in short",
+            "summaryUnavailable": False,
+            "trigger": "compact",
+            "status": "applied",
+            "generation": 2,
+        }
+    ]
+    assert [(turn["id"], turn["trimmed"], turn["status"]) for turn in shown["turns"]] == [
+        ("turn-1", True, "completed"),
+        ("turn-2", True, "completed"),
+        ("turn-3", False, "completed"),
+        ("turn-4", False, "running"),
+    ]
+    assert (shown["turnCount"], shown["activeTurnCount"]) == (4, 2)
+    assert (shown["messageCount"], shown["activeMessageCount"]) == (7, 4)
+    assert shown["operation"]["kind"] == "compact"
+    assert shown["operation"]["phase"] == "ready"
+    assert shown["session"] == {"status": "ready", "generation": 2, "generationReason": "compact"}
+    assert shown["pendingRequests"] == [
+        {"id": "0", "method": "approval", "since": rfc3339(thread.now_ms - 1_000)}
+    ]
+    assert shown["turns"][3]["completedAt"] is None
+    assert shown["turns"][0]["completedAt"] > shown["turns"][0]["startedAt"]
+    assert shown["compactionCount"] == 1
+
+
+def trim_point_statuses(thread: Conversation) -> list[str]:
+    return [point["status"] for point in view(thread)["contextTrimPoints"]]
+
+
+def test_a_trim_point_is_pending_until_its_session_is_ready() -> None:
+    thread = started(turns=3)
+    thread.do(trim(2))
+    assert trim_point_statuses(thread) == ["pending"]
+    assert view(thread)["session"]["status"] == "pending"
+    thread.settle()
+    assert trim_point_statuses(thread) == ["applied"]
+
+
+def test_a_trim_point_whose_session_could_not_start_is_deferred_until_it_does() -> None:
+    thread = started(turns=3)
+    thread.clear(2)
+    thread.do(trim(1))
+    thread.advance(Phase.FAILED)
+    assert trim_point_statuses(thread) == ["applied", "deferred"]
+    thread.write(ev.OperationStarted("again", "start"))
+    assert trim_point_statuses(thread) == ["applied", "pending"]
+    thread.settle()
+    assert trim_point_statuses(thread) == ["applied", "applied"]
+
+
+def test_a_stopped_session_is_shown_as_stopped() -> None:
+    thread = started()
+    thread.report(ev.SessionStopped(1))
+    assert view(thread)["session"]["status"] == "stopped"
+
+
+def test_what_blocks_is_shown_with_its_age() -> None:
+    thread = started(turns=3)
+    thread.do(compact())
+    block = busy(thread.state)
+    assert block is not None
+    assert as_json(blocker(block)) == {
+        "kind": "operation",
+        "id": "id-13",
+        "since": "2025-11-24T16:00:13.000Z",
+        "detail": "compact",
+    }
+
+
+@given_any(st.integers(min_value=0, max_value=253_402_300_799_999))
+def test_times_are_rfc_3339_to_the_millisecond(at_ms: int) -> None:
+    text = rfc3339(at_ms)
+    assert len(text) == len("2026-01-31T09:05:00.250Z")
+    assert text.endswith(f".{at_ms % 1000:03}Z")

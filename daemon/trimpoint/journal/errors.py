@@ -1,0 +1,95 @@
+"""What a journal can refuse, as facts; `str()` of each renders a sentence for a person."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class JournalError(Exception):
+    """Any refusal of the journal layer."""
+
+
+class JournalWriteError(JournalError):
+    """The disk did not take something; what was not yet durable is gone (spec §7: refused, temporary).
+
+    `operation` names the file operation that failed; `errno` is its error number.
+    """
+
+    def __init__(self, path: Path, errno: int, operation: str) -> None:
+        super().__init__(path, errno, operation)
+        self.path = path
+        self.errno = errno
+        self.operation = operation
+
+    @classmethod
+    def caused_by(cls, path: Path, error: OSError, operation: str) -> JournalWriteError:
+        return cls(path, error.errno or 0, operation)
+
+    def again(self) -> JournalWriteError:
+        """A fresh copy: one instance raised in several tasks would mix up their tracebacks."""
+        return JournalWriteError(self.path, self.errno, self.operation)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.operation} failed: {os.strerror(self.errno)}"
+
+
+class JournalReadOnly(JournalError):
+    """The journal is damaged before its end; it is readable up to `offset_bytes` and takes no records."""
+
+    def __init__(self, path: Path, offset_bytes: int, reason: str) -> None:
+        super().__init__(path, offset_bytes, reason)
+        self.path = path
+        self.offset_bytes = offset_bytes
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: read-only, damaged at byte {self.offset_bytes}: {self.reason}"
+
+
+class JournalForeign(JournalError):
+    """The file is not a trimpoint journal; it was left as it is."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: not a trimpoint journal"
+
+
+class JournalNewer(JournalError):
+    """A later trimpoint wrote the file in a format unknown here; it was left as it is."""
+
+    def __init__(self, path: Path, version: int, known_version: int) -> None:
+        super().__init__(path, version, known_version)
+        self.path = path
+        self.version = version
+        self.known_version = known_version
+
+    def __str__(self) -> str:
+        return f"{self.path}: journal format {self.version}; this trimpoint reads up to {self.known_version}"
+
+
+class JournalClosed(JournalError):
+    """The journal was used after `close()`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: the journal is closed"
+
+
+class StateDirectoryBusy(JournalError):
+    """Another daemon holds the state directory; `pid` is None while it has not written it yet."""
+
+    def __init__(self, path: Path, pid: int | None) -> None:
+        super().__init__(path, pid)
+        self.path = path
+        self.pid = pid
+
+    def __str__(self) -> str:
+        holder = "another process" if self.pid is None else f"process {self.pid}"
+        return f"{self.path}: the state directory is in use by {holder}"

@@ -1,0 +1,113 @@
+"""The few things the journal asks of the operating system: the seam where tests inject faults.
+
+Every method blocks and raises OSError; none is called from the event loop.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+FILE_MODE = 0o600
+DIRECTORY_MODE = 0o700
+
+
+class FileOperations(Protocol):
+    """Positions are explicit in reads and writes, so that a failed call leaves no hidden file position."""
+
+    def open(self, path: Path, flags: int) -> int: ...
+
+    def close(self, fd: int) -> None: ...
+
+    def size(self, fd: int) -> int: ...
+
+    def read(self, fd: int, size_bytes: int, offset_bytes: int) -> bytes: ...
+
+    def write(self, fd: int, data: memoryview, offset_bytes: int) -> int:
+        """May write less than `data`; answers how many bytes."""
+        ...
+
+    def datasync(self, fd: int) -> None: ...
+
+    def truncate(self, fd: int, size_bytes: int) -> None: ...
+
+    def exists(self, path: Path) -> bool: ...
+
+    def replace(self, source: Path, target: Path) -> None: ...
+
+    def sync_directory(self, path: Path) -> None: ...
+
+
+class SystemFiles:
+    """The real ones. New files are 0600 whatever the umask allows."""
+
+    def open(self, path: Path, flags: int) -> int:
+        return os.open(path, flags, FILE_MODE)
+
+    def close(self, fd: int) -> None:
+        os.close(fd)
+
+    def size(self, fd: int) -> int:
+        return os.fstat(fd).st_size
+
+    def read(self, fd: int, size_bytes: int, offset_bytes: int) -> bytes:
+        return os.pread(fd, size_bytes, offset_bytes)
+
+    def write(self, fd: int, data: memoryview, offset_bytes: int) -> int:
+        return os.pwrite(fd, data, offset_bytes)
+
+    def datasync(self, fd: int) -> None:
+        os.fdatasync(fd)
+
+    def truncate(self, fd: int, size_bytes: int) -> None:
+        os.ftruncate(fd, size_bytes)
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def replace(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
+
+    def sync_directory(self, path: Path) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+SYSTEM_FILES = SystemFiles()
+
+
+def write_fully(files: FileOperations, fd: int, data: bytes, offset_bytes: int) -> None:
+    """Write all of `data`, however short the single writes come out."""
+    view = memoryview(data)
+    while view:
+        written = files.write(fd, view, offset_bytes)
+        view = view[written:]
+        offset_bytes += written
+
+
+def read_fully(files: FileOperations, fd: int, offset_bytes: int, end_bytes: int) -> bytes:
+    """The bytes from `offset_bytes` to `end_bytes`, fewer only when the file ends before."""
+    chunks: list[bytes] = []
+    # One pread answers at most about 2 GiB on Linux.
+    while offset_bytes < end_bytes and (chunk := files.read(fd, end_bytes - offset_bytes, offset_bytes)):
+        chunks.append(chunk)
+        offset_bytes += len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def write_atomically(files: FileOperations, target: Path, content: bytes) -> None:
+    """Make `target` hold `content`, durably; after a crash it holds either that or what it held before."""
+    # A fixed name: what an earlier attempt left behind (no room, a crash) is overwritten, not collected.
+    temporary = target.with_name(f".{target.name}.tmp")
+    fd = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        write_fully(files, fd, content, 0)
+        files.datasync(fd)
+    finally:
+        files.close(fd)
+    files.replace(temporary, target)
+    files.sync_directory(target.parent)

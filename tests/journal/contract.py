@@ -1,0 +1,342 @@
+"""What every journal and state store must do (`port`). Subclass it and provide `rig`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from errno import EIO, ENOSPC, EROFS
+
+import anyio
+import pytest
+from trimpoint.journal import (
+    Damage,
+    Journal,
+    JournalClosed,
+    JournalReadOnly,
+    JournalWriteError,
+    Position,
+    StateDirectoryBusy,
+    StateStore,
+)
+
+THREAD = "thr_1"
+
+
+class Rig(ABC):
+    """A store whose disk can be told to refuse writes, and that can be restarted."""
+
+    @abstractmethod
+    def store(self) -> StateStore:
+        """Each call is one more daemon on the same disk."""
+
+    @abstractmethod
+    def refuse(self, errno: int) -> None: ...
+
+    @abstractmethod
+    def allow(self) -> None: ...
+
+    @abstractmethod
+    def damage_after(self, thread_id: str, records: int) -> None:
+        """Damage a journal of several batches so that only so many records can be read."""
+
+
+def payloads(journal: Journal) -> list[bytes]:
+    return [bytes(payload) for payload in journal.read()]
+
+
+async def write(journal: Journal, *records: bytes) -> None:
+    for record in records:
+        journal.append(record)
+        await journal.commit()
+
+
+class JournalContract:
+    async def test_a_new_journal_is_empty_and_undamaged(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        assert payloads(journal) == []
+        assert journal.report.damage is Damage.NONE
+        assert journal.durable.records == 0
+
+    async def test_committed_records_are_there_after_a_restart_in_order(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        records = [b"%d" % n for n in range(200)]
+        for record in records:
+            journal.append(record)
+        await journal.commit()
+        assert payloads(await rig.store().open_journal(THREAD)) == records
+
+    async def test_appended_but_uncommitted_records_promise_nothing(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"a")
+        durable = journal.durable
+        journal.append(b"b")
+        assert journal.durable == durable
+        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+
+    async def test_closing_commits_what_is_queued(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        journal.append(b"a")
+        await journal.close()
+        await journal.close()
+        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+
+    async def test_a_closed_journal_refuses_everything(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await journal.close()
+        with pytest.raises(JournalClosed, match="the journal is closed"):
+            journal.append(b"a")
+        with pytest.raises(JournalClosed):
+            await journal.commit()
+        with pytest.raises(JournalClosed):
+            await journal.reopen()
+
+    async def test_records_found_at_opening_are_read_once(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        assert payloads(journal) == []
+        with pytest.raises(RuntimeError):
+            journal.read()
+
+    async def test_an_empty_payload_is_refused(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        with pytest.raises(ValueError, match="1 to"):
+            journal.append(b"")
+
+    async def test_concurrent_commits_all_become_durable(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+
+        async def committer(name: int) -> None:
+            for n in range(10):
+                await write(journal, b"%d.%d" % (name, n))
+
+        async with anyio.create_task_group() as tasks:
+            for name in range(16):
+                tasks.start_soon(committer, name)
+        found = payloads(await rig.store().open_journal(THREAD))
+        for name in range(16):
+            prefix = b"%d." % name
+            assert [r for r in found if r.startswith(prefix)] == [b"%d.%d" % (name, n) for n in range(10)]
+
+    async def test_sizes_and_positions_agree_with_the_next_opening(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"a", b"bc")
+        again = await rig.store().open_journal(THREAD)
+        assert again.durable == journal.durable == again.report.end
+        assert again.size_bytes == journal.size_bytes
+        assert await rig.store().scan() == [(THREAD, journal.size_bytes)]
+
+    async def test_opening_after_a_position_reads_only_what_follows(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"a", b"b")
+        noted = journal.durable
+        await write(journal, b"c", b"d")
+        again = await rig.store().open_journal(THREAD, after=noted)
+        assert payloads(again) == [b"c", b"d"]
+        assert again.report.start == noted
+        assert again.durable == Position(journal.size_bytes, 4)
+
+    async def test_opening_after_the_very_end_reads_nothing_and_goes_on(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"a", b"b")
+        again = await rig.store().open_journal(THREAD, after=journal.durable)
+        assert payloads(again) == []
+        await write(again, b"c")
+        assert payloads(await rig.store().open_journal(THREAD)) == [b"a", b"b", b"c"]
+
+    @pytest.mark.parametrize("offset_bytes", [0, 21, 30, 10_000])
+    async def test_a_position_the_journal_does_not_bear_out_reads_all(
+        self, rig: Rig, offset_bytes: int
+    ) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"first", b"second")
+        again = await rig.store().open_journal(THREAD, after=Position(offset_bytes, 1))
+        assert payloads(again) == [b"first", b"second"]
+        assert again.report.start.records == 0
+
+    @pytest.mark.parametrize("errno", [EIO, ENOSPC, EROFS])
+    async def test_a_refused_write_fails_the_commit_with_its_reason(self, rig: Rig, errno: int) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        rig.refuse(errno)
+        journal.append(b"a")
+        with pytest.raises(JournalWriteError) as refused:
+            await journal.commit()
+        assert refused.value.errno == errno
+        assert journal.failure is not None
+
+    async def test_a_failed_journal_refuses_until_it_is_reopened(self, rig: Rig) -> None:
+        journal = await self._failed(rig)
+        rig.allow()
+        with pytest.raises(JournalWriteError):
+            journal.append(b"c")
+        with pytest.raises(JournalWriteError):
+            await journal.commit()
+        await journal.reopen()
+        assert journal.failure is None
+        await write(journal, b"d")
+        assert payloads(await rig.store().open_journal(THREAD)) == [b"a", b"d"]
+
+    async def test_reopening_fails_while_the_disk_refuses(self, rig: Rig) -> None:
+        journal = await self._failed(rig)
+        with pytest.raises(JournalWriteError):
+            await journal.reopen()
+        assert journal.failure is not None
+
+    async def test_nothing_refused_is_there_after_a_restart(self, rig: Rig) -> None:
+        await self._failed(rig)
+        rig.allow()
+        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+
+    async def test_every_waiting_commit_learns_of_the_failure(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        rig.refuse(ENOSPC)
+        refused: list[JournalWriteError] = []
+
+        async def committer(name: int) -> None:
+            journal.append(b"%d" % name)
+            try:
+                await journal.commit()
+            except JournalWriteError as error:
+                refused.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            for name in range(8):
+                tasks.start_soon(committer, name)
+        assert len({id(error) for error in refused}) == 8
+
+    async def test_reopening_a_healthy_journal_keeps_what_is_queued(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        journal.append(b"a")
+        await journal.reopen()
+        await journal.commit()
+        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+
+    async def test_concurrent_reopenings_lose_nothing_written_between_them(self, rig: Rig) -> None:
+        journal = await self._failed(rig)
+        rig.allow()
+
+        async def recover_and_write(name: int) -> None:
+            await journal.reopen()
+            await write(journal, b"%d" % name)
+
+        async with anyio.create_task_group() as tasks:
+            for name in range(8):
+                tasks.start_soon(recover_and_write, name)
+        found = payloads(await rig.store().open_journal(THREAD))
+        assert sorted(found) == sorted([b"a", *(b"%d" % name for name in range(8))])
+
+    async def test_closing_a_failed_journal_is_quiet(self, rig: Rig) -> None:
+        journal = await self._failed(rig)
+        await journal.close()
+
+    async def test_closing_says_when_the_queue_could_not_be_kept(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        journal.append(b"a")
+        rig.refuse(ENOSPC)
+        with pytest.raises(JournalWriteError):
+            await journal.close()
+        with pytest.raises(JournalClosed):
+            journal.append(b"b")
+
+    async def test_a_damaged_journal_is_readable_up_to_the_damage_and_takes_nothing(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"a", b"b", b"c", b"d")
+        await journal.close()
+        rig.damage_after(THREAD, 2)
+        damaged = await rig.store().open_journal(THREAD)
+        assert damaged.report.damage is Damage.DAMAGED_MIDDLE
+        assert damaged.report.reason
+        assert payloads(damaged) == [b"a", b"b"]
+        with pytest.raises(JournalReadOnly) as refused:
+            damaged.append(b"e")
+        assert refused.value.offset_bytes == damaged.report.end.offset_bytes
+        with pytest.raises(JournalReadOnly):
+            await damaged.commit()
+        with pytest.raises(JournalReadOnly):
+            await damaged.reopen()
+        await damaged.close()
+
+    async def test_a_journal_cannot_be_made_on_a_disk_that_refuses(self, rig: Rig) -> None:
+        rig.refuse(ENOSPC)
+        with pytest.raises(JournalWriteError):
+            await rig.store().open_journal(THREAD)
+        rig.allow()
+        assert payloads(await rig.store().open_journal(THREAD)) == []
+
+    async def _failed(self, rig: Rig) -> Journal:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"a")
+        rig.refuse(ENOSPC)
+        journal.append(b"b")
+        with pytest.raises(JournalWriteError):
+            await journal.commit()
+        return journal
+
+
+class StateStoreContract:
+    async def test_a_store_without_threads_lists_none(self, rig: Rig) -> None:
+        assert await rig.store().scan() == []
+
+    @pytest.mark.parametrize(
+        "thread_id", ["plain", "../../etc/passwd", ".", "..", "a/b", "a%2Fb", "ü", "a\0b"]
+    )
+    async def test_any_thread_id_names_a_journal_and_is_listed_as_itself(
+        self, rig: Rig, thread_id: str
+    ) -> None:
+        await write(await rig.store().open_journal(thread_id), b"a")
+        assert [name for name, _ in await rig.store().scan()] == [thread_id]
+        assert payloads(await rig.store().open_journal(thread_id)) == [b"a"]
+
+    @pytest.mark.parametrize("thread_id", ["", "x" * 201, "ü" * 40])
+    async def test_a_thread_id_too_short_or_long_is_refused(self, rig: Rig, thread_id: str) -> None:
+        with pytest.raises(ValueError, match="cannot name"):
+            await rig.store().open_journal(thread_id)
+
+    async def test_threads_are_listed_in_order(self, rig: Rig) -> None:
+        for thread_id in ("b", "c", "a"):
+            await rig.store().open_journal(thread_id)
+        assert [name for name, _ in await rig.store().scan()] == ["a", "b", "c"]
+
+    async def test_a_checked_file_is_read_back_and_replaced(self, rig: Rig) -> None:
+        await rig.store().write_atomic("catalogue", b"one")
+        assert await rig.store().read_checked("catalogue") == b"one"
+        await rig.store().write_atomic("catalogue", b"")
+        assert await rig.store().read_checked("catalogue") == b""
+
+    async def test_a_missing_checked_file_reads_as_none(self, rig: Rig) -> None:
+        assert await rig.store().read_checked("snapshots/none") is None
+
+    async def test_checked_files_may_lie_in_folders(self, rig: Rig) -> None:
+        await rig.store().write_atomic("snapshots/a", b"1")
+        await rig.store().write_atomic("snapshots/b", b"2")
+        assert await rig.store().read_checked("snapshots/a") == b"1"
+
+    @pytest.mark.parametrize(
+        "name", ["", "/etc/x", "../x", "a/../b", "a//b", "lock", "threads/x", ".x", "a\n"]
+    )
+    async def test_a_name_that_leads_elsewhere_is_refused(self, rig: Rig, name: str) -> None:
+        with pytest.raises(ValueError, match="cannot name"):
+            await rig.store().write_atomic(name, b"x")
+        with pytest.raises(ValueError, match="cannot name"):
+            await rig.store().read_checked(name)
+
+    async def test_a_refused_replacement_leaves_the_old_content(self, rig: Rig) -> None:
+        await rig.store().write_atomic("catalogue", b"old")
+        rig.refuse(ENOSPC)
+        with pytest.raises(JournalWriteError):
+            await rig.store().write_atomic("catalogue", b"new")
+        assert await rig.store().read_checked("catalogue") == b"old"
+        rig.allow()
+        await rig.store().write_atomic("catalogue", b"new")
+        assert await rig.store().read_checked("catalogue") == b"new"
+
+    async def test_concurrent_replacements_leave_one_of_them_whole(self, rig: Rig) -> None:
+        store = rig.store()
+        contents = [bytes([n]) * 10_000 for n in range(8)]
+        async with anyio.create_task_group() as tasks:
+            for content in contents:
+                tasks.start_soon(store.write_atomic, "catalogue", content)
+        assert await store.read_checked("catalogue") in contents
+
+    async def test_only_one_daemon_holds_the_directory(self, rig: Rig) -> None:
+        with rig.store().lock(), pytest.raises(StateDirectoryBusy):
+            rig.store().lock()
+        with rig.store().lock():
+            pass

@@ -1,0 +1,437 @@
+# Tests look at the files themselves; nothing else waits for their loop.
+# ruff: noqa: ASYNC240
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+import zlib
+from errno import EIO, ENOSPC, EROFS
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import to_thread
+from trimpoint.journal import (
+    Damage,
+    FileJournal,
+    JournalClosed,
+    JournalForeign,
+    JournalNewer,
+    JournalReadOnly,
+    JournalWriteError,
+    Position,
+    StateDirectory,
+    framing,
+    inspect,
+)
+
+from .contract import JournalContract, Rig, StateStoreContract, payloads, write
+from .faults import FaultyFiles, Hold
+
+WRITING = ("open for writing", "write", "truncate", "datasync")
+
+
+def record_offset(path: Path, records: int) -> int:
+    """Where the record after so many begins."""
+    view = memoryview(path.read_bytes())
+    offset = framing.HEADER_BYTES
+    for _ in range(records):
+        offset = framing.declared_end(view, offset)
+    return offset
+
+
+def flip(path: Path, offset: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 1
+    path.write_bytes(data)
+
+
+class FileRig(Rig):
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files = FaultyFiles()
+
+    def store(self) -> StateDirectory:
+        return StateDirectory(self.root, files=self.files)
+
+    def refuse(self, errno: int) -> None:
+        self.files.refuse(errno, *WRITING)
+
+    def allow(self) -> None:
+        self.files.allow()
+
+    def damage_after(self, thread_id: str, records: int) -> None:
+        path = self.store().journal_path(thread_id)
+        flip(path, record_offset(path, records))
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> FileRig:
+    return FileRig(tmp_path / "made" / "state")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "t.journal"
+
+
+@pytest.fixture
+def files() -> FaultyFiles:
+    return FaultyFiles()
+
+
+async def filled(path: Path, *records: bytes) -> bytes:
+    journal = await FileJournal.open(path)
+    await write(journal, *records)
+    await journal.close()
+    return path.read_bytes()
+
+
+async def reached(hold: Hold) -> None:
+    assert await to_thread.run_sync(hold.reached.wait, 5)
+
+
+async def settle(journal: FileJournal) -> None:
+    """The first attempt meets the finished write and says so; the next cuts it."""
+    with pytest.raises(JournalWriteError):
+        await journal.reopen()
+    await journal.reopen()
+
+
+class TestFileJournal(JournalContract):
+    pass
+
+
+class TestStateDirectory(StateStoreContract):
+    pass
+
+
+async def test_a_new_file_is_private_and_durable_with_its_name(path: Path, files: FaultyFiles) -> None:
+    previous = os.umask(0)
+    try:
+        await FileJournal.open(path, files=files)
+    finally:
+        os.umask(previous)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes() == framing.encode_header()
+    assert files.log.index("datasync") < files.log.index("sync_directory")
+
+
+async def test_opening_a_whole_journal_with_records_syncs_nothing(path: Path, files: FaultyFiles) -> None:
+    await filled(path, b"a")
+    await FileJournal.open(path, files=files)
+    assert set(files.log) <= {"open for reading", "read"}
+
+
+async def test_the_name_of_an_empty_journal_is_made_durable_again(path: Path, files: FaultyFiles) -> None:
+    path.write_bytes(framing.encode_header())
+    await FileJournal.open(path, files=files)
+    assert files.calls["sync_directory"] == 1
+
+
+async def test_short_writes_are_continued(path: Path, files: FaultyFiles) -> None:
+    files.max_write_bytes = 3
+    journal = await FileJournal.open(path, files=files)
+    await write(journal, b"first", b"second")
+    assert payloads(await FileJournal.open(path)) == [b"first", b"second"]
+
+
+async def test_concurrent_commits_share_one_sync(path: Path, files: FaultyFiles) -> None:
+    journal = await FileJournal.open(path, files=files)
+    files.calls.clear()
+    async with anyio.create_task_group() as tasks:
+        for n in range(64):
+            tasks.start_soon(write, journal, b"%d" % n)
+    assert (files.calls["write"], files.calls["datasync"]) == (1, 1)
+
+
+async def test_the_loop_goes_on_while_a_sync_takes_its_time(path: Path, files: FaultyFiles) -> None:
+    journal = await FileJournal.open(path, files=files)
+    hold = files.hold("datasync")
+    files.calls.clear()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write, journal, b"a")
+            await reached(hold)
+            for payload in (b"b", b"c", b"d"):
+                tasks.start_soon(write, journal, payload)
+            await anyio.wait_all_tasks_blocked()
+            assert journal.durable.records == 0
+            hold.release.set()
+    assert files.calls["datasync"] == 2
+    assert payloads(await FileJournal.open(path)) == [b"a", b"b", b"c", b"d"]
+
+
+async def test_a_cut_at_every_byte_keeps_the_whole_records_and_the_rest_beside(path: Path) -> None:
+    records = [b"first", b"second record", b"3"]
+    whole = await filled(path, *records)
+    ends = [record_offset(path, n) for n in range(4)]
+    for cut in range(len(whole)):
+        path.write_bytes(whole[:cut])
+        journal = await FileJournal.open(path)
+        kept = max(sum(end <= cut for end in ends) - 1, 0)
+        assert payloads(journal) == records[:kept]
+        report = journal.report
+        if cut in ends:
+            assert (report.damage, report.kept_at) == (Damage.NONE, None)
+        else:
+            assert report.damage is Damage.TORN_TAIL
+            lost = whole[ends[kept] : cut] if cut > ends[0] else whole[:cut]
+            assert report.damaged_bytes == len(lost)
+            assert (report.kept_at.read_bytes() if report.kept_at else b"") == lost
+        await write(journal, b"after")
+        assert payloads(await FileJournal.open(path)) == [*records[:kept], b"after"]
+
+
+async def test_each_torn_tail_is_kept_under_a_name_of_its_own(path: Path) -> None:
+    whole = await filled(path, b"a", b"bcd")
+    for n in (1, 2, 3):
+        path.write_bytes(whole[: -1 - n % 2])
+        journal = await FileJournal.open(path)
+        assert journal.report.kept_at == path.with_name(f"t.journal.torn-{n}")
+        assert path.with_name(f"t.journal.torn-{n}").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_flipped_bit_anywhere_never_yields_a_wrong_record_and_never_loses_a_byte(path: Path) -> None:
+    records = [b"first", b"second record", b"3"]
+    whole = await filled(path, *records)
+    last = record_offset(path, 2)
+    for bit in range(len(whole) * 8):
+        changed = bytearray(whole)
+        changed[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(changed)
+        if bit < 64:
+            with pytest.raises(JournalForeign):
+                await FileJournal.open(path)
+            assert path.read_bytes() == changed
+            continue
+        journal = await FileJournal.open(path)
+        found = payloads(journal)
+        assert found == records[: len(found)]
+        assert len(found) < len(records)
+        if bit // 8 < last:
+            assert journal.report.damage is Damage.DAMAGED_MIDDLE
+        if journal.report.damage is Damage.DAMAGED_MIDDLE:
+            assert path.read_bytes() == changed
+        else:
+            assert journal.report.kept_at is not None
+            assert path.read_bytes() + journal.report.kept_at.read_bytes() == changed
+            journal.report.kept_at.unlink()
+
+
+async def test_damage_in_the_middle_is_left_as_it_is(path: Path) -> None:
+    await filled(path, b"a", b"b", b"c")
+    flip(path, record_offset(path, 1) + 8)
+    before = path.read_bytes()
+    journal = await FileJournal.open(path)
+    assert payloads(journal) == [b"a"]
+    assert journal.report.end == Position(record_offset(path, 1), 1)
+    assert journal.report.damaged_bytes == 18
+    with pytest.raises(JournalReadOnly, match=f"damaged at byte {record_offset(path, 1)}: a later batch"):
+        journal.append(b"d")
+    await journal.close()
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+async def test_a_foreign_file_is_refused_and_left_as_it_is(path: Path) -> None:
+    path.write_bytes(b"something else entirely")
+    with pytest.raises(JournalForeign, match="not a trimpoint journal"):
+        await FileJournal.open(path)
+    assert path.read_bytes() == b"something else entirely"
+
+
+async def test_a_journal_of_a_later_version_is_refused_and_left_as_it_is(path: Path) -> None:
+    body = framing.MAGIC + struct.pack("<HHI", 7, 20, 0)
+    content = body + struct.pack("<I", zlib.crc32(body)) + b"whatever it holds"
+    path.write_bytes(content)
+    with pytest.raises(JournalNewer, match="format 7; this trimpoint reads up to 1") as refused:
+        await FileJournal.open(path)
+    assert (refused.value.version, refused.value.known_version) == (7, 1)
+    assert path.read_bytes() == content
+
+
+async def test_an_empty_file_becomes_a_new_journal(path: Path) -> None:
+    path.touch()
+    journal = await FileJournal.open(path)
+    assert journal.report.damage is Damage.TORN_TAIL
+    assert journal.report.kept_at is None
+    await write(journal, b"a")
+    assert payloads(await FileJournal.open(path)) == [b"a"]
+
+
+@pytest.mark.parametrize("operation", ["write", "datasync"])
+@pytest.mark.parametrize("max_write_bytes", [None, 7])
+async def test_whatever_fails_in_a_batch_none_of_it_stays(
+    path: Path, files: FaultyFiles, operation: str, max_write_bytes: int | None
+) -> None:
+    journal = await FileJournal.open(path, files=files)
+    await write(journal, b"a")
+    files.max_write_bytes = max_write_bytes
+    files.fail(operation, EIO, nth=2 if operation == "write" and max_write_bytes else 1)
+    journal.append(b"refused")
+    with pytest.raises(JournalWriteError) as refused:
+        await journal.commit()
+    assert refused.value.errno == EIO
+    assert journal.failure is not None
+    assert journal.failure.operation == refused.value.operation
+    await journal.reopen()
+    assert path.stat().st_size == journal.size_bytes
+    await write(journal, b"b")
+    assert payloads(await FileJournal.open(path)) == [b"a", b"b"]
+
+
+async def test_after_a_failed_sync_the_file_is_opened_anew_and_cut_before_anything_is_written(
+    path: Path, files: FaultyFiles
+) -> None:
+    journal = await FileJournal.open(path, files=files)
+    await write(journal, b"a")
+    files.fail("datasync", EIO)
+    journal.append(b"refused")
+    with pytest.raises(JournalWriteError):
+        await journal.commit()
+    files.log.clear()
+    await journal.reopen()
+    await write(journal, b"b")
+    assert files.log == ["open for writing", "truncate", "datasync", "write", "datasync"]
+
+
+async def test_a_full_disk_refuses_until_there_is_room(path: Path, files: FaultyFiles) -> None:
+    journal = await FileJournal.open(path, files=files)
+    files.refuse(ENOSPC, "write")
+    for _ in range(3):
+        await journal.reopen()
+        journal.append(b"refused")
+        with pytest.raises(JournalWriteError, match="write failed: No space left on device"):
+            await journal.commit()
+    files.allow()
+    await journal.reopen()
+    await write(journal, b"a")
+    assert payloads(await FileJournal.open(path)) == [b"a"]
+
+
+@pytest.mark.parametrize("operation", ["open for writing", "truncate", "datasync"])
+async def test_a_reopening_that_fails_is_tried_again(path: Path, files: FaultyFiles, operation: str) -> None:
+    journal = await FileJournal.open(path, files=files)
+    await write(journal, b"a")
+    files.fail("write", EIO)
+    journal.append(b"refused")
+    with pytest.raises(JournalWriteError):
+        await journal.commit()
+    files.fail(operation, EIO)
+    with pytest.raises(JournalWriteError):
+        await journal.reopen()
+    await journal.reopen()
+    await write(journal, b"b")
+    assert payloads(await FileJournal.open(path)) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("refused", [("write", ENOSPC), ("replace", EIO), ("open for writing", EROFS)])
+async def test_a_torn_journal_on_a_disk_that_refuses_is_readable_and_mended_later(
+    path: Path, files: FaultyFiles, refused: tuple[str, int]
+) -> None:
+    torn = (await filled(path, b"a", b"b"))[:-1]
+    path.write_bytes(torn)
+    operation, errno = refused
+    files.refuse(errno, operation)
+    journal = await FileJournal.open(path, files=files)
+    assert payloads(journal) == [b"a"]
+    assert journal.failure is not None
+    assert journal.failure.errno == errno
+    with pytest.raises(JournalWriteError):
+        journal.append(b"c")
+    assert path.read_bytes() == torn
+    files.allow()
+    await journal.reopen()
+    assert journal.report.kept_at == path.with_name("t.journal.torn-1")
+    await write(journal, b"c")
+    assert payloads(await FileJournal.open(path)) == [b"a", b"c"]
+
+
+async def test_a_read_only_disk_lets_a_whole_journal_be_read(path: Path, files: FaultyFiles) -> None:
+    await filled(path, b"a")
+    files.refuse(EROFS, *WRITING)
+    journal = await FileJournal.open(path, files=files)
+    assert payloads(journal) == [b"a"]
+    journal.append(b"b")
+    with pytest.raises(JournalWriteError, match="open failed: Read-only file system"):
+        await journal.commit()
+
+
+async def test_a_file_that_lost_durable_bytes_takes_no_more(path: Path) -> None:
+    await filled(path, b"a")
+    journal = await FileJournal.open(path)
+    os.truncate(path, framing.HEADER_BYTES)
+    journal.append(b"b")
+    with pytest.raises(JournalWriteError, match="finding what was durable"):
+        await journal.commit()
+    with pytest.raises(JournalWriteError, match="finding what was durable"):
+        await journal.reopen()
+
+
+async def test_a_write_whose_caller_was_torn_away_is_undone(path: Path, files: FaultyFiles) -> None:
+    journal = await FileJournal.open(path, files=files)
+    await write(journal, b"a")
+    hold = files.hold("datasync")
+    journal.append(b"of unknown fate")
+    torn_away = asyncio.ensure_future(journal.commit())
+    await reached(hold)
+    torn_away.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await torn_away
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(settle, journal)
+        hold.release.set()
+    await write(journal, b"b")
+    assert payloads(await FileJournal.open(path)) == [b"a", b"b"]
+
+
+async def test_closing_during_a_reopening_leaves_no_descriptor(path: Path, files: FaultyFiles) -> None:
+    journal = await FileJournal.open(path, files=files)
+    await write(journal, b"a")
+    files.fail("write", EIO)
+    journal.append(b"refused")
+    with pytest.raises(JournalWriteError):
+        await journal.commit()
+    hold = files.hold("truncate")
+    before = len(os.listdir("/proc/self/fd"))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(journal.reopen)
+        await reached(hold)
+        tasks.start_soon(journal.close)
+        await anyio.wait_all_tasks_blocked()
+        hold.release.set()
+    assert len(os.listdir("/proc/self/fd")) == before - 1
+    with pytest.raises(JournalClosed):
+        journal.append(b"b")
+
+
+async def test_inspecting_touches_nothing(path: Path) -> None:
+    torn = (await filled(path, b"a", b"b"))[:-1]
+    path.write_bytes(torn)
+    content = inspect(path)
+    assert content.report.damage is Damage.TORN_TAIL
+    assert [bytes(record) for record in framing.payloads(content.records)] == [b"a"]
+    assert path.read_bytes() == torn
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("content", "damage"),
+    [(b"something else entirely", Damage.FOREIGN), (framing.MAGIC + bytes(20), Damage.DAMAGED_MIDDLE)],
+)
+async def test_inspecting_names_what_cannot_be_opened(path: Path, content: bytes, damage: Damage) -> None:
+    path.write_bytes(content)
+    assert inspect(path).report.damage is damage
+
+
+async def test_a_torn_tail_right_behind_the_noted_position_is_found(path: Path) -> None:
+    journal = await FileJournal.open(path)
+    await write(journal, b"a", b"b")
+    noted = journal.durable
+    await write(journal, b"c")
+    path.write_bytes(path.read_bytes()[:-1])
+    again = await FileJournal.open(path, after=noted)
+    assert again.report.damage is Damage.TORN_TAIL
+    assert again.durable == noted

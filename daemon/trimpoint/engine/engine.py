@@ -1,0 +1,278 @@
+"""The registry of threads: opens and creates writers, knows which provider thread is whose, and tells listeners.
+
+Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so whatever its journal says is
+still under way is ended as part of loading (spec §2: at start-up the daemon finishes or undoes every open operation; the
+operations themselves are finished by the sessions reactor).
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import structlog
+
+from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.decider import Policy, Stamp
+from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue, summarize
+from trimpoint.engine.errors import CommandRefused, JournalRefuses, ThreadNotFound
+from trimpoint.engine.ids import is_uuid, new_uuid7
+from trimpoint.engine.writer import CommandResult, Sequencer, Surroundings, ThreadWriter
+from trimpoint.journal.errors import JournalError
+from trimpoint.journal.port import StateStore
+
+log = structlog.get_logger()
+
+Listener = Callable[[str, ev.Record], None]
+RETRY_BACKLOG_S = 1.0
+ABANDONED = "The daemon was restarted while this was under way."
+
+
+class Engine:
+    """Use as `async with Engine.running(store, policy) as engine`."""
+
+    def __init__(self, store: StateStore, policy: Policy) -> None:
+        self.summaries: dict[str, ThreadSummary] = {}
+        self.owners: dict[str, str] = {}
+        self.unreadable: dict[str, str] = {}
+        self._store = store
+        self._writers: dict[str, ThreadWriter] = {}
+        self._scratch: dict[str, list[str]] = {}
+        self._loading: dict[str, anyio.Lock] = {}
+        self._listeners: list[Listener] = []
+        self._dirty: dict[ThreadWriter, None] = {}
+        self._wake = anyio.Event()
+        self._sequencer = Sequencer()
+        self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._mark_dirty)
+
+    @classmethod
+    @asynccontextmanager
+    async def running(cls, store: StateStore, policy: Policy) -> AsyncIterator["Engine"]:
+        """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
+        engine = cls(store, policy)
+        await engine._open_state()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(engine._flush_forever)
+            try:
+                yield engine
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await engine._close_state()
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener(thread_id, record)` for each record once it is durable, in order per thread."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        """Stop calling `listener`."""
+        self._listeners.remove(listener)
+
+    def owner_of(self, provider_thread_id: str) -> str | None:
+        """The thread that a provider thread serves or served, or None when it is none of ours."""
+        return self.owners.get(provider_thread_id)
+
+    async def thread(self, thread_id: str) -> ThreadWriter:
+        """The writer of a thread, loading it if need be.
+
+        :raises ThreadNotFound: when there is no such thread.
+        :raises JournalRefuses: when its journal cannot be opened.
+        """
+        if (writer := self._writers.get(thread_id)) is not None:
+            return writer
+        if thread_id not in self.summaries:
+            raise ThreadNotFound(thread_id)
+        async with self._loading.setdefault(thread_id, anyio.Lock()):
+            if (writer := self._writers.get(thread_id)) is not None:
+                return writer
+            return await self._load(thread_id)
+
+    @property
+    def sequence(self) -> int:
+        """The global sequence handed out last."""
+        return self._sequencer.last
+
+    def loaded(self, thread_id: str) -> ThreadWriter | None:
+        """The writer of a thread if it is in memory."""
+        return self._writers.get(thread_id)
+
+    def loaded_writers(self) -> list[ThreadWriter]:
+        """All writers in memory."""
+        return list(self._writers.values())
+
+    async def create(self, command: internal.CreateThread) -> ThreadWriter:
+        """Begin a thread's journal; durable on return. Creating the same thread again returns it.
+
+        :raises JournalRefuses: when it could not be written down.
+        """
+        async with self._loading.setdefault(command.thread_id, anyio.Lock()):
+            if (writer := self._writers.get(command.thread_id)) is not None:
+                return writer
+            try:
+                writer = await ThreadWriter.load(command.thread_id, self._around)
+            except (JournalError, OSError) as error:
+                raise JournalRefuses(str(error)) from error
+            self._writers[command.thread_id] = writer
+            if not writer.state.exists:
+                await self._begin(writer, command)
+            return writer
+
+    async def dispatch(self, command: AnyClientCommand) -> CommandResult:
+        """Give a client's command to its thread; durable on return, `/new`'s second thread included.
+
+        :raises EngineError: when it was refused; see `ThreadWriter.execute`.
+        """
+        if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
+            self._check_new_id(command)
+        writer = await self.thread(command.thread_id)
+        result = await writer.execute(command)
+        if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
+            await self.create(replacement_of(writer))
+        return result
+
+    def _check_new_id(self, command: ArchiveAndNew) -> None:
+        new_id = str(command.new_thread_id)
+        if not is_uuid(new_id):
+            raise CommandRefused(Reason.INVALID_PARAMS, f"newThreadId must be a UUID in lower case, not {new_id!r}.")
+        known = self.summaries.get(new_id)
+        replaced = self.summaries.get(command.thread_id)
+        if (known is not None or new_id in self.owners) and (replaced is None or replaced.new_thread_id != new_id):
+            raise CommandRefused(Reason.INVALID_PARAMS, f"There is a thread {new_id!r} already.")
+
+    async def _begin(self, writer: ThreadWriter, command: internal.CreateThread) -> None:
+        try:
+            await writer.execute(command)
+        except JournalRefuses:
+            del self._writers[command.thread_id]
+            raise
+
+    async def _load(self, thread_id: str) -> ThreadWriter:
+        try:
+            writer = await ThreadWriter.load(thread_id, self._around)
+        except (JournalError, OSError) as error:
+            self.unreadable[thread_id] = str(error)
+            raise JournalRefuses(str(error)) from error
+        if not writer.state.exists:
+            await writer.close()
+            self.summaries.pop(thread_id, None)
+            raise ThreadNotFound(thread_id)
+        self._writers[thread_id] = writer
+        self._sequencer.last = max(self._sequencer.last, writer.state.sequence)
+        self._note_owners(thread_id, writer)
+        if writer.read_only is None:
+            await self._end_open_work(writer)
+        return writer
+
+    async def _end_open_work(self, writer: ThreadWriter) -> None:
+        try:
+            await writer.execute(internal.AbandonOpenWork(ABANDONED))
+        except (JournalRefuses, CommandRefused) as error:
+            log.warning("open_work_not_ended", thread_id=writer.thread_id, detail=str(error))
+
+    async def _open_state(self) -> None:
+        known = decode_catalogue(await self._store.read_checked(FILE_NAME))
+        stale: list[str] = []
+        for thread_id, size_bytes in await self._store.scan():
+            summary = known.get(thread_id)
+            if summary is None or summary.size_bytes != size_bytes or summary.unfinished:
+                stale.append(thread_id)
+            if summary is not None:
+                self._remember(summary)
+        for thread_id in stale:
+            await self._learn(thread_id)
+        await self._finish_replacements()
+
+    async def _learn(self, thread_id: str) -> None:
+        """Rebuild a summary from the journal; a thread whose journal cannot be opened is reported and left alone."""
+        self.summaries.setdefault(thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None))
+        try:
+            await self.thread(thread_id)
+        except ThreadNotFound:
+            log.warning("journal_empty", thread_id=thread_id)
+        except JournalRefuses as error:
+            log.error("journal_unreadable", thread_id=thread_id, detail=error.detail)
+
+    async def _finish_replacements(self) -> None:
+        """`/new` writes two journals; if the daemon died between them, the second is begun now."""
+        for summary in list(self.summaries.values()):
+            if summary.new_thread_id is not None and summary.new_thread_id not in self.summaries:
+                writer = await self.thread(summary.thread_id)
+                await self.create(replacement_of(writer))
+
+    def _remember(self, summary: ThreadSummary) -> None:
+        self.summaries[summary.thread_id] = summary
+        self._scratch[summary.thread_id] = summary.scratch_ids
+        self._sequencer.last = max(self._sequencer.last, summary.sequence)
+        for provider_thread_id in (*summary.provider_thread_ids, *summary.scratch_ids):
+            if provider_thread_id is not None:
+                self.owners[provider_thread_id] = summary.thread_id
+
+    def _note_owners(self, thread_id: str, writer: ThreadWriter) -> None:
+        operation = writer.state.operation
+        if operation is not None and operation.compaction_fork is not None:
+            self.note_scratch(thread_id, operation.compaction_fork)
+        self._remember(summarize(writer.state, writer.size_bytes, self._scratch.setdefault(thread_id, [])))
+
+    def note_scratch(self, thread_id: str, provider_thread_id: str) -> None:
+        """A provider thread made for a moment on behalf of a thread; it never shows up as a thread of its own."""
+        self.owners[provider_thread_id] = thread_id
+        scratch = self._scratch.setdefault(thread_id, [])
+        if provider_thread_id not in scratch:
+            scratch.append(provider_thread_id)
+
+    def _publish(self, thread_id: str, record: ev.Record) -> None:
+        self._note_owners(thread_id, self._writers[thread_id])
+        for listener in list(self._listeners):
+            listener(thread_id, record)
+
+    def _mark_dirty(self, writer: ThreadWriter) -> None:
+        self._dirty[writer] = None
+        self._wake.set()
+
+    async def _flush_forever(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            dirty, self._dirty = list(self._dirty), {}
+            refused = False
+            for writer in dirty:
+                try:
+                    await writer.retry_backlog()
+                except JournalRefuses:
+                    refused = True
+            if refused:
+                await anyio.sleep(RETRY_BACKLOG_S)
+
+    async def _close_state(self) -> None:
+        for writer in self._writers.values():
+            await writer.close()
+            self._note_owners(writer.thread_id, writer)
+        try:
+            await self._store.write_atomic(FILE_NAME, encode_catalogue(list(self.summaries.values())))
+        except JournalError as error:
+            log.warning("catalogue_not_written", detail=str(error))
+
+
+def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
+    """The thread that `/new` begins in place of `writer`'s: same files, same settings, no history."""
+    state = writer.state
+    return internal.CreateThread(
+        thread_id=str(state.new_thread_id),
+        cwd=state.cwd,
+        origin="new",
+        settings=state.settings,
+        parent_thread_id=state.id,
+        project_id=state.project_id,
+        worktree_id=state.worktree_id,
+        branch_name=state.branch_name,
+    )
+
+
+def _stamp() -> Stamp:
+    return Stamp(time.time_ns() // 1_000_000, new_uuid7())
+
+

@@ -1,0 +1,22 @@
+"""Fresh identities: UUIDv7, as Codex's own, so that ids sort by time. The one source of randomness in the engine."""
+
+import os
+import time
+import uuid
+
+
+def new_uuid7() -> str:
+    """A UUIDv7 (RFC 9562): 48 bits of milliseconds, then random bits."""
+    milliseconds = time.time_ns() // 1_000_000
+    value = (milliseconds & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(os.urandom(10), "big")
+    value = value & ~(0xF << 76) | (0x7 << 76)
+    value = value & ~(0x3 << 62) | (0x2 << 62)
+    return str(uuid.UUID(int=value))
+
+
+def is_uuid(text: str) -> bool:
+    """Whether `text` is a UUID in its canonical form (lower case), which is what thread ids are."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

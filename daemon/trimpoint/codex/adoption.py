@@ -1,0 +1,31 @@
+"""A conversation that Codex has and we have not: its turns as facts for a new ledger (spec §3, "adopted")."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import msgspec
+
+from trimpoint.codex.rollout import items_by_turn, rollout_lines
+from trimpoint.codex.translate import entry_of
+from trimpoint.core import events as ev
+
+
+async def imported_turns(thread: dict[str, Any], turns: list[dict[str, Any]]) -> tuple[ev.AnyEvent, ...]:
+    """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's rollout."""
+    path = thread.get("path")
+    lines = await anyio.to_thread.run_sync(rollout_lines, str(path)) if path else []
+    items = items_by_turn(lines)
+    return tuple(fact for turn in turns for fact in _turn_facts(turn, items.get(str(turn["id"]), [])))
+
+
+def _turn_facts(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEvent]:
+    turn_id = str(turn["id"])
+    status = str(turn.get("status", "completed"))
+    yield ev.TurnStarted(turn_id, 1)
+    for item in turn.get("items") or ():
+        yield entry_of(turn_id, msgspec.json.encode(item))
+    if items:
+        yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
+    error = (turn.get("error") or {}).get("message")
+    yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, error, items_heard=False)

@@ -1,0 +1,286 @@
+"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (spec §2).
+
+The law: what a phase did is journaled before the next begins, so a daemon that dies anywhere finishes or undoes the operation at its
+next start. A half-prepared provider thread is never used: it is thrown away and another prepared.
+"""
+
+import time
+from typing import NamedTuple
+
+import anyio
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.carry_over import carry_over
+from trimpoint.codex.compaction import Compaction, CompactionFailed
+from trimpoint.codex.inbound import Route
+from trimpoint.codex.link import says_missing
+from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderTimeout
+from trimpoint.codex.provider_threads import ProviderThreads, Thread, thread_in
+from trimpoint.codex.rollout import items_by_turn, rollout_lines
+from trimpoint.codex.sealed_summary import read_sealed_summary
+from trimpoint.codex.settings import start_params
+from trimpoint.codex.wording import failure_message, ready_message
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.context import bootstrap_items, kept_items, rebuilt_generation
+from trimpoint.core.operations import Phase
+from trimpoint.core.state import Generation, Operation, Turn
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.errors import CommandRefused, EngineError, JournalRefuses
+from trimpoint.engine.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+RETRY_WRITE_S = 1.0
+
+
+class SessionRestarting(EngineError):
+    """The thread's operation did not end while the request waited."""
+
+    reason = Reason.SESSION_RESTARTING
+    hint = "Send it again in a moment; it was not sent to the agent."
+
+    def __init__(self, kind: str, waited_s: float) -> None:
+        super().__init__(kind, waited_s)
+        self.kind = kind
+        self.waited_s = waited_s
+
+    def __str__(self) -> str:
+        return f"The thread's {self.kind} operation has not ended within {self.waited_s:g} seconds."
+
+
+class DriverLimits(NamedTuple):
+    """`compaction_deadline_s`: after that a compaction has failed."""
+
+    compaction_deadline_s: float = 600.0
+
+
+class OperationDriver:
+    """One driving task per thread with an open operation; `lock` keeps others off its provider thread meanwhile."""
+
+    def __init__(self, engine: Engine, threads: ProviderThreads, limits: DriverLimits) -> None:
+        self._engine = engine
+        self._threads = threads
+        self._limits = limits
+        self._locks: dict[str, anyio.Lock] = {}
+        self._ended: dict[str, anyio.Event] = {}
+        self._driving: set[str] = set()
+        self._tasks: TaskGroup | None = None
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Drive in `tasks`, beginning with what an earlier daemon left open."""
+        self._tasks = tasks
+        for writer in self._engine.loaded_writers():
+            if writer.read_only is None and writer.state.open_operation is not None:
+                self.drive_soon(writer.thread_id)
+
+    def lock(self, thread_id: str) -> anyio.Lock:
+        """Held while a thread's provider thread is being changed."""
+        return self._locks.setdefault(thread_id, anyio.Lock())
+
+    def drive_soon(self, thread_id: str) -> None:
+        """Have the thread's open operation driven, if it is not already."""
+        if self._tasks is not None and thread_id not in self._driving:
+            self._driving.add(thread_id)
+            self._tasks.start_soon(self._drive, thread_id)
+
+    def note_ended(self, thread_id: str) -> None:
+        """An operation of the thread has ended; those who wait go on."""
+        if (ended := self._ended.pop(thread_id, None)) is not None:
+            ended.set()
+
+    async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
+        """Return when no operation is open on the thread.
+
+        :raises SessionRestarting: when that takes longer than `wait_s`.
+        """
+        with anyio.move_on_after(wait_s):
+            while writer.state.open_operation is not None:
+                self.drive_soon(writer.thread_id)
+                await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
+            return
+        operation = writer.state.open_operation
+        raise SessionRestarting(operation.kind if operation is not None else "last", wait_s)
+
+    async def _drive(self, thread_id: str) -> None:
+        try:
+            writer = await self._engine.thread(thread_id)
+            async with self.lock(thread_id):
+                while (operation := writer.state.open_operation) is not None:
+                    await self._step_or_fail(writer, operation)
+        except EngineError as error:
+            log.error("operation_stuck", thread_id=thread_id, detail=str(error))
+        finally:
+            self._driving.discard(thread_id)
+
+    async def _step_or_fail(self, writer: ThreadWriter, operation: Operation) -> None:
+        try:
+            await self._step(writer, operation)
+        except CompactionFailed as error:
+            await self._fail(writer, operation, str(error), Reason.COMPACTION_FAILED)
+        except ProviderTimeout as error:
+            await self._fail(writer, operation, str(error), Reason.PROVIDER_TIMEOUT)
+        except ProviderFailure as error:
+            await self._fail(writer, operation, str(error), Reason.PROVIDER_UNAVAILABLE)
+        except (msgspec.MsgspecError, KeyError, TypeError):
+            log.exception("codex_answer_not_understood", thread_id=writer.thread_id, kind=operation.kind)
+            await self._fail(writer, operation, "Codex answered something unexpected", Reason.PROVIDER_UNAVAILABLE)
+        except JournalRefuses:
+            await anyio.sleep(RETRY_WRITE_S)
+
+    async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
+        log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
+        try:
+            await self._advance(writer, operation, Phase.FAILED, failure_message(operation, detail), reason)
+        except JournalRefuses:
+            await anyio.sleep(RETRY_WRITE_S)
+        except CommandRefused as error:
+            log.error("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
+
+    async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
+        match operation.phase:
+            case Phase.REQUESTED if operation.kind == "compact":
+                await self._compact(writer, operation)
+            case Phase.REQUESTED if operation.kind == "start":
+                await self._advance(writer, operation, Phase.STARTING, "Starting the session.")
+            case Phase.REQUESTED:
+                await self._advance(writer, operation, Phase.STOPPING, "Stopping the old session.")
+            case Phase.COMPACTING:
+                await self._threads.scrap(operation.compaction_fork)
+                raise CompactionFailed("the daemon was restarted during the compaction")
+            case Phase.STOPPING:
+                await self._stop_previous(writer, operation)
+            case _:
+                await self._bring_up(writer, operation)
+
+    async def _advance(
+        self, writer: ThreadWriter, operation: Operation, phase: Phase, message: str, reason: str = "", *facts: ev.AnyEvent
+    ) -> None:
+        await writer.execute(internal.AdvanceOperation(operation.id, phase, message, reason, facts))
+
+    async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
+        await self._advance(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
+        began = time.monotonic()
+        provider_id = await self._loaded_provider(writer)
+        await self._complete_items(writer)
+        fork = await self._threads.fork_scratch(writer, provider_id)
+        writer.record_facts(ev.CompactionForked(operation.id, str(fork["id"])))
+        carries_on = False
+        try:
+            summary = await self._summarize(writer, operation, fork)
+            carries_on = summary is None
+            if carries_on:
+                await self._threads.inject(str(fork["id"]), kept_items(writer.state, operation.compaction_keep))
+            await self._complete(writer, operation, summary, fork, round((time.monotonic() - began) * 1000))
+        except BaseException:
+            carries_on = False
+            raise
+        finally:
+            if not carries_on:
+                with anyio.CancelScope(shield=True):
+                    await self._threads.scrap(str(fork["id"]))
+
+    async def _summarize(self, writer: ThreadWriter, operation: Operation, fork: Thread) -> str | None:
+        watch = self._threads.inbound.watches[str(fork["id"])]
+        compaction = Compaction(self._threads.link, str(fork["id"]), fork.get("path"), watch)
+        compacted = await compaction.run(operation.compaction_guidance, self._limits.compaction_deadline_s)
+        if not compacted.sealed:
+            return compacted.summary
+        with anyio.move_on_after(self._limits.compaction_deadline_s):
+            return await read_sealed_summary(
+                self._threads, writer, str(fork["id"]), watch.turn_id or "", operation.compaction_guidance
+            )
+        return None
+
+    async def _complete(
+        self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: Thread, duration_ms: int
+    ) -> None:
+        fork_id, path = str(fork["id"]), fork.get("path")
+        carried = (fork_id, path) if summary is None else (None, None)
+        await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
+        if summary is None:
+            self._threads.inbound.watches.pop(fork_id, None)
+            self._threads.use(fork_id, Route(writer.thread_id, "current", writer.state.generation.number))
+
+    async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
+        previous = writer.state.generations[-2]
+        retained = await self._threads.stop_listening(writer, previous)
+        stopped = ev.SessionStopped(previous.number, retained)
+        await self._advance(writer, operation, Phase.STARTING, "Starting the new session.", "", stopped)
+
+    async def _put_previous_away(self, writer: ThreadWriter, operation: Operation) -> None:
+        """Last before `ready`: until here what the old session had was still to be carried over, and a restart would need it."""
+        if operation.kind != "start":
+            await self._threads.put_away(writer, writer.state.generations[-2])
+
+    async def _bring_up(self, writer: ThreadWriter, operation: Operation) -> None:
+        generation = writer.state.generation
+        if generation.provider_thread_id is not None and generation.ready:
+            await self._bring_up_known(writer, operation, generation)
+        else:
+            await self._threads.scrap(generation.provider_thread_id)
+            await self._bring_up_fresh(writer, operation, generation)
+
+    async def _bring_up_known(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+        try:
+            facts: tuple[ev.AnyEvent, ...] = ()
+            if not self._threads.is_loaded(generation.provider_thread_id):
+                facts = await self._threads.resume(writer, generation)
+        except ProviderError as error:
+            if not says_missing(error):
+                raise
+            await self._rebuild(writer, operation, generation)
+            return
+        await self._put_previous_away(writer, operation)
+        await self._advance(writer, operation, Phase.READY, ready_message(writer.state, operation, []), "", *facts)
+
+    async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+        """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""
+        if generation.turn_count == 0 and generation.bootstrap != "provider":
+            await self._bring_up_fresh(writer, operation, generation)
+            return
+        message = "Codex no longer has the conversation; rebuilding it from the journal."
+        await self._advance(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
+
+    async def _bring_up_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+        await self._complete_items(writer)
+        params = start_params(writer.state.settings)
+        if generation.number > 1:
+            params["sessionStartSource"] = "clear"
+        with self._threads.inbound.holding():
+            thread = thread_in(await self._threads.start(params))
+            provider_id = str(thread["id"])
+            self._threads.use(provider_id, Route(writer.thread_id, "current", generation.number))
+            bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
+            await self._advance(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", "", bound)
+        previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
+        await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
+        not_carried = await carry_over(self._threads.link, writer.state, previous, provider_id)
+        await self._put_previous_away(writer, operation)
+        message = ready_message(writer.state, operation, not_carried)
+        await self._advance(writer, operation, Phase.READY, message, "", ev.SessionReady(generation.number))
+
+    async def _loaded_provider(self, writer: ThreadWriter) -> str:
+        generation = writer.state.generation
+        if generation.provider_thread_id is None or not generation.ready:
+            raise CompactionFailed("the thread has no session yet")
+        if not self._threads.is_loaded(generation.provider_thread_id):
+            writer.record_facts(*await self._threads.resume(writer, generation))
+        return generation.provider_thread_id
+
+    async def _complete_items(self, writer: ThreadWriter) -> None:
+        """Have the raw items of every turn in the active context, from the rollout where events did not bring them all."""
+        by_file: dict[str, list[Turn]] = {}
+        for turn in writer.state.active_turns:
+            path = writer.state.generations[turn.generation - 1].rollout_path
+            if not turn.items_complete and path is not None:
+                by_file.setdefault(path, []).append(turn)
+        for path, turns in by_file.items():
+            found = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, path))
+            complete = [
+                ev.ContextItemsRecorded(turn.id, tuple(found[turn.id]), "rollout") for turn in turns if found.get(turn.id)
+            ]
+            writer.record_facts(*complete)

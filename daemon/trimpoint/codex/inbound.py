@@ -1,0 +1,246 @@
+"""What Codex says on its own accord: recorded as facts where it is one, then passed to the audience in the order it came.
+
+The law: a fact is folded before anyone hears of it, and `turn/completed` is heard only once everything of that turn is durable
+(spec §7). A provider thread that is not known yet is held back while a thread is being opened, so that no notification is
+lost, reordered, or shown under a provider's id.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+from msgspec import Raw
+
+from trimpoint.codex.compaction import TurnWatch
+from trimpoint.codex.translate import translate
+from trimpoint.core import events as ev
+from trimpoint.core.commands import AbandonOpenWork
+from trimpoint.core.decider import Rejected
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.errors import JournalRefuses
+from trimpoint.engine.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+# What a retired provider thread may still tell: the output of a terminal that outlives the trim.
+RETIRED_MAY_SAY = frozenset({"item/commandExecution/outputDelta", "item/completed"})
+# What is the scratch thread's own affair and not part of the compaction that clients watch.
+SCRATCH_KEEPS = frozenset(
+    {"thread/started", "thread/closed", "thread/archived", "thread/deleted", "thread/name/updated", "warning",
+     "thread/readState/changed", "thread/settings/updated", "thread/tokenUsage/updated", "rawResponseItem/completed"}
+)  # fmt: skip
+
+
+class Audience(Protocol):
+    """The clients, as Codex's side sees them."""
+
+    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+        """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of ours."""
+        ...
+
+    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
+        """Put a question of the agent to the clients; whoever implements this answers Codex."""
+        ...
+
+    def expire_questions(self, reason: str) -> None:
+        """The session that asked is gone: no answer may reach Codex any more."""
+        ...
+
+
+class _Nobody:
+    """The audience before there is one."""
+
+    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+        """Nobody hears it."""
+
+    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
+        """Nobody is asked; there is no child yet that could wait for the answer."""
+
+    def expire_questions(self, reason: str) -> None:
+        """Nobody was asked."""
+
+
+class Route(NamedTuple):
+    """Whose a provider thread is. `role`: current | retired | scratch (its turn is shown) | aside (nothing of it is)."""
+
+    thread_id: str
+    role: str
+    generation: int
+
+
+class _ThreadId(msgspec.Struct, rename="camel"):
+    thread_id: str | None = None
+
+
+class _Started(msgspec.Struct):
+    thread: dict[str, Any]
+
+
+_decode_thread_id = msgspec.json.Decoder(_ThreadId).decode
+_Held = tuple[str, Raw, bytes]
+
+
+class Inbound:
+    """The link's handler."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.watches: dict[str, TurnWatch] = {}
+        self.on_epoch_end: list[Callable[[], None]] = []
+        self._engine = engine
+        self._audience: Audience = _Nobody()
+        self._tasks: TaskGroup | None = None
+        self._routes: dict[str, Route] = {}
+        self._opening = 0
+        self._held: dict[str, list[_Held]] = {}
+        self._settling: dict[str, list[_Held]] = {}
+
+    def start(self, tasks: TaskGroup, audience: Audience) -> None:
+        """Pass on to `audience`; turns settle in `tasks`."""
+        self._tasks, self._audience = tasks, audience
+
+    def bind(self, provider_thread_id: str, route: Route) -> None:
+        """Say whose a provider thread is; what was held back of it is passed on now."""
+        self._routes[provider_thread_id] = route
+
+    def route_of(self, provider_thread_id: str) -> Route | None:
+        """Whose a provider thread is, from the engine's index when it was not bound in this run."""
+        route = self._routes.get(provider_thread_id)
+        if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
+            writer = self._engine.loaded(owner)
+            current = writer.state.generation if writer is not None else None
+            if current is not None and current.provider_thread_id == provider_thread_id:
+                route = Route(owner, "current", current.number)
+            else:
+                route = Route(owner, "retired", 0)
+            self._routes[provider_thread_id] = route
+        return route
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """While a thread is being opened, hold back what is said of threads nobody knows yet."""
+        self._opening += 1
+        try:
+            yield
+        finally:
+            self._opening -= 1
+            if self._opening == 0:
+                held, self._held = self._held, {}
+                for messages in held.values():
+                    for method, params, line in messages:
+                        self.on_notification(method, params, line)
+
+    def on_notification(self, method: str, params: Raw, line: bytes) -> None:
+        """`PeerHandler`."""
+        provider_thread_id = _thread_id_of(method, params)
+        if provider_thread_id is None:
+            self._audience.deliver(None, method, line)
+            return
+        route = self.route_of(provider_thread_id)
+        if route is None and self._opening:
+            self._held.setdefault(provider_thread_id, []).append((method, params, line))
+        elif route is None:
+            self._audience.deliver(None, method, line)
+        elif route.thread_id in self._settling:
+            self._settling[route.thread_id].append((method, params, line))
+        else:
+            self._take(route, provider_thread_id, method, params, line)
+
+    def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
+        """`PeerHandler`."""
+        provider_thread_id = _decode_thread_id(params).thread_id if params else None
+        route = self.route_of(provider_thread_id) if provider_thread_id is not None else None
+        self._audience.ask(route.thread_id if route is not None else None, request_id, method, params)
+
+    def on_epoch_ended(self, epoch: int, reason: str) -> None:
+        """`LinkHandler`: end every turn of the epoch, once, for the ledger and for the clients."""
+        for watch in self.watches.values():
+            watch.abort(f"Codex went away: {reason}")
+        self._audience.expire_questions(reason)
+        for writer in self._engine.loaded_writers():
+            self._end_turn(writer, f"Codex went away: {reason}")
+        for callback in self.on_epoch_end:
+            callback()
+
+    def _take(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
+        if route.role == "current":
+            self._record(route, method, params)
+            if method == "turn/completed":
+                self._settle_then_deliver(route.thread_id, method, params, line)
+            elif method != "thread/started" or route.generation == 1:
+                self._audience.deliver(route.thread_id, method, line)
+        elif route.role in ("scratch", "aside"):
+            if (watch := self.watches.get(provider_thread_id)) is not None:
+                watch.hear(method, params)
+                if route.role == "scratch" and method not in SCRATCH_KEEPS:
+                    self._audience.deliver(route.thread_id, method, line)
+        elif method in RETIRED_MAY_SAY:
+            self._audience.deliver(route.thread_id, method, line)
+
+    def _record(self, route: Route, method: str, params: Raw) -> None:
+        writer = self._engine.loaded(route.thread_id)
+        if writer is None:
+            return
+        try:
+            facts = translate(method, bytes(params), route.generation, writer.state.settings)
+        except msgspec.MsgspecError as error:
+            log.warning("notification_not_understood", method=method, thread_id=route.thread_id, detail=str(error))
+            return
+        if facts:
+            writer.record_facts(*facts)
+
+    def _settle_then_deliver(self, thread_id: str, method: str, params: Raw, line: bytes) -> None:
+        assert self._tasks is not None
+        self._settling[thread_id] = []
+        self._tasks.start_soon(self._settle, thread_id, method, line)
+
+    async def _settle(self, thread_id: str, method: str, line: bytes) -> None:
+        writer = self._engine.loaded(thread_id)
+        try:
+            if writer is not None:
+                await writer.settle()
+        except JournalRefuses as error:
+            # The facts are kept in memory and written when the disk takes them again; the client must not hang meanwhile.
+            log.error("turn_not_durable", thread_id=thread_id, detail=error.detail)
+        self._audience.deliver(thread_id, method, line)
+        for held_method, held_params, held_line in self._settling.pop(thread_id, ()):
+            self.on_notification(held_method, held_params, held_line)
+
+    def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
+        state = writer.state
+        if not state.exists or writer.read_only is not None:
+            return
+        turn_id = state.running_turn_id
+        try:
+            outcome = writer.submit(AbandonOpenWork(reason))
+        except JournalRefuses:
+            writer.record_facts(*((ev.TurnCompleted(turn_id, "interrupted", reason, False),) if turn_id else ()))
+        else:
+            assert not isinstance(outcome, Rejected)
+        if turn_id is not None:
+            for method, params in _interrupted(state.id, turn_id, reason):
+                self._audience.deliver(state.id, method, msgspec.json.encode({"method": method, "params": params}))
+
+
+def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What Codex would have said, had it been able to."""
+    yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
+    error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
+    turn = {
+        "id": turn_id, "items": [], "itemsView": "notLoaded", "status": "interrupted", "error": error,
+        "startedAt": None, "completedAt": None, "durationMs": None,
+    }  # fmt: skip
+    yield "turn/completed", {"threadId": thread_id, "turn": turn}
+
+
+def _thread_id_of(method: str, params: Raw) -> str | None:
+    if not params:
+        return None
+    try:
+        if method == "thread/started":
+            return str(msgspec.json.decode(params, type=_Started).thread.get("id"))
+        return _decode_thread_id(params).thread_id
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,81 @@
+"""What is run, with which arguments and environment."""
+
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+# systemd's private talk with the daemon. A child that inherits it could report the daemon ready, or stopping.
+_DAEMON_ONLY_VARIABLES = frozenset(
+    {"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}
+)
+
+# Runs in a fresh interpreter that becomes Codex (about 15 ms): asks for SIGTERM at the parent's death, makes
+# up for a parent that died before it could ask, undoes the signals that Python ignores (exec keeps them
+# ignored), and replaces itself. Not a `preexec_fn`: Python between fork and exec can deadlock in a process
+# with threads, and is deprecated there. SIGTERM, not SIGKILL: Codex gets to end what it started; `leftover`
+# is for one that does not.
+_SHIM = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
+if os.getppid() != int(sys.argv[1]):
+    os._exit(0)
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+try:
+    os.execv(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    print(f"cannot execute {sys.argv[2]}: {error.strerror}", file=sys.stderr)
+    os._exit(126)
+"""
+
+
+class LaunchProfile(msgspec.Struct, frozen=True):
+    """What makes one child differ from another (spec §4): clients with equal profiles share a child.
+
+    `overrides` are Codex's `key=value`, each given as `-c`. `environment` is added to the daemon's; of
+    pairs with the same name the last one wins.
+    """
+
+    codex: Path
+    overrides: tuple[str, ...] = ()
+    codex_home: Path | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    cwd: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """16 hex digits for file names and logs; equal for equal profiles, in every run."""
+        facts = (str(self.codex), self.overrides, str(self.codex_home), self.environment, str(self.cwd))
+        return hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:16]
+
+
+def launch_command(profile: LaunchProfile) -> list[str]:
+    """`codex app-server` with the profile's overrides, on Linux through the shim. Call it where you spawn."""
+    overrides = [argument for override in profile.overrides for argument in ("-c", override)]
+    command = [str(profile.codex), "app-server", *overrides]
+    # The kernel watches the *thread* that forked, not the process: only the main one lives as long as the
+    # daemon.
+    if sys.platform == "linux" and sys.executable and threading.current_thread() is threading.main_thread():
+        return [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command]
+    return command
+
+
+def child_environment(profile: LaunchProfile, inherited: Mapping[str, str]) -> dict[str, str]:
+    """The daemon's own, whole (proxies, keys and certificates are the user's), with three differences.
+
+    systemd's variables for the daemon alone are taken out. `CODEX_HOME` and the profile's own pairs are set.
+    Older npm releases relied on their wrapper to put the tools folder `vendor/<triple>/path` first in `PATH`;
+    so it is.
+    """
+    environment = {name: value for name, value in inherited.items() if name not in _DAEMON_ONLY_VARIABLES}
+    tools = profile.codex.parent.parent / "path"
+    if profile.codex.parent.name == "codex" and tools.is_dir():
+        environment["PATH"] = os.pathsep.join(filter(None, (str(tools), environment.get("PATH"))))
+    if profile.codex_home is not None:
+        environment["CODEX_HOME"] = str(profile.codex_home)
+    return environment | dict(profile.environment)

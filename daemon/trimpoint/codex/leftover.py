@@ -1,0 +1,189 @@
+"""Children that a killed daemon left behind: remembered on disk, recognised for certain, ended.
+
+The law: a process is signalled only if its pid is alive, its start time and boot are those recorded, and it
+looks like the child: it names the recorded binary among its arguments, or carries the mark of its spawn in
+its environment. A pid that was used again fails at least one of these.
+
+Needs Linux's /proc. Elsewhere nothing is recorded and nothing is reaped: there, a child ends by end of input.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import anyio
+import msgspec
+
+# In the child's environment: `<pid of the daemon>-<random>`. Whatever the child starts inherits it.
+CHILD_MARK = "TRIMPOINT_CHILD"
+
+_START_TIME_FIELD = 22  # proc(5), counted from 1: clock ticks since boot
+
+
+class ChildRecord(msgspec.Struct, frozen=True, rename="camel"):
+    """What `child-<profile key>.pid` holds, as JSON."""
+
+    pid: int
+    start_time_ticks: int
+    boot_id: str
+    mark: str
+    codex: str
+
+
+def process_start_ticks(pid: int) -> int | None:
+    """Field 22 of `/proc/<pid>/stat`; None when there is no such process or no /proc."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # The second field is the program's name in brackets and may itself hold blanks and brackets.
+    after_name = stat.rpartition(b")")[2].split()
+    return int(after_name[_START_TIME_FIELD - 3])
+
+
+def started_as_provider(environ: dict[str, str], parent_pid: int) -> bool:
+    """Whether this very process is what a trimpoint started as its Codex; going on would start daemons for
+    ever.
+
+    Only the direct child counts: commands that an agent runs inherit the mark too, and may well run
+    trimpoint.
+    """
+    return re.fullmatch(rf"{parent_pid}-\w+", environ.get(CHILD_MARK, "")) is not None
+
+
+def record_child(state_dir: Path, profile_key: str, *, pid: int, mark: str, codex: Path) -> None:
+    """Remember a child just spawned, replacing the profile's previous one. Owner-only, atomic.
+
+    :raises OSError: the folder cannot be written
+    """
+    start_time_ticks = process_start_ticks(pid)
+    if start_time_ticks is None:
+        return
+    record = ChildRecord(pid, start_time_ticks, _boot_id(), mark, str(codex))
+    fresh = state_dir / f".child-{profile_key}.{os.getpid()}"
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(msgspec.json.encode(record))
+    fresh.replace(_record_path(state_dir, profile_key))
+
+
+def forget_child(state_dir: Path, profile_key: str, *, mark: str) -> None:
+    """Drop the record of a child that was seen to end; another child's record stays."""
+    path = _record_path(state_dir, profile_key)
+    record = _read(path)
+    if record is not None and record.mark == mark:
+        path.unlink(missing_ok=True)
+
+
+async def reap_leftover_children(
+    state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0
+) -> list[ChildRecord]:
+    """End every recorded child that still runs, and wait until it has. Call with the state directory locked.
+
+    SIGTERM to its group, SIGKILL after `term_grace_s`. A record is removed once its child is known not to
+    run; one that even SIGKILL does not end within `kill_grace_s` (stuck in the kernel) keeps its record for
+    the next start.
+
+    :returns: those that ran and are gone now
+    """
+    reaped: list[ChildRecord] = []
+    for path in _record_paths(state_dir):
+        record = _read(path)
+        if record is not None:
+            with _watched(record) as pidfd:
+                if pidfd is not None:
+                    if not await _end(record.pid, pidfd, term_grace_s, kill_grace_s):
+                        continue
+                    reaped.append(record)
+        path.unlink(missing_ok=True)
+    return reaped
+
+
+def _record_path(state_dir: Path, profile_key: str) -> Path:
+    return state_dir / f"child-{profile_key}.pid"
+
+
+def _record_paths(state_dir: Path) -> list[Path]:
+    return sorted(state_dir.glob("child-*.pid"))
+
+
+def _read(path: Path) -> ChildRecord | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ChildRecord)
+    except (OSError, msgspec.MsgspecError):
+        # A record that cannot be read proves nothing, and only proof allows a signal.
+        return None
+
+
+async def _end(pid: int, pidfd: int, term_grace_s: float, kill_grace_s: float) -> bool:
+    for number, grace_s in ((signal.SIGTERM, term_grace_s), (signal.SIGKILL, kill_grace_s)):
+        _signal_group(pid, number)
+        with anyio.move_on_after(grace_s):
+            await _readable(pidfd)
+            # Members that outlived their leader keep the group's number from being used again, so this meets
+            # them or nobody.
+            _signal_group(pid, signal.SIGKILL)
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def _watched(record: ChildRecord) -> Generator[int | None]:
+    """A descriptor that turns readable when the recorded child ends; None when it does not run any more."""
+    try:
+        pidfd = os.pidfd_open(record.pid) if sys.platform == "linux" else None
+    except OSError:
+        pidfd = None
+    try:
+        # Identified after the descriptor was opened: from here on it can only mean this process.
+        yield pidfd if _is_ours(record) else None
+    finally:
+        if pidfd is not None:
+            os.close(pidfd)
+
+
+async def _readable(descriptor: int) -> None:
+    ready = anyio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+
+
+def _is_ours(record: ChildRecord) -> bool:
+    return (
+        process_start_ticks(record.pid) == record.start_time_ticks
+        and _boot_id() == record.boot_id
+        and _looks_like(record)
+    )
+
+
+def _looks_like(record: ChildRecord) -> bool:
+    # Either is enough: a launcher script execs another binary, and a hardened process hides its environment.
+    mark = f"{CHILD_MARK}={record.mark}".encode()
+    return os.fsencode(record.codex) in _words(record.pid, "cmdline") or mark in _words(record.pid, "environ")
+
+
+def _words(pid: int, kind: str) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/{kind}").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _boot_id() -> str:
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return ""
+
+
+def _signal_group(leader_pid: int, number: int) -> None:
+    # The spawn made the child the leader of a session of its own, so its pid names the group.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader_pid, number)

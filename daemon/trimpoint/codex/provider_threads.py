@@ -1,0 +1,171 @@
+"""Codex threads as things to start, resume, fork, fill and put away; knows which are loaded in the present epoch.
+
+Every provider thread that is opened here is bound to its stable thread before anything said of it is passed on.
+"""
+
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import Raw
+
+from trimpoint.codex.compaction import TurnWatch
+from trimpoint.codex.inbound import Inbound, Route
+from trimpoint.codex.link import CodexLink, lacks_method, says_archived, says_missing
+from trimpoint.codex.peer import ProviderError, ProviderFailure
+from trimpoint.codex.settings import fork_params
+from trimpoint.codex.terminals import Terminals
+from trimpoint.core import events as ev
+from trimpoint.core.state import Generation
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+Thread = dict[str, Any]
+
+
+class ProviderThreads:
+    """All methods raise ProviderFailure when Codex refuses, is gone or does not answer, unless they say otherwise."""
+
+    def __init__(self, engine: Engine, link: CodexLink, inbound: Inbound) -> None:
+        self.link = link
+        self.inbound = inbound
+        self.terminals = Terminals(link)
+        self._engine = engine
+        self._loaded: set[str] = set()
+        self._begun: dict[str, Raw] = {}
+
+    def is_loaded(self, provider_id: str | None) -> bool:
+        """Whether the present child has the thread loaded and subscribed for us."""
+        return provider_id in self._loaded
+
+    def forget_epoch(self) -> None:
+        """The child is gone, and with it all that was loaded."""
+        self._loaded.clear()
+        self._begun.clear()
+        self.terminals.forget_epoch()
+
+    def forget(self, provider_id: str) -> None:
+        """Codex unloaded the thread by itself."""
+        self._loaded.discard(provider_id)
+
+    def use(self, provider_id: str, route: Route) -> None:
+        """From now on this provider thread speaks for `route.thread_id`."""
+        self._loaded.add(provider_id)
+        self._engine.owners[provider_id] = route.thread_id
+        self.inbound.bind(provider_id, route)
+
+    async def start(self, params: dict[str, Any]) -> Raw:
+        """A new provider thread that reports raw items: Codex's answer. Call inside `inbound.holding()`."""
+        raw = await self.link.request("thread/start", {**params, "experimentalRawEvents": True})
+        self._begun[str(thread_in(raw)["id"])] = raw.copy()
+        return raw
+
+    async def attach(self, provider_id: str, params: dict[str, Any]) -> Raw:
+        """`thread/resume` of a loaded thread on a client's behalf: Codex's answer about it.
+
+        Codex refuses to resume a thread that has had no turn (measured), though it is there; then what it answered at the start stands.
+        """
+        try:
+            return await self.link.request("thread/resume", {**params, "threadId": provider_id})
+        except ProviderError as error:
+            if not says_missing(error) or provider_id not in self._begun:
+                raise
+            return self._begun[provider_id]
+
+    async def inject(self, provider_id: str, items: list[bytes]) -> None:
+        """Append items to what the model sees; Codex refuses an empty list, so none is sent."""
+        if items:
+            params = {"threadId": provider_id, "items": [Raw(item) for item in items]}
+            await self.link.request("thread/inject_items", params)
+
+    async def resume(self, writer: ThreadWriter, generation: Generation) -> tuple[ev.AnyEvent, ...]:
+        """Load a generation's provider thread again; the facts to record about it."""
+        provider_id = str(generation.provider_thread_id)
+        self.inbound.bind(provider_id, Route(writer.thread_id, "current", generation.number))
+        thread = await self._resume_or_unarchive(provider_id)
+        self._loaded.add(provider_id)
+        path = thread.get("path") or generation.rollout_path
+        # A resumed thread reports no raw items (measured), so from here on the rollout has to bring them.
+        bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
+        return bound, ev.SessionReady(generation.number)
+
+    async def _resume_or_unarchive(self, provider_id: str) -> Thread:
+        params = {"threadId": provider_id, "excludeTurns": True}
+        try:
+            return thread_in(await self.link.request("thread/resume", params))
+        except ProviderError as error:
+            if not says_archived(error):
+                raise
+        await self.link.request("thread/unarchive", {"threadId": provider_id})
+        return thread_in(await self.link.request("thread/resume", params))
+
+    async def fork_scratch(self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False) -> Thread:
+        """A fork to try something on, hidden from everyone, with a `TurnWatch` of its own in `inbound.watches`."""
+        params = {**fork_params(writer.state.settings), "threadId": provider_id, "excludeTurns": True}
+        if ephemeral:
+            params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
+        with self.inbound.holding():
+            fork = thread_in(await self.link.request("thread/fork", params))
+            fork_id = str(fork["id"])
+            self.inbound.watches[fork_id] = TurnWatch()
+            self.inbound.bind(fork_id, Route(writer.thread_id, "aside" if ephemeral else "scratch", 0))
+            self._engine.note_scratch(writer.thread_id, fork_id)
+        return fork
+
+    async def scrap(self, provider_id: str | None) -> None:
+        """Throw away a provider thread that we made and nobody uses. Never raises: what stays behind is hidden and harmless."""
+        if provider_id is None:
+            return
+        self._loaded.discard(provider_id)
+        self.inbound.watches.pop(provider_id, None)
+        try:
+            await self.link.request("thread/delete", {"threadId": provider_id})
+        except ProviderError as error:
+            if lacks_method(error):
+                await self._archive_softly(provider_id)
+        except ProviderFailure as error:
+            log.info("scratch_thread_left_behind", detail=str(error))
+
+    async def stop_listening(self, writer: ThreadWriter, generation: Generation) -> str:
+        """Take the word from a generation's provider thread. Says why it will stay loaded, if terminals run in it."""
+        provider_id = generation.provider_thread_id
+        if provider_id is None:
+            return ""
+        self.inbound.bind(provider_id, Route(writer.thread_id, "retired", generation.number))
+        if provider_id in self._loaded and await self.terminals.running(provider_id):
+            self.terminals.retain(writer.thread_id, provider_id)
+            return "background terminals still run"
+        return ""
+
+    async def put_away(self, writer: ThreadWriter, generation: Generation) -> None:
+        """Archive a provider thread that was stopped, unless its terminals still run: archiving kills them."""
+        provider_id = generation.provider_thread_id
+        if provider_id is not None and provider_id not in self.terminals.retained(writer.thread_id):
+            self._loaded.discard(provider_id)
+            await self._archive_softly(provider_id)
+
+    async def put_away_finished(self) -> None:
+        """Archive the retained provider threads whose terminals have all ended meanwhile."""
+        for provider_id in await self.terminals.sweep():
+            self._loaded.discard(provider_id)
+            await self._archive_softly(provider_id)
+
+    async def release(self, provider_id: str) -> None:
+        """Stop listening to a provider thread; Codex unloads it in its own time."""
+        self._loaded.discard(provider_id)
+        await self.link.request("thread/unsubscribe", {"threadId": provider_id})
+
+    async def _archive_softly(self, provider_id: str) -> None:
+        # Refused for a thread that never had a turn: it has no rollout and is in no list either (measured).
+        try:
+            await self.link.request("thread/archive", {"threadId": provider_id})
+        except ProviderError:
+            await self.release(provider_id)
+
+
+def thread_in(raw: Raw) -> Thread:
+    """The thread object of an answer."""
+    thread: Thread = msgspec.json.decode(raw)["thread"]
+    return thread

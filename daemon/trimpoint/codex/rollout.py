@@ -1,0 +1,103 @@
+"""Codex's rollout files, read: raw items of turns, and what a compaction wrote. Pure over lines; one function opens the file.
+
+A rollout is JSON lines `{type, payload}` (measured: codex 0.163 and 0.171). `response_item` is an item the model saw;
+`task_started` begins a turn and names it; `compacted` is the outcome of a compaction.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trimpoint.core.context import is_preamble
+
+# The label Codex puts on the model's answer to its compaction prompt.
+COMPACTION_OUTPUT = "compaction_output"
+
+
+class _Line(msgspec.Struct, frozen=True):
+    type: str
+    payload: msgspec.Raw = msgspec.Raw(b"null")
+    metadata: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+
+
+def rollout_lines(path: str) -> list[bytes]:
+    """The lines of the rollout at `path`, or where Codex puts it when the thread is archived; empty when it is gone. Blocking.
+
+    A line without its newline is still being written and is left out.
+    """
+    for candidate in _places(Path(path)):
+        try:
+            data = candidate.read_bytes()
+        except OSError:
+            continue
+        return data[: data.rfind(b"\n") + 1].splitlines()
+    return []
+
+
+def _places(path: Path) -> Iterator[Path]:
+    yield path
+    parts = path.parts
+    if "sessions" in parts:
+        home = Path(*parts[: len(parts) - 1 - parts[::-1].index("sessions")])
+        yield home / "archived_sessions" / path.name
+
+
+def items_by_turn(lines: Iterable[bytes]) -> dict[str, list[bytes]]:
+    """Each turn's items as the model saw them, by turn id, in order, preamble left out."""
+    items: dict[str, list[bytes]] = {}
+    current: str | None = None
+    for line in _records(lines):
+        payload = msgspec.json.decode(line.payload)
+        if line.type == "event_msg" and payload.get("type") == "task_started":
+            current = _turn_id(payload)
+            items.setdefault(str(current), [])
+        elif line.type == "response_item" and current is not None and not is_preamble(payload):
+            items[str(current)].append(bytes(line.payload))
+    return items
+
+
+def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str | None:
+    """The text a model answered to the inline compaction of this turn; "" when it answered nothing, None when it was sealed.
+
+    Codex takes the previous assistant message for the summary when the model's answer is empty (measured), so only what was
+    answered in the compaction's own turn counts.
+    """
+    current: str | None = None
+    answer, sealed = "", False
+    for line in _records(lines):
+        payload = msgspec.json.decode(line.payload)
+        if line.type == "event_msg" and payload.get("type") == "task_started":
+            current = _turn_id(payload)
+        elif current != compaction_turn_id:
+            continue
+        elif line.type == "response_item" and payload.get("role") == "assistant":
+            answer = message_text(payload)
+        elif line.type == "compacted":
+            sealed = not payload.get("message")
+    return None if sealed and not answer else answer.strip()
+
+
+def message_text(item: dict[str, Any]) -> str:
+    """All text of a message item."""
+    return "".join(str(part.get("text", "")) for part in item.get("content") or () if isinstance(part, dict))
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[_Line]:
+    for line in lines:
+        try:
+            record = _decode_line(line)
+        except msgspec.MsgspecError:
+            continue  # a record of a kind not known here, or damage: the rest is still good
+        if record.type in ("event_msg", "response_item", "compacted"):
+            yield record
+
+
+def _turn_id(payload: dict[str, Any]) -> str | None:
+    attribution = payload.get("turn_attribution") or {}
+    turn_id = payload.get("turn_id") or attribution.get("turn_id")
+    return str(turn_id) if turn_id else None

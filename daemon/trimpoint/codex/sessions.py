@@ -1,0 +1,220 @@
+"""A thread's session: ready when it is used, let go when it is not, following what the thread's events ask for."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+from msgspec import Raw
+
+from trimpoint.codex.adoption import imported_turns
+from trimpoint.codex.driver import OperationDriver
+from trimpoint.codex.inbound import Route
+from trimpoint.codex.link import ProviderUnavailable, says_missing
+from trimpoint.codex.peer import ProviderError, ProviderFailure
+from trimpoint.codex.provider_threads import ProviderThreads, thread_in
+from trimpoint.codex.settings import initial_settings
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.operations import Phase
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.errors import EngineError
+from trimpoint.engine.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+# How long a retired provider thread may stay loaded after the last of its background terminals has ended.
+TERMINAL_SWEEP_S = 30.0
+
+Step = Callable[[ThreadWriter], Awaitable[None]]
+
+
+class ReadySession(NamedTuple):
+    """A thread's writer and the provider thread that holds exactly its active context."""
+
+    writer: ThreadWriter
+    provider_thread_id: str
+
+
+class Sessions:
+    """`wait_s` bounds how long a turn waits for an operation."""
+
+    def __init__(self, engine: Engine, threads: ProviderThreads, driver: OperationDriver, wait_s: float) -> None:
+        self._engine = engine
+        self._threads = threads
+        self._driver = driver
+        self._wait_s = wait_s
+        self._tasks: TaskGroup | None = None
+
+    def start(self, tasks: TaskGroup) -> None:
+        """React to events in `tasks`."""
+        self._tasks = tasks
+        self._threads.inbound.on_epoch_end.append(self._on_epoch_end)
+        self._engine.listen(self._on_record)
+        self._driver.start(tasks)
+        tasks.start_soon(self._sweep_terminals)
+
+    async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None]) -> None:
+        """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new thread's stable id.
+
+        It is called before anything that Codex says of the thread is passed on, as Codex itself answers first.
+
+        The first provider thread's id is the stable id (docs/adr/0002). An ephemeral thread is Codex's alone: nothing of it is kept.
+
+        :raises ProviderFailure: Codex refused or is gone.
+        :raises JournalRefuses: the thread could not be written down.
+        """
+        with self._threads.inbound.holding():
+            raw = await self._threads.start(params)
+            thread = thread_in(raw)
+            thread_id = str(thread["id"])
+            if not params.get("ephemeral"):
+                await self._engine.create(_creation(thread, params, "started", raw_events=True))
+                self._threads.use(thread_id, Route(thread_id, "current", 1))
+            on_begun(raw, thread_id)
+
+    async def adopt(self, thread: dict[str, Any], params: dict[str, Any], origin: str, turns: list[dict[str, Any]]) -> None:
+        """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns with it.
+
+        :raises JournalRefuses: it could not be written down.
+        """
+        thread_id = str(thread["id"])
+        writer = await self._engine.create(_creation(thread, params, origin, raw_events=False))
+        self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
+        if not writer.state.turns:
+            writer.record_facts(*await imported_turns(thread, turns))
+            await writer.settle()
+
+    async def ready(self, thread_id: str) -> ReadySession:
+        """Make the thread's session ready.
+
+        There is no await between the last check and the return, so what the caller does at once happens in that state.
+
+        :raises ThreadNotFound: there is no such thread.
+        :raises SessionRestarting: an operation did not end in time.
+        :raises ProviderFailure: the session could not be made ready.
+        :raises JournalRefuses: nothing can be written down.
+        """
+        writer = await self._engine.thread(thread_id)
+        while True:
+            await self._driver.operation_ended(writer, self._wait_s)
+            generation = writer.state.generation
+            if generation.provider_thread_id is not None and self._is_in_place(writer):
+                return ReadySession(writer, generation.provider_thread_id)
+            if not await self._resume_in_place(writer):
+                await self._open(writer)
+
+    async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
+        """See `OperationDriver.operation_ended`."""
+        await self._driver.operation_ended(writer, wait_s)
+
+    async def _sweep_terminals(self) -> None:
+        while True:
+            await anyio.sleep(TERMINAL_SWEEP_S)
+            try:
+                await self._threads.put_away_finished()
+            except ProviderFailure as error:
+                log.info("terminal_sweep_failed", detail=str(error))
+
+    def _is_in_place(self, writer: ThreadWriter) -> bool:
+        generation = writer.state.generation
+        return generation.ready and self._threads.is_loaded(generation.provider_thread_id)
+
+    async def _resume_in_place(self, writer: ThreadWriter) -> bool:
+        """Load a ready generation again, as after a restart of either side; False when that is not enough."""
+        async with self._driver.lock(writer.thread_id):
+            generation = writer.state.generation
+            if not generation.ready or writer.state.open_operation is not None:
+                return False
+            if not self._is_in_place(writer):
+                try:
+                    writer.record_facts(*await self._threads.resume(writer, generation))
+                except ProviderError as error:
+                    if says_missing(error):
+                        return False
+                    raise
+            return True
+
+    async def _open(self, writer: ThreadWriter) -> None:
+        result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
+        await self._driver.operation_ended(writer, self._wait_s)
+        operation = writer.state.operation
+        if operation is not None and operation.id == result.operation_id and operation.phase is Phase.FAILED:
+            raise ProviderUnavailable(operation.message)
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        for event in record.events:
+            match event:
+                case ev.OperationStarted():
+                    self._driver.drive_soon(thread_id)
+                case ev.OperationAdvanced(phase=Phase.READY | Phase.FAILED):
+                    self._driver.note_ended(thread_id)
+                case _ if record.command_id is not None and record.operation_id is None:
+                    self._on_client_event(thread_id, event)
+                case _:
+                    pass
+
+    def _on_client_event(self, thread_id: str, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.SessionStopRequested():
+                self._soon(self._let_go, thread_id)
+            case ev.ThreadUnarchived():
+                self._soon(self._bring_back, thread_id)
+            case ev.ThreadRenamed():
+                self._soon(self._rename, thread_id)
+            case _:
+                pass
+
+    def _soon(self, step: Step, thread_id: str) -> None:
+        assert self._tasks is not None
+        self._tasks.start_soon(self._softly, step, thread_id)
+
+    async def _softly(self, step: Step, thread_id: str) -> None:
+        try:
+            await step(await self._engine.thread(thread_id))
+        except (ProviderFailure, EngineError) as error:
+            log.warning("session_step_failed", thread_id=thread_id, detail=str(error))
+
+    async def _let_go(self, writer: ThreadWriter) -> None:
+        generation = writer.state.generation
+        retained = ""
+        async with self._driver.lock(writer.thread_id):
+            if writer.state.archived:
+                retained = await self._threads.stop_listening(writer, generation)
+                await self._threads.put_away(writer, generation)
+            elif generation.provider_thread_id is not None:
+                await self._threads.release(generation.provider_thread_id)
+        writer.record_facts(ev.SessionStopped(generation.number, retained))
+
+    async def _bring_back(self, writer: ThreadWriter) -> None:
+        provider_id = writer.state.generation.provider_thread_id
+        if provider_id is not None:
+            await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
+
+    async def _rename(self, writer: ThreadWriter) -> None:
+        provider_id = writer.state.generation.provider_thread_id
+        if provider_id is not None and writer.state.name is not None:
+            await self._threads.link.request("thread/name/set", {"threadId": provider_id, "name": writer.state.name})
+
+    def _on_epoch_end(self) -> None:
+        self._threads.forget_epoch()
+        self._threads.link.wake()
+
+
+def _creation(thread: dict[str, Any], params: dict[str, Any], origin: str, *, raw_events: bool) -> internal.CreateThread:
+    cwd = str(thread.get("cwd") or params.get("cwd") or "")
+    return internal.CreateThread(
+        thread_id=str(thread["id"]),
+        cwd=cwd,
+        origin=origin,
+        settings=initial_settings(params, cwd),
+        provider_thread_id=str(thread["id"]),
+        rollout_path=thread.get("path"),
+        raw_events=raw_events,
+        parent_thread_id=thread.get("forkedFromId"),
+        project_id=thread.get("projectId"),
+        worktree_id=cwd,
+        branch_name=(thread.get("gitInfo") or {}).get("branch"),
+        name=thread.get("name"),
+    )

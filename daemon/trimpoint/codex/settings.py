@@ -1,0 +1,60 @@
+"""A thread's settings, and how a new generation is given them as they stand (spec §4, "Carried over").
+
+Kept as one JSON object: `start` holds the parameters the thread was started with, `current` Codex's own `threadSettings`
+once it has reported any, a turn's overrides included.
+"""
+
+from typing import Any
+
+import msgspec
+
+# What belongs to one call and not to the thread. Raw events are ours to switch on; history mode is the provider's own affair.
+PER_CALL = frozenset(
+    {"experimentalRawEvents", "historyMode", "ephemeral", "sessionStartSource", "threadId", "path", "history", "excludeTurns",
+     "beforeTurnId", "lastTurnId", "initialTurnsPage", "attachToSource", "deferGoalContinuation"}
+)  # fmt: skip
+# Members of `threadSettings` that `thread/settings/update` takes under the same name.
+UPDATABLE = (
+    "approvalPolicy", "approvalsReviewer", "collaborationMode", "cwd", "disabledPluginIds", "effort", "model", "personality",
+    "sandboxPolicy", "serviceTier", "summary",
+)  # fmt: skip
+
+
+def initial_settings(start_params: dict[str, Any], cwd: str) -> bytes:
+    """Settings of a thread that was started, resumed or forked with `start_params`."""
+    kept = {name: value for name, value in start_params.items() if name not in PER_CALL and value is not None}
+    return msgspec.json.encode({"start": {**kept, "cwd": cwd}, "current": None})
+
+
+def start_params(settings: bytes) -> dict[str, Any]:
+    """Parameters of `thread/start` for a new provider thread with these settings."""
+    stored = msgspec.json.decode(settings)
+    params = dict(stored.get("start") or {})
+    current = stored.get("current") or {}
+    for name in ("model", "modelProvider", "cwd", "approvalPolicy", "approvalsReviewer", "serviceTier"):
+        if current.get(name) is not None:
+            params[name] = current[name]
+    return params
+
+
+def update_params(settings: bytes) -> dict[str, Any] | None:
+    """Parameters of `thread/settings/update` that bring a new provider thread to the settings as they stand; None if none changed."""
+    current = msgspec.json.decode(settings).get("current")
+    if not current:
+        return None
+    return {name: current[name] for name in UPDATABLE if current.get(name) is not None}
+
+
+def fork_params(settings: bytes) -> dict[str, Any]:
+    """Parameters of `thread/fork` that keep the sandbox and approvals, which a fork otherwise takes from the configuration (measured)."""
+    start = msgspec.json.decode(settings).get("start") or {}
+    taken = (
+        "sandbox",
+        "approvalPolicy",
+        "approvalsReviewer",
+        "permissions",
+        "config",
+        "baseInstructions",
+        "developerInstructions",
+    )
+    return {name: start[name] for name in taken if start.get(name) is not None}

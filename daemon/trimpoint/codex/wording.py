@@ -1,0 +1,53 @@
+"""What an operation's outcome is called, in a sentence for a person."""
+
+from trimpoint.core.context import active_message_count
+from trimpoint.core.state import Operation, ThreadState, TrimPoint
+
+
+def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
+    """How an operation ended well; names what could not be carried into the new session."""
+    if operation.kind == "start" or not state.trim_points:
+        message = "The session is ready."
+    elif operation.kind == "compact":
+        message = _compacted(state, state.trim_points[-1])
+    else:
+        message = _cleared(state, state.trim_points[-1])
+    if not_carried:
+        message += f" Not carried over: {', '.join(not_carried)}."
+    if operation.kind != "start":
+        message += " Approvals given for the session will be asked for again." if _had_turns(state) else ""
+    return message
+
+
+def failure_message(operation: Operation, detail: str) -> str:
+    """How an operation ended badly, and where that leaves the thread."""
+    detail = detail.rstrip(".")
+    if operation.kind == "compact" and operation.phase in ("requested", "compacting"):
+        return f"The compaction failed and nothing has changed: {detail}."
+    if operation.kind == "start":
+        return f"The session could not be started: {detail}."
+    return f"The context was trimmed, but the new session could not be started yet; the next turn will start it: {detail}."
+
+
+def _cleared(state: ThreadState, point: TrimPoint) -> str:
+    kept = len(state.active_turns)
+    pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(len(point.pruned_turn_ids), 'turn')}"
+    rest = f"the last {_count(kept, 'turn')} kept" if kept else "nothing kept"
+    return f"Context cleared: {pruned} left it, {rest}. Files are as they were."
+
+
+def _compacted(state: ThreadState, point: TrimPoint) -> str:
+    count = _count(point.pruned_message_count, "message")
+    if point.summary is None:
+        return f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it cannot be shown."
+    kept = len(state.active_turns)
+    tail = f", the last {_count(kept, 'turn')} kept word for word" if kept else ""
+    return f"Context compacted: {count} summarized{tail}. The context now holds {_count(active_message_count(state), 'message')}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _had_turns(state: ThreadState) -> bool:
+    return len(state.generations) > 1 and state.generations[-2].turn_count > 0

@@ -1,0 +1,92 @@
+"""A peer, a scripted child that does as it is told, and a timeline of what the peer's handler heard."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from msgspec import Raw
+from trimpoint.codex.peer import Peer, ProviderGone
+from trimpoint.codex.process import CodexChild, LaunchProfile, spawn_codex
+
+from tests.codex.children import IMPATIENT
+
+CLIENT_INFO = {"name": "peer-test", "version": "0"}
+DEADLINE_S = 20.0
+
+# For "emit" it says `params.text`, the request's id in place of ID; "never" it ignores; of the rest it tells.
+PUPPET = """
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("method") == "emit":
+            sys.stdout.write(message["params"]["text"].replace("ID", str(message.get("id"))))
+        elif message.get("method") != "never":
+            heard = {"method": "heard", "params": {"line": line}}
+            sys.stdout.write(json.dumps(heard) + "\\n")
+        sys.stdout.flush()
+"""
+REPLY = '{"id":ID,"result":"answer"}\n'
+
+
+class Timeline:
+    """A handler that keeps everything in the order in which it was told."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.lines: list[bytes] = []
+        self.params: list[Any] = []
+        self.on_request: Callable[[Raw], None] | None = None
+        self._changed = anyio.Event()
+
+    def on_notification(self, method: str, params: Raw, line: bytes) -> None:
+        if method == "explode":
+            raise RuntimeError("handler bug")
+        self.params.append(msgspec.json.decode(params) if params else None)
+        self.lines.append(line)
+        self.note(method)
+
+    def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
+        self.note(f"{method}?{bytes(request_id).decode()}")
+        if self.on_request is not None:
+            self.on_request(request_id)
+
+    def note(self, event: str) -> None:
+        self.events.append(event)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def until(self, event: str) -> None:
+        while event not in self.events:
+            await self._changed.wait()
+
+    async def heard(self) -> Any:
+        """What the puppet heard, as JSON: the newest."""
+        await self.until("heard")
+        return msgspec.json.decode(self.params[-1]["line"])
+
+
+class Stage:
+    """What a test of the peer plays with."""
+
+    def __init__(self, child: CodexChild, timeline: Timeline, peer: Peer) -> None:
+        self.child = child
+        self.timeline = timeline
+        self.peer = peer
+
+    def emit(self, text: str) -> None:
+        self.peer.notify("emit", {"text": text})
+
+
+@contextlib.asynccontextmanager
+async def staged(profile: LaunchProfile, **limits: int) -> AsyncGenerator[Stage]:
+    with anyio.fail_after(60):
+        async with spawn_codex(profile, grace=IMPATIENT) as child:
+            timeline = Timeline()
+            yield Stage(child, timeline, Peer(child, timeline, **limits))
+
+
+async def expect_gone(stage: Stage) -> None:
+    with pytest.raises(ProviderGone):
+        await stage.peer.request("model/list", {}, deadline_s=DEADLINE_S)

@@ -1,0 +1,104 @@
+"""The daemon, put together: the only module that knows every part (style: `app.py` alone wires everything)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from trimpoint.codex.driver import DriverLimits, OperationDriver
+from trimpoint.codex.inbound import Inbound
+from trimpoint.codex.leftover import reap_leftover_children
+from trimpoint.codex.link import CodexLink
+from trimpoint.codex.locate import find_codex
+from trimpoint.codex.process import LaunchProfile
+from trimpoint.codex.provider_threads import ProviderThreads
+from trimpoint.codex.sessions import Sessions
+from trimpoint.config import Config
+from trimpoint.core.decider import Policy
+from trimpoint.engine.engine import Engine
+from trimpoint.gateway.clients import Clients
+from trimpoint.gateway.connection import Connection, Limits, Transport
+from trimpoint.gateway.dispatch import OwnMethods
+from trimpoint.gateway.gateway import Gateway
+from trimpoint.gateway.identity import Identity
+from trimpoint.gateway.own_methods import OwnHandlers, Surroundings
+from trimpoint.gateway.slash_runner import SlashRunner
+from trimpoint.gateway.terminal_methods import TerminalMethods
+from trimpoint.gateway.thread_lists import ThreadLists
+from trimpoint.gateway.thread_methods import ThreadMethods
+from trimpoint.journal.directory import StateDirectory
+
+log = structlog.get_logger()
+
+# A turn waits for an operation a little longer than the longest operation may take.
+WAIT_BEYOND_COMPACTION_S = 60.0
+
+
+class Daemon:
+    """A running daemon. `serve` talks to one client; `stop_requested` is set when somebody asked it to end."""
+
+    def __init__(self, config: Config, state_dir: Path, engine: Engine, link: CodexLink) -> None:
+        self.stop_requested = anyio.Event()
+        self.clients = Clients()
+        limits = config.limits
+        wait_s = config.compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
+        self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
+        self._link = link
+        self._inbound = Inbound(engine)
+        identity = Identity(engine)
+        self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
+        self._threads = ProviderThreads(engine, link, self._inbound)
+        driver = OperationDriver(engine, self._threads, DriverLimits(config.compaction.deadline_s))
+        self._sessions = Sessions(engine, self._threads, driver, wait_s)
+        slash = SlashRunner(engine, self._sessions, wait_s)
+        around = Surroundings(engine, self.clients, link, slash, str(state_dir), self.stop_requested.set)
+        methods = ThreadMethods(engine, self._sessions, self._threads, identity, self._gateway.questions)
+        lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
+        handlers = {**methods.handlers, **lists.handlers, **terminals.handlers}
+        self._gateway.wire(OwnMethods(OwnHandlers(around).table), handlers, methods.forward)
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Bring every part to life in `tasks`."""
+        self._inbound.start(tasks, self._gateway)
+        self._link.start(tasks, self._inbound)
+        self._sessions.start(tasks)
+        self._gateway.start(tasks)
+
+    async def serve(self, transport: Transport) -> None:
+        """Talk to the client at the other end of `transport` until it is gone."""
+        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message))
+
+
+def launch_profile(config: Config) -> LaunchProfile:
+    """The Codex to run.
+
+    :raises CodexNotFound: there is none.
+    :raises CodexUnusable: the one that was named cannot be used.
+    """
+    configured = Path(config.codex.path) if config.codex.path else None
+    return LaunchProfile(find_codex(configured=configured).path, config.codex.overrides)
+
+
+@asynccontextmanager
+async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile) -> AsyncIterator[Daemon]:
+    """Run a daemon over `state_dir` for as long as the block lasts; on leaving it everything is durable and the child is gone.
+
+    :raises StateDirectoryBusy: another daemon holds the directory.
+    """
+    store = StateDirectory(state_dir)
+    with store.lock():
+        await reap_leftover_children(state_dir)
+        async with Engine.running(store, Policy(config.compaction.min_messages)) as engine:
+            link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
+            async with anyio.create_task_group() as tasks:
+                daemon = Daemon(config, state_dir, engine, link)
+                daemon.start(tasks)
+                log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
+                try:
+                    yield daemon
+                finally:
+                    tasks.cancel_scope.cancel()
+

@@ -1,0 +1,164 @@
+"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (spec §8).
+
+Strict: an unknown key is an error that names the line and the nearest key there is.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file."""
+
+
+class CodexSection(_Section, frozen=True):
+    """`[codex]`: which binary, with which `-c` overrides, and how long it is waited for."""
+
+    path: str | None = None
+    overrides: tuple[str, ...] = ()
+    request_deadline_s: Seconds = 60.0
+
+
+class CompactionSection(_Section, frozen=True):
+    """`[compaction]`: when `/compact` is too early, and when it has taken too long."""
+
+    min_messages: Positive = 6
+    deadline_s: Seconds = 600.0
+
+
+class LimitsSection(_Section, frozen=True):
+    """`[limits]`: what one client may cost."""
+
+    max_message_bytes: Positive = 64 * 1024 * 1024
+    max_outbox_bytes: Positive = 64 * 1024 * 1024
+    max_requests_in_flight: Positive = 1024
+    max_clients: Positive = 1024
+
+
+class LogSection(_Section, frozen=True):
+    """`[log]`: debug | info | warning | error."""
+
+    level: str = "info"
+
+
+class Config(_Section, frozen=True):
+    """Everything that can be configured."""
+
+    socket: str | None = None
+    state_dir: str | None = None
+    codex: CodexSection = CodexSection()
+    compaction: CompactionSection = CompactionSection()
+    limits: LimitsSection = LimitsSection()
+    log: LogSection = LogSection()
+
+
+class ConfigInvalid(Exception):
+    """The configuration cannot be used; `hint` says what is right."""
+
+    def __init__(self, source: str, problem: str, hint: str = "") -> None:
+        super().__init__(source, problem)
+        self.source = source
+        self.problem = problem
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.problem}" + (f" {self.hint}" if self.hint else "")
+
+
+def default_config_path(environ: Mapping[str, str]) -> Path:
+    """Where the file is looked for when none is named."""
+    return _base(environ, "XDG_CONFIG_HOME", ".config") / "trimpoint" / "config.toml"
+
+
+def default_state_dir(environ: Mapping[str, str]) -> Path:
+    """Where journals live unless configured."""
+    return _base(environ, "XDG_STATE_HOME", ".local/state") / "trimpoint"
+
+
+def default_socket_path(environ: Mapping[str, str]) -> Path:
+    """Where the daemon listens unless configured; beside the journals where there is no runtime directory."""
+    runtime = environ.get("XDG_RUNTIME_DIR")
+    if runtime:
+        return Path(runtime) / "trimpoint" / "trimpoint.sock"
+    return default_state_dir(environ) / "run" / "trimpoint.sock"
+
+
+def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
+    """The configuration from `path`, or from the default place if there is a file, with the environment over it.
+
+    :raises ConfigInvalid: the file cannot be read or holds something that is not right.
+    """
+    source = path or default_config_path(environ)
+    try:
+        text = source.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if path is not None:
+            raise ConfigInvalid(str(source), "there is no such file.") from None
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(str(source), f"it cannot be read: {error}.") from error
+    return _with_environment(parse_config(text, str(source)), environ)
+
+
+def parse_config(text: str, source: str) -> Config:
+    """The configuration in TOML `text`.
+
+    :raises ConfigInvalid: see `load_config`.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigInvalid(source, f"this is no TOML: {error}.") from error
+    _refuse_unknown(document, Config, (), text, source)
+    try:
+        return msgspec.convert(document, Config)
+    except msgspec.ValidationError as error:
+        raise ConfigInvalid(source, f"{error}.") from error
+
+
+def _refuse_unknown(table: dict[str, Any], shape: type[Any], path: tuple[str, ...], text: str, source: str) -> None:
+    known = {field.name: field.type for field in msgspec.structs.fields(shape)}
+    for key, value in table.items():
+        if key not in known:
+            nearest = difflib.get_close_matches(key, known, n=1)
+            hint = f"Did you mean {nearest[0]!r}?" if nearest else f"There are: {', '.join(known)}."
+            raise ConfigInvalid(f"{source}:{_line_of(text, key)}", f"unknown key {'.'.join((*path, key))!r}.", hint)
+        inner = known[key]
+        if isinstance(value, dict) and isinstance(inner, type) and issubclass(inner, _Section):
+            _refuse_unknown(value, inner, (*path, key), text, source)
+
+
+def _line_of(text: str, key: str) -> int:
+    """The first line that sets `key` or opens it as a table; 1 when it is written in some rarer way."""
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip().lstrip("[").replace('"', "")
+        if stripped.startswith(key) and not stripped[len(key) : len(key) + 1].isalnum():
+            return number
+    return 1
+
+
+def _with_environment(config: Config, environ: Mapping[str, str]) -> Config:
+    changes: dict[str, Any] = {}
+    if environ.get("TRIMPOINT_SOCKET"):
+        changes["socket"] = environ["TRIMPOINT_SOCKET"]
+    if environ.get("TRIMPOINT_STATE_DIR"):
+        changes["state_dir"] = environ["TRIMPOINT_STATE_DIR"]
+    if environ.get("TRIMPOINT_CODEX"):
+        changes["codex"] = msgspec.structs.replace(config.codex, path=environ["TRIMPOINT_CODEX"])
+    if environ.get("TRIMPOINT_LOG"):
+        changes["log"] = LogSection(level=environ["TRIMPOINT_LOG"])
+    return msgspec.structs.replace(config, **changes) if changes else config
+
+
+def _base(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
+    value = environ.get(variable, "")
+    return Path(value) if os.path.isabs(value) else Path(environ.get("HOME", "~")).expanduser() / fallback

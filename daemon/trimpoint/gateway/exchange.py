@@ -1,0 +1,66 @@
+"""One request of a client and its one answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.gateway.clients import Client
+from trimpoint.gateway.refusals import Refusal, WireError, as_wire_error
+
+
+class Exchange:
+    """`answer` or `refuse` is called once; a handler that returns a value has it answered for it."""
+
+    def __init__(self, client: Client, request: jsonrpc.Request, send: Callable[[bytes], None]) -> None:
+        self.client = client
+        self.request = request
+        self.is_answered = False
+        self._send = send
+
+    @property
+    def method(self) -> str:
+        """The method asked for."""
+        return self.request.method
+
+    def params(self) -> dict[str, Any]:
+        """The parameters as an object; absent ones are empty.
+
+        :raises Refusal: when they are something else.
+        """
+        raw = self.request.params
+        if raw is None or bytes(raw) == b"null":
+            return {}
+        decoded = msgspec.json.decode(raw)
+        if not isinstance(decoded, dict):
+            raise Refusal(Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object.")
+        return decoded
+
+    def thread_id(self) -> str:
+        """The `threadId` parameter.
+
+        :raises Refusal: when it is missing or no string.
+        """
+        value = self.params().get("threadId")
+        if not isinstance(value, str):
+            raise Refusal(Reason.INVALID_PARAMS, f"{self.method} needs a threadId.")
+        return value
+
+    def answer(self, result: Any) -> None:
+        """Send the result; bytes and Raw are JSON already."""
+        if not self.is_answered:
+            self.is_answered = True
+            self._send(jsonrpc.encode_result(self.request.id, result, versioned=self.request.versioned))
+
+    def refuse(self, error: Exception) -> None:
+        """Send what `error` is on the wire."""
+        if not self.is_answered:
+            self.refuse_with(as_wire_error(error))
+
+    def refuse_with(self, error: WireError) -> None:
+        """Send an error object."""
+        if not self.is_answered:
+            self.is_answered = True
+            self._send(error.encode(self.request.id, versioned=self.request.versioned))

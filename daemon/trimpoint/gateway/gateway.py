@@ -1,0 +1,209 @@
+"""The front door: every message of every client comes through here, and everything a client hears goes out here.
+
+The law: nothing a client sends ends more than its own request, and each request is answered exactly once.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+from msgspec import Raw
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.link import CodexLink
+from trimpoint.codex.peer import ProviderFailure
+from trimpoint.core import events as ev
+from trimpoint.core.view import envelopes
+from trimpoint.engine.engine import Engine
+from trimpoint.gateway.clients import Client, Clients, Delivery
+from trimpoint.gateway.connection import Connection, wants_answer
+from trimpoint.gateway.dispatch import Call, OwnMethods
+from trimpoint.gateway.exchange import Exchange
+from trimpoint.gateway.handshake import Handshake
+from trimpoint.gateway.identity import Identity
+from trimpoint.gateway.questions import Questions
+from trimpoint.gateway.refusals import Refusal
+
+log = structlog.get_logger()
+
+Handler = Callable[[Exchange], Awaitable[Any]]
+QUESTION_RESOLVED = "serverRequest/resolved"
+
+
+class Gateway:
+    """`start` gives it the tasks in which requests are handled; `wire` completes it with the methods that need it."""
+
+    def __init__(self, engine: Engine, clients: Clients, identity: Identity, link: CodexLink, max_requests: int) -> None:
+        self._engine = engine
+        self._clients = clients
+        self._identity = identity
+        self._handshake = Handshake(link)
+        self._max_requests = max_requests
+        self._in_flight: dict[str, int] = {}
+        self._tasks: TaskGroup | None = None
+        self._handlers: dict[str, Handler] = {}
+        self._forward: Handler | None = None
+        self._own: OwnMethods | None = None
+        self.questions = Questions(clients, lambda: link.peer, self._question_opened, self._question_closed)
+
+    def wire(self, own: OwnMethods, handlers: dict[str, Handler], forward: Handler) -> None:
+        """Set what handles requests: our own methods, the app-server methods we speak for, and the way to Codex."""
+        self._own, self._handlers, self._forward = own, handlers, forward
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Handle requests in `tasks` and tell followers of events."""
+        self._tasks = tasks
+        self._engine.listen(self._on_record)
+
+    # --- the connection's side ------------------------------------------------------------------------------------
+
+    async def serve(self, connection: Connection) -> None:
+        """Talk to one client until it is gone."""
+        client = self._clients.add(connection)
+        try:
+            with structlog.contextvars.bound_contextvars(client=client.id):
+                await connection.run()
+        finally:
+            self._clients.remove(client)
+            self._in_flight.pop(client.id, None)
+
+    def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:
+        """Take one frame of a client."""
+        client = self._clients.of(connection)
+        if isinstance(decoded, jsonrpc.Batch):
+            self._take_batch(client, decoded)
+        else:
+            client.versioned = decoded.versioned or client.versioned
+            self._take(client, decoded, connection.answer)
+
+    def _take_batch(self, client: Client, batch: jsonrpc.Batch) -> None:
+        expected = sum(wants_answer(member) for member in batch.members)
+        answers: list[bytes] = []
+
+        def collect(answer: bytes) -> None:
+            answers.append(answer)
+            if len(answers) == expected:
+                client.connection.answer(jsonrpc.encode_batch(answers))
+
+        for member in batch.members:
+            self._take(client, member, collect)
+
+    def _take(self, client: Client, message: jsonrpc.Message, send: Callable[[bytes], None]) -> None:
+        match message:
+            case jsonrpc.Request():
+                self._begin(Exchange(client, message, send))
+            case jsonrpc.Notification(method="initialized") | jsonrpc.Notification():
+                pass  # `initialized` ends the handshake; Codex knows no other notification of a client
+            case jsonrpc.Response() | jsonrpc.ErrorResponse():
+                self._take_answer(client, message)
+            case jsonrpc.Invalid() if message.answerable:
+                send(jsonrpc.encode_error(message.id, message.code, f"This is no message: {message.message}.", versioned=message.versioned))
+            case jsonrpc.Invalid():
+                log.info("bad_answer_ignored", client=client.id, detail=message.message)
+
+    def _begin(self, exchange: Exchange) -> None:
+        assert self._tasks is not None
+        client_id = exchange.client.id
+        if self._in_flight.get(client_id, 0) >= self._max_requests:
+            exchange.refuse(Refusal(Reason.OVERLOADED, f"More than {self._max_requests} requests are under way.", "Wait for answers first."))
+            return
+        self._in_flight[client_id] = self._in_flight.get(client_id, 0) + 1
+        self._tasks.start_soon(self._handle, exchange)
+
+    async def _handle(self, exchange: Exchange) -> None:
+        try:
+            result = await self._result_of(exchange)
+            exchange.answer(result)
+        except Exception as error:  # the boundary where exceptions become error objects
+            exchange.refuse(error)
+        finally:
+            client_id = exchange.client.id
+            if client_id in self._in_flight:
+                self._in_flight[client_id] -= 1
+
+    async def _result_of(self, exchange: Exchange) -> Any:
+        assert self._own is not None
+        assert self._forward is not None
+        if exchange.method == "initialize":
+            return await self._handshake.initialize(exchange)
+        if not exchange.client.initialized:
+            raise Refusal(Reason.NOT_INITIALIZED, "Not initialized", "Send initialize first.")
+        if self._own.owns(exchange.method):
+            return await self._call_own(exchange, self._own)
+        return await self._handlers.get(exchange.method, self._forward)(exchange)
+
+    async def _call_own(self, exchange: Exchange, own: OwnMethods) -> None:
+        call = Call(exchange.client)
+        answer = await own.call(exchange.method, exchange.request.params, call)
+        if answer.error is not None:
+            exchange.refuse_with(answer.error)
+            return
+        exchange.answer(answer.result)
+        for step in call.after:
+            step()
+
+    def _take_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
+        key = jsonrpc.id_key(message.id)
+        try:
+            known = isinstance(key, str) and self.questions.answered(client, key, message)
+        except ProviderFailure as error:
+            log.warning("answer_not_delivered", client=client.id, detail=str(error))
+            return
+        if not known:
+            params = {"reason": Reason.REQUEST_EXPIRED, "requestId": key if isinstance(key, str | int) else None}
+            client.notify("sidecar/answerIgnored", params)
+            log.info("answer_to_no_question", client=client.id)
+
+    # --- Codex's side (`trimpoint.codex.inbound.Audience`) ----------------------------------------------------------
+
+    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+        """Pass a notification of Codex on to those who should hear it."""
+        if method == QUESTION_RESOLVED and thread_id is not None:
+            request_id = msgspec.json.decode(line)["params"].get("requestId")
+            self.questions.resolved_by_provider(msgspec.json.encode(request_id), thread_id)
+        elif thread_id is None:
+            self._clients.deliver(None, method, lambda: self._identity.to_client(line))
+        else:
+            self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(thread_id, line))
+
+    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
+        """Put a question of the agent to clients."""
+        self.questions.ask(thread_id, request_id, method, self._identity.to_client(bytes(params)) or b"{}")
+
+    def expire_questions(self, reason: str) -> None:
+        """The child that asked is gone."""
+        self.questions.expire_all(reason)
+
+    def _question_opened(self, thread_id: str, question_id: str, method: str) -> None:
+        if (writer := self._engine.loaded(thread_id)) is not None:
+            writer.record_facts(ev.RequestOpened(question_id, method))
+
+    def _question_closed(self, thread_id: str, question_id: str, outcome: str) -> None:
+        if (writer := self._engine.loaded(thread_id)) is not None:
+            writer.record_facts(ev.RequestClosed(question_id, outcome))
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        if followers := self._clients.followers(thread_id):
+            for envelope in envelopes(thread_id, record):
+                params = {"method": "orchestration/event", "params": envelope}
+                wanting = [client for client in followers if "orchestration/event" not in client.opted_out]
+                Delivery("orchestration/event", lambda params=params: msgspec.json.encode(params)).to(wanting)  # type: ignore[misc]
+        for event in record.events:
+            self._announce(thread_id, event)
+
+    def _announce(self, thread_id: str, event: ev.AnyEvent) -> None:
+        """What Codex would tell every client, for changes that it only knows of one provider thread."""
+        match event:
+            case ev.ThreadArchived() | ev.ArchivedAndNewCreated():
+                method = "thread/archived"
+            case ev.ThreadUnarchived():
+                method = "thread/unarchived"
+            case _:
+                return
+        params = {"method": method, "params": {"threadId": thread_id}}
+        self._clients.deliver(thread_id, method, lambda: msgspec.json.encode(params))
+
+

@@ -1,0 +1,54 @@
+"""Which id names what, in both directions: clients know stable ids, Codex knows provider threads."""
+
+from trimpoint.engine.engine import Engine
+from trimpoint.gateway import idmap
+
+
+class Identity:
+    """Lookups over the engine's index. Ids of threads that are none of ours stand for themselves."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def thread_of(self, any_id: str) -> str | None:
+        """The stable thread behind an id, stable or the provider's; None when it is none of ours."""
+        if any_id in self._engine.summaries:
+            return any_id
+        return self._engine.owner_of(any_id)
+
+    def provider_of(self, thread_id: str) -> str | None:
+        """The provider thread that serves a thread at present; None when there is none (yet)."""
+        writer = self._engine.loaded(thread_id)
+        if writer is not None and writer.state.generations:
+            return writer.state.generation.provider_thread_id
+        summary = self._engine.summaries.get(thread_id)
+        return summary.provider_thread_ids[-1] if summary is not None and summary.provider_thread_ids else None
+
+    def is_current(self, provider_thread_id: str) -> bool:
+        """Whether a provider thread of ours serves its thread at present."""
+        owner = self._engine.owner_of(provider_thread_id)
+        return owner is not None and self.provider_of(owner) == provider_thread_id
+
+    def to_client(self, message: bytes) -> bytes:
+        """A message of Codex's with stable ids in it."""
+        if not idmap.mentions_any(message, self._engine.owners):
+            return message
+        return idmap.exchange_encoded(message, self._engine.owner_of)
+
+    def notification_to_client(self, thread_id: str, line: bytes) -> bytes:
+        """A notification about `thread_id` with stable ids in it; deltas are not decoded."""
+        provider_id = self.provider_of(thread_id)
+        if provider_id is not None and provider_id != thread_id and b'"threadId":"' in line:
+            line = idmap.exchange_thread_id(line, provider_id, thread_id)
+        if b"Delta" in line[:80] or b"/delta" in line[:80]:
+            return line
+        return self.to_client(line)
+
+    def to_provider(self, message: bytes) -> bytes:
+        """A client's parameters with provider ids in them."""
+        if not idmap.mentions_any(message, self._engine.summaries):
+            return message
+        return idmap.exchange_encoded(message, lambda any_id: self._provider_if_ours(any_id))
+
+    def _provider_if_ours(self, any_id: str) -> str | None:
+        return self.provider_of(any_id) if any_id in self._engine.summaries else None

@@ -1,0 +1,306 @@
+"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (spec §3)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from trimpoint_protocol.commands import ArchiveThread, CompactContext
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.link import says_missing
+from trimpoint.codex.peer import ProviderError, ProviderFailure
+from trimpoint.codex.provider_threads import ProviderThreads
+from trimpoint.codex.sessions import ReadySession, Sessions
+from trimpoint.core import events as ev
+from trimpoint.core.state import ThreadState
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.errors import ThreadNotFound
+from trimpoint.engine.ids import new_uuid7
+from trimpoint.gateway import history, idmap
+from trimpoint.gateway.exchange import Exchange
+from trimpoint.gateway.identity import Identity
+from trimpoint.gateway.questions import Questions
+from trimpoint.gateway.refusals import Refusal
+
+Handler = Callable[[Exchange], Awaitable[Any]]
+
+# These act on a session, so the thread's context must be in place before they reach Codex.
+NEED_SESSION = frozenset(
+    {
+        "thread/settings/update", "thread/shellCommand", "review/start", "thread/name/set", "thread/goal/set", "thread/goal/clear",
+        "thread/queue/add", "thread/queue/start", "thread/queue/update", "thread/queue/delete", "thread/queue/reorder",
+        "thread/queue/list", "thread/goal/get", "turn/settings/update", "thread/realtime/start", "thread/sample",
+        "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
+    }
+)  # fmt: skip
+
+
+class ThreadMethods:
+    """`handlers` is the table; each handler returns the result to answer, or answers by itself and returns None."""
+
+    def __init__(
+        self, engine: Engine, sessions: Sessions, threads: ProviderThreads, identity: Identity, questions: Questions
+    ) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._threads = threads
+        self._link = threads.link
+        self._identity = identity
+        self._questions = questions
+        self.handlers: dict[str, Handler] = {
+            "thread/start": self._start,
+            "thread/resume": self._resume,
+            "thread/fork": self._fork,
+            "thread/read": self._read,
+            "thread/turns/list": self._turns_list,
+            "thread/items/list": self._items_list,
+            "thread/archive": self._archive,
+            "thread/unarchive": self._unarchive,
+            "thread/delete": self._delete,
+            "thread/unsubscribe": self._unsubscribe,
+            "thread/compact/start": self._compact,
+            "thread/inject_items": self._inject_items,
+            "thread/revert": self._refuse_revert,
+            "thread/rollback": self._refuse_revert,
+            "turn/start": self._turn_start,
+            "turn/steer": self._turn_steer,
+            "turn/interrupt": self._turn_interrupt,
+            **dict.fromkeys(NEED_SESSION, self._forward_with_session),
+        }
+
+    async def forward(self, exchange: Exchange) -> Raw | bytes:
+        """Pass a request on as it is, ids exchanged."""
+        params = exchange.request.params
+        mapped = Raw(self._identity.to_provider(bytes(params))) if params is not None else None
+        raw = await self._link.request(exchange.method, mapped)
+        return self._identity.to_client(bytes(raw))
+
+    def join(self, exchange: Exchange, thread_id: str, params: dict[str, Any] | None = None) -> None:
+        """The client takes part in a thread from now on."""
+        exchange.client.threads.add(thread_id)
+        if params and params.get("experimentalRawEvents"):
+            exchange.client.raw_threads.add(thread_id)
+        self._questions.put_all_to(exchange.client, thread_id)
+
+    async def _start(self, exchange: Exchange) -> None:
+        params = exchange.params()
+
+        def begun(raw: Raw, thread_id: str) -> None:
+            self.join(exchange, thread_id, params)
+            exchange.answer(raw)
+
+        await self._sessions.begin(params, begun)
+
+    async def _resume(self, exchange: Exchange) -> Any:
+        params = exchange.params()
+        thread_id = self._identity.thread_of(str(params.get("threadId")))
+        if thread_id is None:
+            return await self._adopt(exchange, params, "adopted")
+        session = await self._sessions.ready(thread_id)
+        raw = await self._threads.attach(session.provider_thread_id, params)
+        self.join(exchange, thread_id)
+        return self._with_whole_history(raw, session.writer.state, bool(params.get("excludeTurns")))
+
+    async def _fork(self, exchange: Exchange) -> Any:
+        params = exchange.params()
+        thread_id = self._identity.thread_of(str(params.get("threadId")))
+        if thread_id is not None:
+            session = await self._sessions.ready(thread_id)
+            params = {**params, "threadId": session.provider_thread_id}
+        return await self._adopt(exchange, params, "forked")
+
+    async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str) -> bytes:
+        """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
+        with self._threads.inbound.holding():
+            raw = await self._link.request(exchange.method, {**params, "excludeTurns": False})
+            thread = msgspec.json.decode(raw)["thread"]
+            if not (params.get("ephemeral") or thread.get("ephemeral")):
+                await self._sessions.adopt(thread, params, origin, thread.get("turns") or [])
+            self.join(exchange, str(thread["id"]))
+            answer = self._identity.to_client(bytes(raw))
+            if params.get("excludeTurns"):
+                decoded = msgspec.json.decode(answer)
+                answer = msgspec.json.encode({**decoded, "thread": {**decoded["thread"], "turns": []}})
+            exchange.answer(answer)
+            return answer
+
+    async def _read(self, exchange: Exchange) -> Any:
+        params = exchange.params()
+        state = await self._state_of(exchange)
+        if state is None or len(state.generations) == 1:
+            return await self.forward(exchange)
+        provider_id = state.generation.provider_thread_id
+        if provider_id is None:
+            provider_id = (await self._sessions.ready(state.id)).provider_thread_id
+        raw = await self._link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
+        return self._with_whole_history(raw, state, not params.get("includeTurns"))
+
+    async def _turns_list(self, exchange: Exchange) -> Any:
+        state = await self._state_of(exchange)
+        if state is None or len(state.generations) == 1:
+            return await self.forward(exchange)
+        return history.turns_page(state, exchange.params())
+
+    async def _items_list(self, exchange: Exchange) -> Any:
+        state = await self._state_of(exchange)
+        if state is None or len(state.generations) == 1:
+            return await self.forward(exchange)
+        return history.items_page(state, exchange.params())
+
+    async def _archive(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        await self._engine.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
+        return {}
+
+    async def _unarchive(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        answer = await self.forward(exchange)
+        if thread_id is not None:
+            writer = await self._engine.thread(thread_id)
+            writer.record_facts(*((ev.ThreadUnarchived(),) if writer.state.archived else ()))
+            await writer.settle()
+        return answer
+
+    async def _delete(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        writer = await self._engine.thread(thread_id)
+        if not writer.state.archived:
+            await self._engine.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
+        answer: Any = {}
+        for generation in writer.state.generations:
+            if generation.provider_thread_id is not None:
+                try:
+                    answer = await self._link.request("thread/delete", {"threadId": generation.provider_thread_id})
+                except ProviderError as error:
+                    if not says_missing(error):
+                        raise
+        return answer
+
+    async def _unsubscribe(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        was_subscribed = thread_id in exchange.client.threads
+        exchange.client.threads.discard(thread_id)
+        exchange.client.raw_threads.discard(thread_id)
+        return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
+
+    async def _compact(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        # A client that asks Codex to compact means it, however short the conversation.
+        await self._engine.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
+        return {}
+
+    async def _inject_items(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        session = await self._sessions.ready(thread_id)
+        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+        request = {**params, "threadId": session.provider_thread_id}
+        answer = await self._link.request("thread/inject_items", request)
+        self._record_injected(session, params)
+        return answer
+
+    def _record_injected(self, session: ReadySession, params: dict[str, Raw]) -> None:
+        """Injected items belong to the context from here on: they share the fate of the last turn before them."""
+        active = session.writer.state.active_turns
+        items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+        if active and items:
+            session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
+
+    async def _refuse_revert(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        raise Refusal(
+            Reason.NOT_SUPPORTED,
+            f"{exchange.method} is not supported through trimpoint yet.",
+            "Use /clear N to drop earlier turns.",
+        )
+
+    async def _turn_start(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        try:
+            return await self._start_turn(exchange, thread_id)
+        except ProviderError as error:
+            if not says_missing(error):
+                raise
+        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (spec §4).
+        self._threads.forget(str(self._identity.provider_of(thread_id)))
+        return await self._start_turn(exchange, thread_id)
+
+    async def _start_turn(self, exchange: Exchange, thread_id: str) -> Raw:
+        session = await self._sessions.ready(thread_id)
+        request_id = new_uuid7()
+        session.writer.record_facts(ev.TurnRequested(request_id))
+        self.join(exchange, thread_id)
+        request = self._with_provider_id(exchange, session)
+        try:
+            raw = await self._link.request("turn/start", request)
+            turn_id = str(msgspec.json.decode(raw)["turn"]["id"])
+        except ProviderFailure as error:
+            session.writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
+            raise
+        generation = session.writer.state.generation.number
+        session.writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
+        return raw
+
+    async def _turn_steer(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return await self.forward(exchange)
+        session = await self._sessions.ready(thread_id)
+        return await self._link.request("turn/steer", self._with_provider_id(exchange, session))
+
+    async def _turn_interrupt(self, exchange: Exchange) -> Any:
+        """A running turn, or the turn of a compaction that clients are shown."""
+        params = exchange.params()
+        for scratch_id, watch in self._threads.inbound.watches.items():
+            if watch.turn_id is not None and watch.turn_id == params.get("turnId"):
+                return await self._link.request("turn/interrupt", {**params, "threadId": scratch_id})
+        return await self.forward(exchange)
+
+    async def _forward_with_session(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_of(str(exchange.params().get("threadId")))
+        if thread_id is None:
+            return await self.forward(exchange)
+        await self._sessions.ready(thread_id)
+        return await self.forward(exchange)
+
+    def _with_provider_id(self, exchange: Exchange, session: ReadySession) -> dict[str, Raw]:
+        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+        return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
+
+    async def _state_of(self, exchange: Exchange) -> ThreadState | None:
+        thread_id = self._identity.thread_of(exchange.thread_id())
+        if thread_id is None:
+            return None
+        try:
+            return (await self._engine.thread(thread_id)).state
+        except ThreadNotFound:
+            return None
+
+    def _with_whole_history(self, raw: Raw, state: ThreadState, without_turns: bool) -> Any:
+        """Codex's answer about the current provider thread, as one about the whole thread."""
+        if len(state.generations) == 1:
+            return raw
+        answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
+        thread = idmap.hide_rollout_path(answer.get("thread") or {}, str(state.generation.provider_thread_id))
+        first = next((entry.text for entry in state.entries if entry.role == "user"), "")
+        thread |= {
+            "turns": [] if without_turns else history.all_turns(state),
+            "preview": first,
+            "createdAt": state.created_at_ms // 1000,
+            "name": state.name,
+        }
+        return {**answer, "thread": thread}

@@ -1,0 +1,89 @@
+"""A whole daemon on the real Codex, against a scripted model."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+import codex_cli_bin
+import pytest
+from trimpoint.app import running_daemon
+from trimpoint.cli.client import Client, connect
+from trimpoint.codex.process import LaunchProfile
+from trimpoint.config import CodexSection, CompactionSection, Config
+from trimpoint.gateway.listeners import serve_unix
+from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, remote_overrides, throwaway_codex_home
+
+from tests.e2e.conversation import Conversation
+
+
+class House:
+    """Where a test's daemons live: state, sockets, a worktree and a Codex home that outlive a daemon."""
+
+    def __init__(self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script, overrides: list[str]) -> None:
+        self.state_dir = folder / "state"
+        self.socket = folder / "s" / "t.sock"
+        self.worktree = folder / "worktree"
+        self.home = folder / "home"
+        self.worktree.mkdir()
+        self.home.mkdir()
+        self.codex_home = codex_home
+        self.model = model
+        self.script = script
+        self.overrides = overrides
+        self.config = Config(codex=CodexSection(), compaction=CompactionSection(min_messages=2, deadline_s=30.0))
+
+    @property
+    def profile(self) -> LaunchProfile:
+        # The login shells that Codex runs commands in must not depend on whose machine this is.
+        environment = tuple((codex_environment(self.codex_home) | {"HOME": str(self.home)}).items())
+        return LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), tuple(self.overrides), self.codex_home, environment)
+
+    @asynccontextmanager
+    async def daemon(self) -> AsyncIterator[None]:
+        """A daemon that runs while the block lasts."""
+        async with running_daemon(self.config, self.state_dir, self.profile) as daemon, anyio.create_task_group() as tasks:
+            await tasks.start(lambda task_status: serve_unix(self.socket, daemon.serve, task_status=task_status))
+            yield
+            tasks.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def client(self, name: str = "test", **capabilities: object) -> AsyncIterator[Client]:
+        """An initialized client."""
+        async with connect(self.socket) as client:
+            await client.initialize(name, **capabilities)
+            yield client
+
+    @asynccontextmanager
+    async def conversation(self) -> AsyncIterator[Conversation]:
+        """A daemon, a client and a thread."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.daemon())
+            client = await stack.enter_async_context(self.client())
+            yield await Conversation.begin(client, self.worktree, self.model, self.script)
+
+
+Overrides = Callable[[ScriptedModel], list[str]]
+
+
+@asynccontextmanager
+async def opened_house(overrides: Overrides = codex_overrides) -> AsyncIterator[House]:
+    """A house with a fresh Codex home."""
+    script = Script(summary="The gist of it all.", encrypted_summary="SEALED")
+    with TemporaryDirectory(prefix="tp") as folder:
+        async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
+            yield House(Path(folder), codex_home, model, script, overrides(model))
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    async with opened_house() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def sealed_house() -> AsyncIterator[House]:
+    """Its provider seals compaction summaries."""
+    async with opened_house(remote_overrides) as opened:
+        yield opened

@@ -1,0 +1,279 @@
+import asyncio
+import socket
+import tracemalloc
+from collections.abc import Iterator
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+from trimpoint.gateway.outbox import WRITE_CHUNK_BYTES, Outbox, Sink
+
+MIB = 1024 * 1024
+
+
+class ScriptedSink:
+    """Takes `room_bytes` and then no more; what `write` was given, and kept, is there to look at."""
+
+    def __init__(self, fd: int, room_bytes: int = 1 << 60) -> None:
+        self.fd = fd
+        self.room_bytes = room_bytes
+        self.writes: list[bytes | memoryview] = []
+        self.taken = bytearray()
+
+    def fileno(self) -> int:
+        return self.fd
+
+    def write(self, data: bytes | memoryview) -> int:
+        if not self.room_bytes:
+            raise BlockingIOError
+        taken = data[: self.room_bytes]
+        self.room_bytes -= len(taken)
+        self.writes.append(data)
+        self.taken += taken
+        return len(taken)
+
+
+class BrokenSink(ScriptedSink):
+    def write(self, data: bytes | memoryview) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+class Watched:
+    """An outbox, and what it told its owner."""
+
+    def __init__(self, sink: Sink, max_bytes: int = MIB) -> None:
+        self.sent_calls = 0
+        self.reasons: list[str] = []
+        self.ended = anyio.Event()
+        self.outbox = Outbox(sink, max_bytes=max_bytes, on_sent=self._on_sent, on_end=self._on_end)
+
+    def _on_sent(self) -> None:
+        self.sent_calls += 1
+
+    def _on_end(self, reason: str) -> None:
+        self.reasons.append(reason)
+        self.ended.set()
+
+
+async def loop_turn() -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+def writable_fd() -> Iterator[int]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours.fileno()
+
+
+async def test_the_messages_of_one_turn_go_out_in_one_write_and_in_order(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd)
+    watched = Watched(sink)
+    for number in range(1000):
+        watched.outbox.append(b"%d\n" % number)
+    assert not sink.writes
+    await loop_turn()
+    assert len(sink.writes) == 1
+    assert sink.taken == b"".join(b"%d\n" % number for number in range(1000))
+    assert watched.outbox.queued_bytes == 0
+
+
+async def test_a_lone_message_is_handed_on_without_a_copy(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd)
+    line = b'{"method":"x"}\n'
+    Watched(sink).outbox.append(line)
+    await loop_turn()
+    assert sink.writes[0] is line
+
+
+async def test_a_burst_is_on_its_way_before_its_turn_ends(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd)
+    outbox = Watched(sink).outbox
+    outbox.append(b"a" * (WRITE_CHUNK_BYTES - 1))
+    assert not sink.taken
+    outbox.append(b"b")
+    assert len(sink.taken) == WRITE_CHUNK_BYTES
+
+
+async def test_more_than_a_socket_holds_arrives_whole() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(False)
+        ours.setblocking(False)
+        watched = Watched(_SocketSink(ours), max_bytes=32 * MIB)
+        message = bytes(range(256)) * (16 * MIB // 256)
+        watched.outbox.append(message)
+        received = bytearray()
+        with anyio.fail_after(10):
+            while len(received) < len(message):
+                received += await asyncio.get_running_loop().sock_recv(theirs, MIB)
+        assert received == message
+        assert not watched.reasons
+
+
+class _SocketSink:
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def write(self, data: bytes | memoryview) -> int:
+        return self._socket.send(data)
+
+
+async def test_beyond_its_bound_the_client_is_dropped_with_a_reason(writable_fd: int) -> None:
+    watched = Watched(ScriptedSink(writable_fd, room_bytes=10), max_bytes=100)
+    with capture_logs() as logs:
+        watched.outbox.append(b"x" * 110)
+        await loop_turn()
+        assert watched.outbox.dropped_because is None
+        watched.outbox.append(b"y")
+        assert watched.outbox.dropped_because is not None
+    assert "101 bytes wait" in watched.outbox.dropped_because
+    assert [(log["event"], log["queued_bytes"]) for log in logs] == [("client dropped", 101)]
+    with anyio.fail_after(5):
+        await watched.ended.wait()
+    assert watched.reasons == [watched.outbox.dropped_because]
+
+
+async def test_a_dropped_client_holds_no_memory_and_takes_nothing_more(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd, room_bytes=0)
+    watched = Watched(sink, max_bytes=100)
+    watched.outbox.append(b"x" * 101)
+    sink.room_bytes = 1000
+    watched.outbox.append(b"y")
+    await loop_turn()
+    await loop_turn()
+    assert watched.outbox.queued_bytes == 0
+    assert not sink.taken
+    assert len(watched.reasons) == 1
+
+
+async def test_a_burst_larger_than_the_bound_passes_if_it_is_read_meanwhile(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd)
+    watched = Watched(sink, max_bytes=MIB)
+    for _ in range(64):
+        watched.outbox.append(b"x" * (128 * 1024))
+    await loop_turn()
+    assert len(sink.taken) == 8 * MIB
+    assert watched.outbox.dropped_because is None
+
+
+async def test_room_that_came_within_the_turn_is_used_before_anyone_is_dropped(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd, room_bytes=0)
+    watched = Watched(sink, max_bytes=MIB)
+    watched.outbox.append(b"x" * MIB)
+    sink.room_bytes = 2 * MIB
+    watched.outbox.append(b"y")
+    assert watched.outbox.dropped_because is None
+    assert sink.taken == b"x" * MIB + b"y"
+
+
+async def test_a_stalled_client_costs_its_bound_and_not_more(writable_fd: int) -> None:
+    limit_bytes = 4 * MIB
+    watched = Watched(ScriptedSink(writable_fd, room_bytes=0), max_bytes=limit_bytes)
+    tracemalloc.start()
+    try:
+        for number in range(100_000):
+            watched.outbox.append(b"%0252d" % number)
+            if number % 1000 == 0:
+                await loop_turn()
+        left_bytes, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert watched.outbox.dropped_because is not None
+    assert left_bytes < WRITE_CHUNK_BYTES
+    assert limit_bytes / 2 < peak_bytes < limit_bytes + 3 * WRITE_CHUNK_BYTES
+
+
+async def test_a_backlog_leaves_in_portions_so_that_others_get_their_turn(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd, room_bytes=0)
+    watched = Watched(sink, max_bytes=16 * MIB)
+    for _ in range(16 * 4):
+        watched.outbox.append(b"x" * WRITE_CHUNK_BYTES)
+    await loop_turn()
+    sink.room_bytes = 16 * MIB
+    seen_by_others: list[int] = []
+    with anyio.fail_after(5):
+        while watched.outbox.queued_bytes:
+            await loop_turn()
+            seen_by_others.append(len(sink.taken))
+    assert any(0 < taken < 16 * MIB for taken in seen_by_others)
+    assert sink.taken == b"x" * (16 * MIB)
+
+
+async def test_a_client_that_is_gone_is_told_of_in_a_turn_of_its_own(writable_fd: int) -> None:
+    watched = Watched(BrokenSink(writable_fd))
+    watched.outbox.append(b"x" * WRITE_CHUNK_BYTES)
+    assert not watched.reasons
+    with anyio.fail_after(5):
+        await watched.ended.wait()
+    assert watched.reasons == ["the client is gone: Broken pipe"]
+    assert watched.outbox.dropped_because is None
+
+
+async def test_the_owner_hears_of_sent_bytes_even_if_they_left_before_the_turn_ended(
+    writable_fd: int,
+) -> None:
+    watched = Watched(ScriptedSink(writable_fd))
+    watched.outbox.append(b"x" * WRITE_CHUNK_BYTES)
+    assert watched.sent_calls == 0
+    await loop_turn()
+    assert watched.sent_calls == 1
+
+
+async def test_the_owner_hears_nothing_while_nothing_leaves(writable_fd: int) -> None:
+    watched = Watched(ScriptedSink(writable_fd, room_bytes=0))
+    watched.outbox.append(b"x")
+    for _ in range(3):
+        await loop_turn()
+    assert watched.sent_calls == 0
+
+
+async def test_closing_loses_what_is_unsent_and_tells_nobody(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd)
+    watched = Watched(sink)
+    watched.outbox.append(b"x")
+    watched.outbox.close()
+    watched.outbox.close()
+    watched.outbox.append(b"y")
+    await loop_turn()
+    assert not sink.taken
+    assert watched.outbox.queued_bytes == 0
+    assert not watched.reasons
+
+
+async def test_flush_sends_without_waiting_for_the_turn(writable_fd: int) -> None:
+    sink = ScriptedSink(writable_fd)
+    outbox = Watched(sink).outbox
+    outbox.append(b"x")
+    outbox.flush()
+    assert sink.taken == b"x"
+
+
+@given(
+    st.lists(st.one_of(st.binary(max_size=40), st.integers(0, 60)), max_size=60),
+)
+def test_whatever_the_portions_the_bytes_come_out_as_they_went_in(steps: list[bytes | int]) -> None:
+    """A step is a message to send, or room that the client makes."""
+
+    async def scenario() -> tuple[bytes, bytes]:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            sink = ScriptedSink(ours.fileno(), room_bytes=0)
+            outbox = Watched(sink, max_bytes=10_000).outbox
+            for step in [*steps, 10_000]:
+                if isinstance(step, bytes):
+                    outbox.append(step)
+                else:
+                    sink.room_bytes += step
+                    outbox.flush()
+            assert outbox.queued_bytes == 0
+            outbox.close()
+            return bytes(sink.taken), b"".join(step for step in steps if isinstance(step, bytes))
+
+    taken, appended = asyncio.run(scenario())
+    assert taken == appended

@@ -29,6 +29,7 @@ from trimpoint.gateway.slash_runner import SlashRunner
 from trimpoint.gateway.terminal_methods import TerminalMethods
 from trimpoint.gateway.thread_lists import ThreadLists
 from trimpoint.gateway.thread_methods import ThreadMethods
+from trimpoint.gateway.typed_commands import TypedCommands
 from trimpoint.journal.directory import StateDirectory
 
 log = structlog.get_logger()
@@ -57,7 +58,8 @@ class Daemon:
         around = Surroundings(engine, self.clients, link, slash, str(state_dir), self.stop_requested.set)
         methods = ThreadMethods(engine, self._sessions, self._threads, identity, self._gateway.questions)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
-        handlers = {**methods.handlers, **lists.handlers, **terminals.handlers}
+        typed = TypedCommands(self.clients, identity, slash, methods.handlers["turn/start"])
+        handlers = {**methods.handlers, **lists.handlers, **terminals.handlers, "turn/start": typed.turn_start}
         self._gateway.wire(OwnMethods(OwnHandlers(around).table), handlers, methods.forward)
 
     def start(self, tasks: TaskGroup) -> None:

@@ -87,11 +87,11 @@ class Blocker(msgspec.Struct, frozen=True, rename="camel"):
     detail: str = ""
 
 
-class ErrorData(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The `data` member of an error object."""
+class ErrorData(msgspec.Struct, frozen=True, rename="camel"):
+    """The `data` member of an error object. `blocker` and `errorId` are only there when they say something."""
 
     reason: Reason
     retryable: bool = False
     hint: str = ""
-    blocker: Blocker | None = None
-    error_id: str | None = None
+    blocker: Blocker | msgspec.UnsetType = msgspec.UNSET
+    error_id: str | msgspec.UnsetType = msgspec.UNSET

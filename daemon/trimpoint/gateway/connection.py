@@ -274,8 +274,14 @@ class Connection:
             case Malformed(reason):
                 self._refuse(*_malformed(reason))
                 self.close(f"it sent no message: {reason}")
-            case Truncated():
-                pass
+            case Truncated(received):
+                self._take_last(received)
+
+    def _take_last(self, received: bytes) -> None:
+        """A last message without its newline, as from `printf`, is one if it is whole; a client that died mid-line left none."""
+        decoded = jsonrpc.decode(received)
+        if not isinstance(decoded, jsonrpc.Invalid):
+            self._deliver(decoded)
 
     def _deliver(self, decoded: jsonrpc.Decoded) -> None:
         if not isinstance(decoded, jsonrpc.Batch):

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import structlog
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.gateway.clients import Client
 from trimpoint.gateway.refusals import Refusal, WireError, as_wire_error
+
+log = structlog.get_logger()
 
 
 class Exchange:
@@ -55,9 +58,12 @@ class Exchange:
             self._send(jsonrpc.encode_result(self.request.id, result, versioned=self.request.versioned))
 
     def refuse(self, error: Exception) -> None:
-        """Send what `error` is on the wire."""
-        if not self.is_answered:
-            self.refuse_with(as_wire_error(error))
+        """Send what `error` is on the wire. After an answer nobody can be told any more but the log."""
+        error_object = as_wire_error(error)
+        if self.is_answered:
+            log.error("failed_after_its_answer", method=self.method, detail=error_object.message)
+        else:
+            self.refuse_with(error_object)
 
     def refuse_with(self, error: WireError) -> None:
         """Send an error object."""

@@ -64,7 +64,7 @@ def as_wire_error(error: Exception) -> WireError:
         case ProviderError():
             return WireError(error.code, error.message, raw=bytes(error.raw))
         case EngineError():
-            block = blocker(error.block) if error.block is not None else None
+            block = blocker(error.block) if error.block is not None else msgspec.UNSET
             return wire_error(error.reason, str(error), error.hint, blocker=block)
         case Refusal():
             return wire_error(error.reason, error.message, error.hint)

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from trimpoint.codex.compaction import TurnWatch
-from trimpoint.codex.translate import translate
+from trimpoint.codex.translate import RECORDED, translate
 from trimpoint.core import events as ev
 from trimpoint.core.commands import AbandonOpenWork
 from trimpoint.core.decider import Rejected
@@ -32,6 +32,10 @@ SCRATCH_KEEPS = frozenset(
     {"thread/started", "thread/closed", "thread/archived", "thread/deleted", "thread/name/updated", "warning",
      "thread/readState/changed", "thread/settings/updated", "thread/tokenUsage/updated", "rawResponseItem/completed"}
 )  # fmt: skip
+
+THREAD_ID_MEMBER = b',"params":{"threadId":"'
+# Of `{"method":"` and `"`, around the method's name, and the member above.
+LEADING_BYTES = len(b'{"method":""') + len(THREAD_ID_MEMBER)
 
 
 class Audience(Protocol):
@@ -95,7 +99,7 @@ class Inbound:
         self._routes: dict[str, Route] = {}
         self._opening = 0
         self._held: dict[str, list[_Held]] = {}
-        self._settling: dict[str, list[_Held]] = {}
+        self._settling: dict[str, list[tuple[str, bytes]]] = {}
 
     def start(self, tasks: TaskGroup, audience: Audience) -> None:
         """Pass on to `audience`; turns settle in `tasks`."""
@@ -133,20 +137,20 @@ class Inbound:
                         self.on_notification(method, params, line)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """`PeerHandler`."""
-        provider_thread_id = _thread_id_of(method, params)
+        """`PeerHandler`. Runs for every delta: what is only passed on is looked at once, without decoding it."""
+        provider_thread_id = _leading_thread_id(method, line) or _thread_id_of(method, params)
         if provider_thread_id is None:
             self._audience.deliver(None, method, line)
             return
-        route = self.route_of(provider_thread_id)
+        route = self._routes.get(provider_thread_id) or self.route_of(provider_thread_id)
         if route is None and self._opening:
             self._held.setdefault(provider_thread_id, []).append((method, params, line))
         elif route is None:
             self._audience.deliver(None, method, line)
-        elif route.thread_id in self._settling:
-            self._settling[route.thread_id].append((method, params, line))
+        elif route.role == "current":
+            self._take_current(route, method, params, line)
         else:
-            self._take(route, provider_thread_id, method, params, line)
+            self._take_other(route, provider_thread_id, method, params, line)
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
@@ -164,19 +168,21 @@ class Inbound:
         for callback in self.on_epoch_end:
             callback()
 
-    def _take(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
-        if route.role == "current":
+    def _take_current(self, route: Route, method: str, params: Raw, line: bytes) -> None:
+        if method in RECORDED:
             self._record(route, method, params)
-            if method == "turn/completed":
-                self._settle_then_deliver(route.thread_id, method, params, line)
-            elif method != "thread/started" or route.generation == 1:
+        if method == "turn/completed" or route.thread_id in self._settling:
+            self._pass_on_when_settled(route.thread_id, method, line)
+        elif method != "thread/started" or route.generation == 1:
+            self._audience.deliver(route.thread_id, method, line)
+
+    def _take_other(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
+        watch = self.watches.get(provider_thread_id)
+        if watch is not None:
+            watch.hear(method, params)
+            if route.role == "scratch" and method not in SCRATCH_KEEPS:
                 self._audience.deliver(route.thread_id, method, line)
-        elif route.role in ("scratch", "aside"):
-            if (watch := self.watches.get(provider_thread_id)) is not None:
-                watch.hear(method, params)
-                if route.role == "scratch" and method not in SCRATCH_KEEPS:
-                    self._audience.deliver(route.thread_id, method, line)
-        elif method in RETIRED_MAY_SAY:
+        elif route.role == "retired" and method in RETIRED_MAY_SAY:
             self._audience.deliver(route.thread_id, method, line)
 
     def _record(self, route: Route, method: str, params: Raw) -> None:
@@ -191,12 +197,24 @@ class Inbound:
         if facts:
             writer.record_facts(*facts)
 
-    def _settle_then_deliver(self, thread_id: str, method: str, params: Raw, line: bytes) -> None:
+    def _pass_on_when_settled(self, thread_id: str, method: str, line: bytes) -> None:
+        """Facts are folded at once, so that a thread that goes on is busy; only what clients hear waits for the disk."""
         assert self._tasks is not None
-        self._settling[thread_id] = []
-        self._tasks.start_soon(self._settle, thread_id, method, line)
+        waiting = self._settling.setdefault(thread_id, [])
+        waiting.append((method, line))
+        if len(waiting) == 1:
+            self._tasks.start_soon(self._settle, thread_id, waiting)
 
-    async def _settle(self, thread_id: str, method: str, line: bytes) -> None:
+    async def _settle(self, thread_id: str, waiting: list[tuple[str, bytes]]) -> None:
+        while waiting:
+            covered = len(waiting)
+            await self._make_durable(thread_id)
+            for method, line in waiting[:covered]:
+                self._audience.deliver(thread_id, method, line)
+            del waiting[:covered]
+        del self._settling[thread_id]
+
+    async def _make_durable(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
         try:
             if writer is not None:
@@ -204,9 +222,6 @@ class Inbound:
         except JournalRefuses as error:
             # The facts are kept in memory and written when the disk takes them again; the client must not hang meanwhile.
             log.error("turn_not_durable", thread_id=thread_id, detail=error.detail)
-        self._audience.deliver(thread_id, method, line)
-        for held_method, held_params, held_line in self._settling.pop(thread_id, ()):
-            self.on_notification(held_method, held_params, held_line)
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
         state = writer.state
@@ -233,6 +248,14 @@ def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[st
         "startedAt": None, "completedAt": None, "durationMs": None,
     }  # fmt: skip
     yield "turn/completed", {"threadId": thread_id, "turn": turn}
+
+
+def _leading_thread_id(method: str, line: bytes) -> str | None:
+    """The thread id of a line that begins `{"method":M,"params":{"threadId":"`, as all deltas do; None for any other."""
+    start = len(method) + LEADING_BYTES
+    if line[start - len(THREAD_ID_MEMBER) : start] == THREAD_ID_MEMBER:
+        return line[start : line.find(b'"', start)].decode()
+    return None
 
 
 def _thread_id_of(method: str, params: Raw) -> str | None:

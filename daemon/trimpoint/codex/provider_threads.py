@@ -9,6 +9,7 @@ import msgspec
 import structlog
 from msgspec import Raw
 
+from trimpoint.codex.catch_up import missed_facts
 from trimpoint.codex.compaction import TurnWatch
 from trimpoint.codex.inbound import Inbound, Route
 from trimpoint.codex.link import CodexLink, lacks_method, says_archived, says_missing
@@ -53,7 +54,7 @@ class ProviderThreads:
     def use(self, provider_id: str, route: Route) -> None:
         """From now on this provider thread speaks for `route.thread_id`."""
         self._loaded.add(provider_id)
-        self._engine.owners[provider_id] = route.thread_id
+        self._engine.own(provider_id, route.thread_id)
         self.inbound.bind(provider_id, route)
 
     async def start(self, params: dict[str, Any]) -> Raw:
@@ -85,6 +86,8 @@ class ProviderThreads:
         provider_id = str(generation.provider_thread_id)
         self.inbound.bind(provider_id, Route(writer.thread_id, "current", generation.number))
         thread = await self._resume_or_unarchive(provider_id)
+        if writer.state.may_have_missed:
+            writer.record_facts(*await missed_facts(self.link, writer.state, generation))
         self._loaded.add(provider_id)
         path = thread.get("path") or generation.rollout_path
         # A resumed thread reports no raw items (measured), so from here on the rollout has to bring them.

@@ -122,6 +122,7 @@ _READERS: dict[str, Callable[[bytes, int, bytes], Facts]] = {
     "thread/name/updated": _name,
     "thread/settings/updated": _settings,
 }
+RECORDED = frozenset(_READERS)
 
 
 def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:

@@ -65,6 +65,6 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         archived=state.archived,
         created_at_ms=state.created_at_ms,
         updated_at_ms=state.updated_at_ms,
-        unfinished=busy(state) is not None,
+        unfinished=busy(state) is not None or (state.archived and not state.session_stopped),
         new_thread_id=state.new_thread_id,
     )

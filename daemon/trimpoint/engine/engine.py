@@ -6,7 +6,7 @@ operations themselves are finished by the sessions reactor).
 """
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -28,6 +28,7 @@ from trimpoint.journal.port import StateStore
 log = structlog.get_logger()
 
 Listener = Callable[[str, ev.Record], None]
+BeforeCommand = Callable[[ThreadWriter], Awaitable[None]]
 RETRY_BACKLOG_S = 1.0
 ABANDONED = "The daemon was restarted while this was under way."
 
@@ -38,7 +39,10 @@ class Engine:
     def __init__(self, store: StateStore, policy: Policy) -> None:
         self.summaries: dict[str, ThreadSummary] = {}
         self.owners: dict[str, str] = {}
+        self.renamed: dict[str, str] = {}
+        """The owners of provider threads whose id is not the thread's own: the ids that clients must not see."""
         self.unreadable: dict[str, str] = {}
+        self.before_command: BeforeCommand = _nothing_to_do
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
         self._scratch: dict[str, list[str]] = {}
@@ -129,6 +133,7 @@ class Engine:
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             self._check_new_id(command)
         writer = await self.thread(command.thread_id)
+        await self.before_command(writer)
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
             await self.create(replacement_of(writer))
@@ -209,7 +214,7 @@ class Engine:
         self._sequencer.last = max(self._sequencer.last, summary.sequence)
         for provider_thread_id in (*summary.provider_thread_ids, *summary.scratch_ids):
             if provider_thread_id is not None:
-                self.owners[provider_thread_id] = summary.thread_id
+                self.own(provider_thread_id, summary.thread_id)
 
     def _note_owners(self, thread_id: str, writer: ThreadWriter) -> None:
         operation = writer.state.operation
@@ -217,9 +222,15 @@ class Engine:
             self.note_scratch(thread_id, operation.compaction_fork)
         self._remember(summarize(writer.state, writer.size_bytes, self._scratch.setdefault(thread_id, [])))
 
+    def own(self, provider_thread_id: str, thread_id: str) -> None:
+        """A provider thread serves, or served, a thread."""
+        self.owners[provider_thread_id] = thread_id
+        if provider_thread_id != thread_id:
+            self.renamed[provider_thread_id] = thread_id
+
     def note_scratch(self, thread_id: str, provider_thread_id: str) -> None:
         """A provider thread made for a moment on behalf of a thread; it never shows up as a thread of its own."""
-        self.owners[provider_thread_id] = thread_id
+        self.own(provider_thread_id, thread_id)
         scratch = self._scratch.setdefault(thread_id, [])
         if provider_thread_id not in scratch:
             scratch.append(provider_thread_id)
@@ -255,6 +266,10 @@ class Engine:
             await self._store.write_atomic(FILE_NAME, encode_catalogue(list(self.summaries.values())))
         except JournalError as error:
             log.warning("catalogue_not_written", detail=str(error))
+
+
+async def _nothing_to_do(writer: ThreadWriter) -> None:
+    """Before there is anybody who knows more of a thread than its journal."""
 
 
 def replacement_of(writer: ThreadWriter) -> internal.CreateThread:

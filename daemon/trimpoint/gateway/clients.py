@@ -6,6 +6,7 @@ Encoded once, written to many: a line is made at most once per dialect, whatever
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import anyio
 import msgspec
 
 from trimpoint.gateway.connection import Connection
@@ -21,30 +22,51 @@ RAW_EVENTS = frozenset({"rawResponseItem/completed", "rawResponse/completed"})
 
 
 class Client:
-    """One connection and what was agreed with it."""
+    """One connection and what was agreed with it. `on_changed` is called whenever what it should hear may have changed."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, on_changed: Callable[[], None]) -> None:
         self.connection = connection
         self.initialized = False
+        self.handshake: anyio.Event | None = None
+        """None before `initialize`; set once that is dealt with."""
         self.versioned = False
         self.name = ""
         self.opted_out: frozenset[str] = frozenset()
         self.threads: set[str] = set()
         self.raw_threads: set[str] = set()
         self.followed: set[str] = set()
+        self._on_changed = on_changed
 
     @property
     def id(self) -> str:
         """The connection's id."""
         return self.connection.id
 
+    def introduce(self, name: str, opted_out: frozenset[str]) -> None:
+        """The handshake is done."""
+        self.name, self.opted_out, self.initialized = name, opted_out, True
+        self._on_changed()
+
+    def join(self, thread_id: str, *, raw_events: bool = False) -> None:
+        """Take part in a thread; with `raw_events`, hear the items the model sees too."""
+        self.threads.add(thread_id)
+        if raw_events:
+            self.raw_threads.add(thread_id)
+        self._on_changed()
+
+    def leave(self, thread_id: str) -> None:
+        """Take part no longer."""
+        self.threads.discard(thread_id)
+        self.raw_threads.discard(thread_id)
+        self._on_changed()
+
     def wants(self, thread_id: str | None, method: str) -> bool:
         """Whether a notification is for this client."""
         if not self.initialized or method in self.opted_out:
             return False
-        if thread_id is None or method in TO_EVERYONE:
-            return True
-        return thread_id in self.threads and (method not in RAW_EVENTS or thread_id in self.raw_threads)
+        if method in RAW_EVENTS:
+            return thread_id in self.threads and thread_id in self.raw_threads
+        return thread_id is None or method in TO_EVERYONE or thread_id in self.threads
 
     def notify(self, method: str, params: Any) -> None:
         """Send one notification of ours, unless the client opted out of it."""
@@ -82,19 +104,23 @@ class Clients:
 
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}
+        self._private: set[str] = set()
+        self._wanting: dict[tuple[str | None, str], list[Client]] = {}
 
     def __len__(self) -> int:
         return len(self._clients)
 
     def add(self, connection: Connection) -> Client:
         """A client has connected."""
-        client = Client(connection)
+        client = Client(connection, self._wanting.clear)
         self._clients[connection.id] = client
+        self._wanting.clear()
         return client
 
     def remove(self, client: Client) -> None:
         """A client is gone."""
         self._clients.pop(client.id, None)
+        self._wanting.clear()
 
     def of(self, connection: Connection) -> Client:
         """The client behind a connection."""
@@ -106,9 +132,24 @@ class Clients:
 
     def deliver(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
         """Send a notification to everyone who should hear it."""
-        wanting = [client for client in self._clients.values() if client.wants(thread_id, method)]
+        wanting = self._wanting.get((thread_id, method))
+        if wanting is None:
+            wanting = [client for client in self._clients.values() if client.wants(thread_id, method)]
+            self._wanting[thread_id, method] = wanting
         if wanting:
             Delivery(method, encode).to(wanting)
+
+    def join(self, client: Client, thread_id: str, *, raw_events: bool = False) -> None:
+        """A client takes part in a thread from now on, one of ours or one that only Codex knows (an ephemeral one)."""
+        self._private.add(thread_id)
+        client.join(thread_id, raw_events=raw_events)
+
+    def is_private(self, thread_id: str | None) -> bool:
+        """Whether some client ever took part in a thread, so that it is the affair of those who do.
+
+        A thread that no client opened, a sub-agent's, is everyone's affair with Codex (measured: 0.163).
+        """
+        return thread_id in self._private
 
     def subscribers(self, thread_id: str) -> list[Client]:
         """Clients that take part in a thread, and so may answer its questions."""

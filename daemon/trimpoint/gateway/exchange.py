@@ -41,21 +41,12 @@ class Exchange:
             raise Refusal(Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object.")
         return decoded
 
-    def thread_id(self) -> str:
-        """The `threadId` parameter.
-
-        :raises Refusal: when it is missing or no string.
-        """
-        value = self.params().get("threadId")
-        if not isinstance(value, str):
-            raise Refusal(Reason.INVALID_PARAMS, f"{self.method} needs a threadId.")
-        return value
-
     def answer(self, result: Any) -> None:
         """Send the result; bytes and Raw are JSON already."""
         if not self.is_answered:
-            self.is_answered = True
-            self._send(jsonrpc.encode_result(self.request.id, result, versioned=self.request.versioned))
+            message = jsonrpc.encode_result(self.request.id, result, versioned=self.request.versioned)
+            self.is_answered = True  # only now: a result that cannot be encoded still leaves room for an error
+            self._send(message)
 
     def refuse(self, error: Exception) -> None:
         """Send what `error` is on the wire. After an answer nobody can be told any more but the log."""

@@ -18,11 +18,13 @@ from trimpoint.codex.peer import ProviderFailure
 from trimpoint.core import events as ev
 from trimpoint.core.view import envelopes
 from trimpoint.engine.engine import Engine
+from trimpoint.gateway.announcements import Announcements
 from trimpoint.gateway.clients import Client, Clients, Delivery
 from trimpoint.gateway.connection import Connection, wants_answer
 from trimpoint.gateway.dispatch import Call, OwnMethods
 from trimpoint.gateway.exchange import Exchange
-from trimpoint.gateway.handshake import Handshake
+from trimpoint.gateway.greetings import Greetings
+from trimpoint.gateway.handshake import Handshake, require_initialized
 from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.questions import Questions
 from trimpoint.gateway.refusals import Refusal
@@ -33,6 +35,14 @@ Handler = Callable[[Exchange], Awaitable[Any]]
 QUESTION_RESOLVED = "serverRequest/resolved"
 
 
+class _ResolvedParams(msgspec.Struct, rename="camel"):
+    request_id: Raw
+
+
+class _Resolved(msgspec.Struct):
+    params: _ResolvedParams
+
+
 class Gateway:
     """`start` gives it the tasks in which requests are handled; `wire` completes it with the methods that need it."""
 
@@ -41,12 +51,14 @@ class Gateway:
         self._clients = clients
         self._identity = identity
         self._handshake = Handshake(link)
+        self._greetings = Greetings()
         self._max_requests = max_requests
         self._in_flight: dict[str, int] = {}
         self._tasks: TaskGroup | None = None
         self._handlers: dict[str, Handler] = {}
         self._forward: Handler | None = None
         self._own: OwnMethods | None = None
+        self.announcements = Announcements(clients)
         self.questions = Questions(clients, lambda: link.peer, self._question_opened, self._question_closed)
 
     def wire(self, own: OwnMethods, handlers: dict[str, Handler], forward: Handler) -> None:
@@ -57,6 +69,7 @@ class Gateway:
         """Handle requests in `tasks` and tell followers of events."""
         self._tasks = tasks
         self._engine.listen(self._on_record)
+        self._engine.listen(self.announcements.on_record)
 
     # --- the connection's side ------------------------------------------------------------------------------------
 
@@ -73,10 +86,11 @@ class Gateway:
     def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:
         """Take one frame of a client."""
         client = self._clients.of(connection)
+        members = decoded.members if isinstance(decoded, jsonrpc.Batch) else (decoded,)
+        client.versioned = client.versioned or any(member.versioned for member in members)
         if isinstance(decoded, jsonrpc.Batch):
             self._take_batch(client, decoded)
         else:
-            client.versioned = decoded.versioned or client.versioned
             self._take(client, decoded, connection.answer)
 
     def _take_batch(self, client: Client, batch: jsonrpc.Batch) -> None:
@@ -118,7 +132,7 @@ class Gateway:
             result = await self._result_of(exchange)
             exchange.answer(result)
         except Exception as error:  # the boundary where exceptions become error objects
-            exchange.refuse(error)
+            exchange.refuse(self._identity.error_to_client(error))
         finally:
             client_id = exchange.client.id
             if client_id in self._in_flight:
@@ -128,12 +142,16 @@ class Gateway:
         assert self._own is not None
         assert self._forward is not None
         if exchange.method == "initialize":
-            return await self._handshake.initialize(exchange)
-        if not exchange.client.initialized:
-            raise Refusal(Reason.NOT_INITIALIZED, "Not initialized", "Send initialize first.")
+            return await self._initialize(exchange)
+        await require_initialized(exchange.client)
         if self._own.owns(exchange.method):
             return await self._call_own(exchange, self._own)
         return await self._handlers.get(exchange.method, self._forward)(exchange)
+
+    async def _initialize(self, exchange: Exchange) -> None:
+        await self._handshake.initialize(exchange)
+        self._greetings.to(exchange.client)
+        self.questions.put_all_to(exchange.client, None, again=False)
 
     async def _call_own(self, exchange: Exchange, own: OwnMethods) -> None:
         call = Call(exchange.client)
@@ -161,20 +179,27 @@ class Gateway:
 
     def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
         """Pass a notification of Codex on to those who should hear it."""
-        if method == QUESTION_RESOLVED and thread_id is not None:
-            request_id = msgspec.json.decode(line)["params"].get("requestId")
-            self.questions.resolved_by_provider(msgspec.json.encode(request_id), thread_id)
-        elif thread_id is None:
-            self._clients.deliver(None, method, lambda: self._identity.to_client(line))
-        else:
+        about = thread_id if thread_id is not None else _thread_in(line)
+        if method == QUESTION_RESOLVED and about is not None:
+            request_id = msgspec.json.decode(line, type=_Resolved).params.request_id
+            self.questions.resolved_by_provider(bytes(request_id), about)
+        elif thread_id is not None:
             self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(thread_id, line))
+        else:
+            self._greetings.note(method, line)
+            audience = about if self._clients.is_private(about) else None
+            self._clients.deliver(audience, method, lambda: self._identity.to_client(line))
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
         """Put a question of the agent to clients."""
-        self.questions.ask(thread_id, request_id, method, self._identity.to_client(bytes(params)) or b"{}")
+        about = thread_id if thread_id is not None else _thread_named(params)
+        to_everyone = thread_id is None and not self._clients.is_private(about)
+        shown = self._identity.to_client(bytes(params)) or b"{}"
+        self.questions.ask(about, request_id, method, shown, to_everyone=to_everyone)
 
     def expire_questions(self, reason: str) -> None:
         """The child that asked is gone."""
+        self._greetings.forget()
         self.questions.expire_all(reason)
 
     def _question_opened(self, thread_id: str, question_id: str, method: str) -> None:
@@ -191,19 +216,13 @@ class Gateway:
                 params = {"method": "orchestration/event", "params": envelope}
                 wanting = [client for client in followers if "orchestration/event" not in client.opted_out]
                 Delivery("orchestration/event", lambda params=params: msgspec.json.encode(params)).to(wanting)  # type: ignore[misc]
-        for event in record.events:
-            self._announce(thread_id, event)
-
-    def _announce(self, thread_id: str, event: ev.AnyEvent) -> None:
-        """What Codex would tell every client, for changes that it only knows of one provider thread."""
-        match event:
-            case ev.ThreadArchived() | ev.ArchivedAndNewCreated():
-                method = "thread/archived"
-            case ev.ThreadUnarchived():
-                method = "thread/unarchived"
-            case _:
-                return
-        params = {"method": method, "params": {"threadId": thread_id}}
-        self._clients.deliver(thread_id, method, lambda: msgspec.json.encode(params))
 
 
+def _thread_in(line: bytes) -> str | None:
+    head = jsonrpc.peek_notification(line)
+    return head.params.thread_id if head is not None else None
+
+
+def _thread_named(params: Raw) -> str | None:
+    """The thread that a question is about, where Codex says so."""
+    return msgspec.json.decode(params, type=jsonrpc.RoutingParams).thread_id if params else None

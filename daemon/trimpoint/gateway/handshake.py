@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import anyio
 import msgspec
 import structlog
 from trimpoint_protocol.errors import Reason
@@ -9,6 +10,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint import __version__
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderFailure
+from trimpoint.gateway.clients import Client
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.refusals import Refusal
 
@@ -18,31 +20,44 @@ log = structlog.get_logger()
 CONNECT_DEADLINE_S = 15.0
 
 
+class _ClientInfo(msgspec.Struct):
+    name: str
+    version: str
+
+
+class _Capabilities(msgspec.Struct, rename="camel"):
+    opt_out_notification_methods: list[str] | None = None
+
+
+class _Params(msgspec.Struct, rename="camel"):
+    client_info: _ClientInfo
+    capabilities: _Capabilities | None = None
+
+
 class Handshake:
     """Stateless but for the link that knows Codex."""
 
     def __init__(self, link: CodexLink) -> None:
         self._link = link
 
-    async def initialize(self, exchange: Exchange) -> dict[str, Any]:
-        """Agree with a client on what it is sent.
+    async def initialize(self, exchange: Exchange) -> None:
+        """Agree with a client on what it is sent, and answer it.
 
-        :raises Refusal: when it was initialized before or says nothing of itself.
+        :raises Refusal: when it was initialized before, or is being.
+        :raises msgspec.ValidationError: when it says nothing of itself.
         """
         client = exchange.client
-        if client.initialized:
+        if client.handshake is not None:
             raise Refusal(Reason.ALREADY_INITIALIZED, "Already initialized")
-        params = exchange.params()
-        info = params.get("clientInfo")
-        if not isinstance(info, dict) or not isinstance(info.get("name"), str):
-            raise Refusal(Reason.INVALID_PARAMS, "initialize needs clientInfo with a name and a version.")
-        answer = await self._codex_answer()
-        capabilities = params.get("capabilities")
-        opted_out = (capabilities or {}).get("optOutNotificationMethods") if isinstance(capabilities, dict) else None
-        client.name = info["name"]
-        client.opted_out = frozenset(str(method) for method in opted_out or ())
-        client.initialized = True
-        return {**answer, "userAgent": _renamed(str(answer.get("userAgent", "")), client.name)}
+        params = msgspec.convert(exchange.params(), _Params)
+        client.handshake = anyio.Event()
+        try:
+            answer = await self._codex_answer()
+            opted_out = params.capabilities.opt_out_notification_methods if params.capabilities is not None else None
+            client.introduce(params.client_info.name, frozenset(opted_out or ()))
+            exchange.answer({**answer, "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info)})
+        finally:
+            client.handshake.set()
 
     async def _codex_answer(self) -> dict[str, Any]:
         try:
@@ -55,7 +70,20 @@ class Handshake:
         return answer
 
 
-def _renamed(user_agent: str, name: str) -> str:
-    """Codex begins its user agent with the name of the client it talks to."""
+async def require_initialized(client: Client) -> None:
+    """Return when the client is; requests that it sent behind `initialize` without awaiting the answer wait for it.
+
+    :raises Refusal: when it has not asked to be.
+    """
+    if client.handshake is not None:
+        await client.handshake.wait()
+    if not client.initialized:
+        raise Refusal(Reason.NOT_INITIALIZED, "Not initialized", "Send initialize first.")
+
+
+def _renamed(user_agent: str, info: _ClientInfo) -> str:
+    """Codex begins its user agent with the name of the client it talks to, and ends it with name and version."""
     _, slash, rest = user_agent.partition("/")
-    return f"{name}{slash}{rest}"
+    body, bracket, ours = rest.rpartition(" (")
+    its_own = f"{body}{bracket}{info.name}; {info.version})" if ours.startswith("trimpoint; ") else rest
+    return f"{info.name}{slash}{its_own}"

@@ -1,16 +1,42 @@
 """A thread's whole history in Codex's own display form, from the ledger: what one thread with several generations looks like.
 
-Codex only knows the turns of one provider thread; the ledger knows all of them. Shapes are Codex's `Turn` and `ThreadItem` (v2).
+Codex only knows the turns of one provider thread; the ledger knows all of them. Shapes, defaults and directions are those of Codex's
+`thread/turns/list` and `thread/items/list` (measured: 0.163). A cursor is a place in the ledger, so that what is added meanwhile
+moves no page.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.state import Entry, ThreadState, Turn
+from trimpoint.gateway.refusals import Refusal
 
 DEFAULT_PAGE = 25
 MAX_PAGE = 1000
+MESSAGES = ("userMessage", "agentMessage")
+
+Direction = Literal["asc", "desc"]
+ItemsView = Literal["notLoaded", "summary", "full"]
+
+
+class _TurnsParams(msgspec.Struct, rename="camel"):
+    cursor: str | None = None
+    limit: int | None = None
+    sort_direction: Direction | None = None
+    items_view: ItemsView | None = None
+
+
+class _ItemAnchor(msgspec.Struct, rename="camel"):
+    item_id: str
+
+
+class _ItemsParams(msgspec.Struct, rename="camel"):
+    cursor: str | _ItemAnchor | None = None
+    limit: int | None = None
+    sort_direction: Direction | None = None
+    turn_id: str | None = None
 
 
 def all_turns(state: ThreadState) -> list[dict[str, Any]]:
@@ -18,14 +44,15 @@ def all_turns(state: ThreadState) -> list[dict[str, Any]]:
     return [turn_object(state, index) for index in range(len(state.turns))]
 
 
-def turn_object(state: ThreadState, index: int, items_view: str = "full") -> dict[str, Any]:
+def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") -> dict[str, Any]:
     """One turn; `items_view`: full | summary (messages only) | notLoaded (no items)."""
     turn = state.turns[index]
     items = [] if items_view == "notLoaded" else [item_object(entry) for entry in turn_entries(state, index)]
     if items_view == "summary":
-        items = [item for item in items if item["type"] in ("userMessage", "agentMessage")]
+        items = [item for item in items if item["type"] in MESSAGES]
     return {
         "id": turn.id,
+        "rootTurnId": turn.id,
         "items": items,
         "itemsView": items_view,
         "status": "inProgress" if turn.status == "running" else turn.status,
@@ -38,9 +65,7 @@ def turn_object(state: ThreadState, index: int, items_view: str = "full") -> dic
 
 def turn_entries(state: ThreadState, index: int) -> list[Entry]:
     """The entries of one turn, in order."""
-    start = state.turns[index].first_entry_index
-    end = state.turns[index + 1].first_entry_index if index + 1 < len(state.turns) else len(state.entries)
-    return state.entries[start:end]
+    return state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
 
 
 def item_object(entry: Entry) -> dict[str, Any]:
@@ -51,43 +76,82 @@ def item_object(entry: Entry) -> dict[str, Any]:
     if entry.role == "user":
         content = [{"type": "text", "text": entry.text, "text_elements": []}]
         return {"type": "userMessage", "id": entry.id, "clientId": None, "content": content}
-    return {"type": "agentMessage", "id": entry.id, "text": entry.text, "phase": None, "memoryCitation": None}
+    unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
+    return {"type": "agentMessage", "id": entry.id, "text": entry.text, **unknown}
 
 
 def turns_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
-    """`thread/turns/list`: newest first unless asked otherwise."""
-    indices = list(range(len(state.turns)))
-    if params.get("sortDirection") != "asc":
-        indices.reverse()
-    view = str(params.get("itemsView") or "full")
-    page, next_cursor, back_cursor = _slice(indices, params)
-    return {
-        "data": [turn_object(state, index, view) for index in page],
-        "nextCursor": next_cursor,
-        "backwardsCursor": back_cursor,
-    }
+    """`thread/turns/list`: newest first and summaries, unless asked otherwise.
+
+    :raises Refusal: for a cursor that is none of ours.
+    :raises msgspec.ValidationError: for parameters of another type.
+    """
+    wanted = msgspec.convert(params, _TurnsParams)
+    start = _position("t", wanted.cursor) if wanted.cursor is not None else None
+    page, cursors = _page(list(range(len(state.turns))), "t", start, wanted.limit, wanted.sort_direction or "desc")
+    view = wanted.items_view or "summary"
+    return {"data": [turn_object(state, index, view) for index in page], **cursors}
 
 
 def items_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
-    """`thread/items/list`: a thread's items, or one turn's."""
-    turn_id = params.get("turnId")
-    entries = [entry for entry in state.entries if turn_id is None or entry.turn_id == turn_id]
-    if params.get("sortDirection") != "asc":
-        entries.reverse()
-    page, next_cursor, back_cursor = _slice(entries, params)
-    return {
-        "data": [{"turnId": entry.turn_id, "item": item_object(entry)} for entry in page],
-        "nextCursor": next_cursor,
-        "backwardsCursor": back_cursor,
+    """`thread/items/list`: a thread's items, or one turn's, oldest first unless asked otherwise. Raises as `turns_page` does."""
+    wanted = msgspec.convert(params, _ItemsParams)
+    direction = wanted.sort_direction or "asc"
+    rows = [index for index, entry in enumerate(state.entries) if wanted.turn_id in (None, entry.turn_id)]
+    page, cursors = _page(rows, "i", _items_start(state, wanted.cursor, direction), wanted.limit, direction)
+    return {"data": [_item_row(state.entries[index]) for index in page], **cursors}
+
+
+def newest_turns(state: ThreadState) -> str | None:
+    """The cursor that reads turns back from the newest, which is included."""
+    return _cursor("t", len(state.turns) - 1) if state.turns else None
+
+
+def newest_items(state: ThreadState) -> str | None:
+    """The cursor that reads items back from the newest, which is included."""
+    return _cursor("i", len(state.entries) - 1) if state.entries else None
+
+
+def _item_row(entry: Entry) -> dict[str, Any]:
+    at_ms = entry.created_at_ms
+    return {"turnId": entry.turn_id, "item": item_object(entry), "startedAtMs": at_ms, "completedAtMs": at_ms}
+
+
+def _items_start(state: ThreadState, cursor: str | _ItemAnchor | None, direction: Direction) -> int | None:
+    if not isinstance(cursor, _ItemAnchor):
+        return None if cursor is None else _position("i", cursor)
+    index = state.entry_index.get(cursor.item_id)
+    if index is None:
+        raise Refusal(Reason.INVALID_PARAMS, f"The thread has no item {cursor.item_id!r}.")
+    return index + 1 if direction == "asc" else index - 1  # an anchor is exclusive
+
+
+def _page(
+    rows: list[int], kind: str, start: int | None, limit: int | None, direction: Direction
+) -> tuple[list[int], dict[str, str | None]]:
+    """Of `rows`, places in the ledger in its order, a page from `start` (included) on in `direction`."""
+    if direction == "desc":
+        following = [row for row in reversed(rows) if start is None or row <= start]
+    else:
+        following = [row for row in rows if start is None or row >= start]
+    size = max(1, min(DEFAULT_PAGE if limit is None else limit, MAX_PAGE))
+    page, rest = following[:size], following[size:]
+    return page, {
+        "nextCursor": _cursor(kind, rest[0]) if rest else None,
+        "backwardsCursor": _cursor(kind, page[0]) if page else None,
     }
 
 
-def _slice(rows: list[Any], params: dict[str, Any]) -> tuple[list[Any], str | None, str | None]:
-    cursor = str(params.get("cursor") or "0")
-    start = int(cursor) if cursor.isdigit() else 0
-    limit = max(1, min(int(params.get("limit") or DEFAULT_PAGE), MAX_PAGE))
-    end = start + limit
-    return rows[start:end], str(end) if end < len(rows) else None, str(start) if rows[start:end] else None
+def _cursor(kind: str, position: int) -> str:
+    return f"{kind}{position}"
+
+
+def _position(kind: str, cursor: str) -> int:
+    digits = cursor.removeprefix(kind)
+    if cursor == digits or not digits.isdecimal() or len(digits) > 12:
+        problem = "The cursor is none that was given out for this history; the thread may have been trimmed since."
+        raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
+    return int(digits)
 
 
 def _duration_ms(turn: Turn) -> int | None:

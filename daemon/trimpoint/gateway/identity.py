@@ -1,7 +1,11 @@
 """Which id names what, in both directions: clients know stable ids, Codex knows provider threads."""
 
+from msgspec import Raw
+
+from trimpoint.codex.peer import ProviderError
 from trimpoint.engine.engine import Engine
 from trimpoint.gateway import idmap
+from trimpoint.gateway.exchange import Exchange
 
 
 class Identity:
@@ -15,6 +19,14 @@ class Identity:
         if any_id in self._engine.summaries:
             return any_id
         return self._engine.owner_of(any_id)
+
+    def thread_named_in(self, exchange: Exchange) -> str | None:
+        """The thread of ours that a request names; None when it names none, and Codex answers it in its own words.
+
+        :raises Refusal: when the parameters are no object.
+        """
+        named = exchange.params().get("threadId")
+        return self.thread_of(named) if isinstance(named, str) else None
 
     def provider_of(self, thread_id: str) -> str | None:
         """The provider thread that serves a thread at present; None when there is none (yet)."""
@@ -31,14 +43,23 @@ class Identity:
 
     def to_client(self, message: bytes) -> bytes:
         """A message of Codex's with stable ids in it."""
-        if not idmap.mentions_any(message, self._engine.owners):
+        if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):
             return message
-        return idmap.exchange_encoded(message, self._engine.owner_of)
+        return idmap.hide_rollout_paths(idmap.exchange_encoded(message, self._engine.owner_of), self._engine.owner_of)
+
+    def error_to_client(self, error: Exception) -> Exception:
+        """An error of Codex's with stable ids in it; any other as it is."""
+        if not isinstance(error, ProviderError) or not idmap.mentions_any(bytes(error.raw), self._engine.renamed):
+            return error
+        raw = Raw(idmap.exchange_in_prose(bytes(error.raw), self._engine.owner_of))
+        return ProviderError(error.code, error.message, error.data, raw)
 
     def notification_to_client(self, thread_id: str, line: bytes) -> bytes:
         """A notification about `thread_id` with stable ids in it; deltas are not decoded."""
+        if not self._engine.renamed:
+            return line
         provider_id = self.provider_of(thread_id)
-        if provider_id is not None and provider_id != thread_id and b'"threadId":"' in line:
+        if provider_id is not None and provider_id != thread_id:
             line = idmap.exchange_thread_id(line, provider_id, thread_id)
         if b"Delta" in line[:80] or b"/delta" in line[:80]:
             return line

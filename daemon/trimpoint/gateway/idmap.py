@@ -31,6 +31,9 @@ CONTENT_MEMBERS = frozenset(
 )  # fmt: skip
 # `item` and `items` are Codex's display items, entered for their thread ids, except where they are raw model items.
 RAW_ITEM_METHODS = frozenset({"rawResponseItem/completed", "thread/inject_items"})
+_ROLLOUT_PATH = re.compile(
+    rb'"path":"[^"]*rollout-[^"/]*-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl"'
+)
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -61,6 +64,21 @@ def hide_rollout_path(thread: Any, provider_thread_id: str) -> Any:
     if isinstance(thread, dict) and provider_thread_id in str(thread.get("path") or ""):
         return {**thread, "path": None}
     return thread
+
+
+def hide_rollout_paths(message: bytes, lookup: Lookup) -> bytes:
+    """A message without the paths of rollouts that are named after another thread than the one clients know."""
+
+    def shown(found: re.Match[bytes]) -> bytes:
+        provider_id = found[1].decode()
+        return found[0] if lookup(provider_id) in (None, provider_id) else b'"path":null'
+
+    return _ROLLOUT_PATH.sub(shown, message)
+
+
+def exchange_in_prose(error: bytes, lookup: Lookup) -> bytes:
+    """Codex's own error object with stable ids in its text: unlike what people write, it speaks of threads by id."""
+    return _UUID.sub(lambda found: (lookup(found[0].decode()) or found[0].decode()).encode(), error)
 
 
 def exchange_encoded(message: bytes, lookup: Lookup) -> bytes:

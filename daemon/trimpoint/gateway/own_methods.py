@@ -65,7 +65,7 @@ class OwnHandlers:
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
         outcome = await self._around.slash.run(params.text, thread_id, params.command_id, progress)
         if outcome.new_thread_id is not None:
-            call.client.threads.add(outcome.new_thread_id)
+            call.client.join(outcome.new_thread_id)
         return outcome
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:

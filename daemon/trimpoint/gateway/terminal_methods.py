@@ -24,17 +24,22 @@ class TerminalMethods:
         }
 
     async def _list(self, exchange: Exchange) -> Any:
-        params = exchange.params()
-        holders = self._holders(exchange)
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self._threads.link.request(exchange.method, exchange.params())
+        holders = self._holders(thread_id)
         if len(holders) == 1:
-            return await self._threads.link.request(exchange.method, {**params, "threadId": holders[0]})
+            return await self._threads.link.request(exchange.method, {**exchange.params(), "threadId": holders[0]})
         running = [terminal for holder in holders for terminal in await self._threads.terminals.running(holder)]
         return {"data": running, "nextCursor": None}
 
     async def _on_each(self, exchange: Exchange) -> Any:
         """Ask each provider thread that may hold the terminal; one that has it is enough."""
         params, answer, refusal = exchange.params(), None, None
-        for holder in self._holders(exchange):
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self._threads.link.request(exchange.method, params)
+        for holder in self._holders(thread_id):
             try:
                 held = await self._threads.link.request(exchange.method, {**params, "threadId": holder})
             except ProviderError as error:
@@ -45,11 +50,7 @@ class TerminalMethods:
             raise refusal
         return answer
 
-    def _holders(self, exchange: Exchange) -> list[str]:
-        """The thread's provider threads that may run something, the present one last; the id itself for a thread not ours."""
-        any_id = exchange.thread_id()
-        thread_id = self._identity.thread_of(any_id)
-        if thread_id is None:
-            return [any_id]
+    def _holders(self, thread_id: str) -> list[str]:
+        """The thread's provider threads that may run something, the present one last."""
         current = self._identity.provider_of(thread_id)
         return [*self._threads.terminals.retained(thread_id), *([current] if current is not None else [])]

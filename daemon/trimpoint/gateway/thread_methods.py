@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
-from trimpoint_protocol.commands import ArchiveThread, CompactContext
+from trimpoint_protocol.commands import CompactContext
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.link import says_missing
-from trimpoint.codex.peer import ProviderError, ProviderFailure
+from trimpoint.codex.peer import ProviderError
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import ReadySession, Sessions
 from trimpoint.core import events as ev
@@ -18,10 +18,12 @@ from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import ThreadNotFound
 from trimpoint.engine.ids import new_uuid7
 from trimpoint.gateway import history, idmap
+from trimpoint.gateway.clients import Client, Clients
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.questions import Questions
 from trimpoint.gateway.refusals import Refusal
+from trimpoint.gateway.relay import ask_in_place
 
 Handler = Callable[[Exchange], Awaitable[Any]]
 
@@ -40,7 +42,13 @@ class ThreadMethods:
     """`handlers` is the table; each handler returns the result to answer, or answers by itself and returns None."""
 
     def __init__(
-        self, engine: Engine, sessions: Sessions, threads: ProviderThreads, identity: Identity, questions: Questions
+        self,
+        engine: Engine,
+        sessions: Sessions,
+        threads: ProviderThreads,
+        identity: Identity,
+        questions: Questions,
+        clients: Clients,
     ) -> None:
         self._engine = engine
         self._sessions = sessions
@@ -48,6 +56,7 @@ class ThreadMethods:
         self._link = threads.link
         self._identity = identity
         self._questions = questions
+        self._clients = clients
         self.handlers: dict[str, Handler] = {
             "thread/start": self._start,
             "thread/resume": self._resume,
@@ -55,9 +64,6 @@ class ThreadMethods:
             "thread/read": self._read,
             "thread/turns/list": self._turns_list,
             "thread/items/list": self._items_list,
-            "thread/archive": self._archive,
-            "thread/unarchive": self._unarchive,
-            "thread/delete": self._delete,
             "thread/unsubscribe": self._unsubscribe,
             "thread/compact/start": self._compact,
             "thread/inject_items": self._inject_items,
@@ -69,129 +75,110 @@ class ThreadMethods:
             **dict.fromkeys(NEED_SESSION, self._forward_with_session),
         }
 
-    async def forward(self, exchange: Exchange) -> Raw | bytes:
-        """Pass a request on as it is, ids exchanged."""
+    async def forward(self, exchange: Exchange) -> None:
+        """Pass a request on as it is, and its answer back, ids exchanged."""
         params = exchange.request.params
         mapped = Raw(self._identity.to_provider(bytes(params))) if params is not None else None
-        raw = await self._link.request(exchange.method, mapped)
-        return self._identity.to_client(bytes(raw))
 
-    def join(self, exchange: Exchange, thread_id: str, params: dict[str, Any] | None = None) -> None:
-        """The client takes part in a thread from now on."""
-        exchange.client.threads.add(thread_id)
-        if params and params.get("experimentalRawEvents"):
-            exchange.client.raw_threads.add(thread_id)
-        self._questions.put_all_to(exchange.client, thread_id)
+        def answered(raw: Raw) -> None:
+            exchange.answer(self._identity.to_client(bytes(raw)))
+
+        await ask_in_place(self._link, exchange.method, mapped, answered)
+
+    def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
+        """The client takes part in a thread from now on; `again`: it is asked all that is open, as Codex does on `thread/resume`."""
+        self._clients.join(client, thread_id, raw_events=raw_events)
+        self._questions.put_all_to(client, thread_id, again=again)
 
     async def _start(self, exchange: Exchange) -> None:
         params = exchange.params()
 
         def begun(raw: Raw, thread_id: str) -> None:
-            self.join(exchange, thread_id, params)
+            self.join(exchange.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
             exchange.answer(raw)
 
         await self._sessions.begin(params, begun)
 
-    async def _resume(self, exchange: Exchange) -> Any:
+    async def _resume(self, exchange: Exchange) -> None:
         params = exchange.params()
-        thread_id = self._identity.thread_of(str(params.get("threadId")))
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self._adopt(exchange, params, "adopted")
+        if self._is_put_away(thread_id):
+            return await self.forward(exchange)  # Codex says it is archived, in its own words
         session = await self._sessions.ready(thread_id)
-        raw = await self._threads.attach(session.provider_thread_id, params)
-        self.join(exchange, thread_id)
-        return self._with_whole_history(raw, session.writer.state, bool(params.get("excludeTurns")))
 
-    async def _fork(self, exchange: Exchange) -> Any:
+        def attached(raw: Raw) -> None:
+            # Answered first, then asked what is open there; from here on the client misses nothing.
+            exchange.answer(self._with_whole_history(raw, session.writer.state, params))
+            self.join(exchange.client, thread_id, again=True)
+
+        try:
+            return await ask_in_place(
+                self._link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
+            )
+        except ProviderError as error:
+            if not says_missing(error):
+                raise
+        return attached(await self._threads.attach(session.provider_thread_id, params))
+
+    async def _fork(self, exchange: Exchange) -> None:
         params = exchange.params()
-        thread_id = self._identity.thread_of(str(params.get("threadId")))
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is not None:
+            if self._is_put_away(thread_id):
+                return await self.forward(exchange)
             session = await self._sessions.ready(thread_id)
             params = {**params, "threadId": session.provider_thread_id}
         return await self._adopt(exchange, params, "forked")
 
-    async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str) -> bytes:
+    async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str) -> None:
         """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
         with self._threads.inbound.holding():
             raw = await self._link.request(exchange.method, {**params, "excludeTurns": False})
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(thread, params, origin, thread.get("turns") or [])
-            self.join(exchange, str(thread["id"]))
             answer = self._identity.to_client(bytes(raw))
             if params.get("excludeTurns"):
                 decoded = msgspec.json.decode(answer)
                 answer = msgspec.json.encode({**decoded, "thread": {**decoded["thread"], "turns": []}})
             exchange.answer(answer)
-            return answer
+            self.join(exchange.client, str(thread["id"]), again=True)
 
     async def _read(self, exchange: Exchange) -> Any:
         params = exchange.params()
         state = await self._state_of(exchange)
-        if state is None or len(state.generations) == 1:
+        if state is None or _is_one_provider_thread(state):
             return await self.forward(exchange)
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
         raw = await self._link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
-        return self._with_whole_history(raw, state, not params.get("includeTurns"))
+        return self._with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
     async def _turns_list(self, exchange: Exchange) -> Any:
         state = await self._state_of(exchange)
-        if state is None or len(state.generations) == 1:
+        if state is None or _is_one_provider_thread(state):
             return await self.forward(exchange)
         return history.turns_page(state, exchange.params())
 
     async def _items_list(self, exchange: Exchange) -> Any:
         state = await self._state_of(exchange)
-        if state is None or len(state.generations) == 1:
+        if state is None or _is_one_provider_thread(state):
             return await self.forward(exchange)
         return history.items_page(state, exchange.params())
 
-    async def _archive(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
-        if thread_id is None:
-            return await self.forward(exchange)
-        await self._engine.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
-        return {}
-
-    async def _unarchive(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
-        answer = await self.forward(exchange)
-        if thread_id is not None:
-            writer = await self._engine.thread(thread_id)
-            writer.record_facts(*((ev.ThreadUnarchived(),) if writer.state.archived else ()))
-            await writer.settle()
-        return answer
-
-    async def _delete(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
-        if thread_id is None:
-            return await self.forward(exchange)
-        writer = await self._engine.thread(thread_id)
-        if not writer.state.archived:
-            await self._engine.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
-        answer: Any = {}
-        for generation in writer.state.generations:
-            if generation.provider_thread_id is not None:
-                try:
-                    answer = await self._link.request("thread/delete", {"threadId": generation.provider_thread_id})
-                except ProviderError as error:
-                    if not says_missing(error):
-                        raise
-        return answer
-
     async def _unsubscribe(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self.forward(exchange)
         was_subscribed = thread_id in exchange.client.threads
-        exchange.client.threads.discard(thread_id)
-        exchange.client.raw_threads.discard(thread_id)
+        exchange.client.leave(thread_id)
         return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
 
     async def _compact(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self.forward(exchange)
         # A client that asks Codex to compact means it, however short the conversation.
@@ -199,9 +186,10 @@ class ThreadMethods:
         return {}
 
     async def _inject_items(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self.forward(exchange)
+        self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
         params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
@@ -217,7 +205,7 @@ class ThreadMethods:
             session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
 
     async def _refuse_revert(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self.forward(exchange)
         raise Refusal(
@@ -227,9 +215,10 @@ class ThreadMethods:
         )
 
     async def _turn_start(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self.forward(exchange)
+        self._refuse_archived(thread_id)
         try:
             return await self._start_turn(exchange, thread_id)
         except ProviderError as error:
@@ -239,26 +228,32 @@ class ThreadMethods:
         self._threads.forget(str(self._identity.provider_of(thread_id)))
         return await self._start_turn(exchange, thread_id)
 
-    async def _start_turn(self, exchange: Exchange, thread_id: str) -> Raw:
+    async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
         session = await self._sessions.ready(thread_id)
         request_id = new_uuid7()
         session.writer.record_facts(ev.TurnRequested(request_id))
-        self.join(exchange, thread_id)
-        request = self._with_provider_id(exchange, session)
-        try:
-            raw = await self._link.request("turn/start", request)
+        # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
+        self.join(exchange.client, thread_id)
+
+        def taken(raw: Raw) -> None:
             turn_id = str(msgspec.json.decode(raw)["turn"]["id"])
-        except ProviderFailure as error:
+            generation = session.writer.state.generation.number
+            session.writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
+            exchange.answer(raw)
+
+        try:
+            # Durable before Codex can act on it: after a crash it says that a prompt may have been taken.
+            await session.writer.settle()
+            await ask_in_place(self._link, "turn/start", self._with_provider_id(exchange, session), taken)
+        except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
             session.writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise
-        generation = session.writer.state.generation.number
-        session.writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
-        return raw
 
     async def _turn_steer(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(exchange.thread_id())
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self.forward(exchange)
+        self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
         return await self._link.request("turn/steer", self._with_provider_id(exchange, session))
 
@@ -271,18 +266,18 @@ class ThreadMethods:
         return await self.forward(exchange)
 
     async def _forward_with_session(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_of(str(exchange.params().get("threadId")))
-        if thread_id is None:
-            return await self.forward(exchange)
-        await self._sessions.ready(thread_id)
-        return await self.forward(exchange)
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is not None:
+            self._refuse_archived(thread_id)
+            await self._sessions.ready(thread_id)
+        await self.forward(exchange)
 
     def _with_provider_id(self, exchange: Exchange, session: ReadySession) -> dict[str, Raw]:
         params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
         return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
 
     async def _state_of(self, exchange: Exchange) -> ThreadState | None:
-        thread_id = self._identity.thread_of(exchange.thread_id())
+        thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return None
         try:
@@ -290,17 +285,48 @@ class ThreadMethods:
         except ThreadNotFound:
             return None
 
-    def _with_whole_history(self, raw: Raw, state: ThreadState, without_turns: bool) -> Any:
-        """Codex's answer about the current provider thread, as one about the whole thread."""
-        if len(state.generations) == 1:
+    def _is_put_away(self, thread_id: str) -> bool:
+        """Whether Codex has the thread in its archive, as it may not while terminals of it run.
+
+        :raises Refusal: when it is archived for clients only.
+        """
+        if self._threads.is_loaded(self._identity.provider_of(thread_id)):
+            self._refuse_archived(thread_id)
+        return self._engine.summaries[thread_id].archived
+
+    def _refuse_archived(self, thread_id: str) -> None:
+        if self._engine.summaries[thread_id].archived:
+            raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
+
+    def _with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
+        """Codex's answer about the current provider thread, as one about the whole thread.
+
+        `params` are those of `thread/resume`, as far as they ask for turns.
+        """
+        if _is_one_provider_thread(state):
             return raw
         answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
         thread = idmap.hide_rollout_path(answer.get("thread") or {}, str(state.generation.provider_thread_id))
         first = next((entry.text for entry in state.entries if entry.role == "user"), "")
         thread |= {
-            "turns": [] if without_turns else history.all_turns(state),
+            "turns": [] if params.get("excludeTurns") else history.all_turns(state),
             "preview": first,
             "createdAt": state.created_at_ms // 1000,
             "name": state.name,
         }
-        return {**answer, "thread": thread}
+        return {**answer, **_own_cursors(answer, state, params.get("initialTurnsPage")), "thread": thread}
+
+
+def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) -> dict[str, Any]:
+    """In place of Codex's places in one provider thread's history, places in the whole of it."""
+    own = {
+        "turnsBackwardsCursor": history.newest_turns(state),
+        "itemsBackwardsCursor": history.newest_items(state),
+        "initialTurnsPage": history.turns_page(state, first_page) if isinstance(first_page, dict) else None,
+    }
+    return {name: value for name, value in own.items() if name in answer}
+
+
+def _is_one_provider_thread(state: ThreadState) -> bool:
+    """Whether Codex knows the thread just as clients do: under its own id, with all its turns. After `/new` the id is ours."""
+    return len(state.generations) == 1 and state.generation.provider_thread_id == state.id

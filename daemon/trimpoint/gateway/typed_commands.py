@@ -37,7 +37,7 @@ class TypedCommands:
         thread_id = self._identity.thread_of(str(params.get("threadId")))
         if text is None or thread_id is None or isinstance(slash.parse(text), slash.NotOurs):
             return await self._prompt(exchange)
-        exchange.client.threads.add(thread_id)
+        exchange.client.join(thread_id)
         turn = _Turn(thread_id, new_uuid7(), time.time())
         exchange.answer({"turn": turn.as_object("inProgress")})
         await self._play(turn, text)

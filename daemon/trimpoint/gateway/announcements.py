@@ -1,0 +1,57 @@
+"""What Codex would tell every client of a thread that is put away or brought back.
+
+Codex says it of provider threads, each of which is only one life of a thread; so it is said here, of the thread.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from trimpoint.core import events as ev
+from trimpoint.gateway.clients import Clients
+
+
+class Announcements:
+    """`on_record` listens to the engine."""
+
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+        self._held: dict[str, list[ev.AnyEvent]] = {}
+
+    def on_record(self, thread_id: str, record: ev.Record) -> None:
+        """Tell every client what of a durable record Codex would."""
+        for event in record.events:
+            if thread_id in self._held:
+                self._held[thread_id].append(event)
+            else:
+                self._announce(thread_id, event)
+
+    @contextmanager
+    def held(self, thread_id: str) -> Iterator[None]:
+        """Nothing is said of the thread while the block lasts: Codex answers a request first and then speaks of it (measured)."""
+        outermost = self._held.setdefault(thread_id, [])
+        try:
+            yield
+        finally:
+            if self._held.get(thread_id) is outermost:
+                for event in self._held.pop(thread_id):
+                    self._announce(thread_id, event)
+
+    def deleted(self, thread_id: str) -> None:
+        """The thread is gone from Codex for good."""
+        self._say("thread/deleted", threadId=thread_id)
+
+    def _announce(self, thread_id: str, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.ThreadArchived() | ev.ArchivedAndNewCreated():
+                self._say("thread/status/changed", threadId=thread_id, status={"type": "notLoaded"})
+                self._say("thread/archived", threadId=thread_id)
+            case ev.ThreadUnarchived():
+                self._say("thread/unarchived", threadId=thread_id)
+            case _:
+                pass
+
+    def _say(self, method: str, **params: Any) -> None:
+        self._clients.deliver(str(params["threadId"]), method, lambda: msgspec.json.encode({"method": method, "params": params}))

@@ -1,0 +1,44 @@
+"""Requests to Codex whose answer a client gets at its very place in the stream.
+
+The law: Codex answers first and speaks of it afterwards ("turn/start" before "turn/started"), and a client of ours hears it in that
+order too. So the answer goes out in the reader, before the next line of Codex's is looked at, and not in the task that awaits it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from msgspec import Raw
+
+from trimpoint.codex.link import CodexLink
+from trimpoint.codex.peer import Outcome, ProviderFailure
+
+Result = TypeVar("Result")
+
+
+async def ask_in_place(link: CodexLink, method: str, params: Any, then: Callable[[Raw], Result]) -> Result:
+    """Ask, and return what `then` made of the answer; it runs in the reader, must be cheap and must not wait.
+
+    Cancelling forgets the request; Codex may still act on it.
+
+    :raises ProviderFailure: there is no answer; `then` was not called.
+    """
+    peer = await link.connected()
+    arriving: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+    def arrived(outcome: Outcome) -> None:
+        if arriving.done():
+            return
+        if isinstance(outcome, ProviderFailure):
+            arriving.set_exception(outcome)
+            return
+        try:
+            arriving.set_result(then(outcome))
+        except Exception as error:  # the boundary to the reader: what goes wrong belongs to the one who asked
+            arriving.set_exception(error)
+
+    request_id = peer.begin(method, params, deadline_s=link.request_deadline_s, on_outcome=arrived)
+    try:
+        return await arriving
+    finally:
+        peer.abandon(request_id)

@@ -1,5 +1,6 @@
 """A whole daemon on the real Codex, against a scripted model."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -7,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import anyio
 import codex_cli_bin
+import msgspec
 import pytest
 from trimpoint.app import running_daemon
 from trimpoint.cli.client import Client, connect
@@ -16,6 +18,16 @@ from trimpoint.gateway.listeners import serve_unix
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, remote_overrides, throwaway_codex_home
 
 from tests.e2e.conversation import Conversation
+
+LONG_VARIABLE = "TRIMPOINT_E2E_LONG"
+
+
+def longer() -> int:
+    """How many times as long as in CI the randomised tests run."""
+    return max(1, int(os.environ.get(LONG_VARIABLE) or 1))
+
+# Another binary, to run the same tests against another version of Codex.
+CODEX_BIN = Path(os.environ.get("TRIMPOINT_TEST_CODEX") or codex_cli_bin.bundled_codex_path())
 
 
 class House:
@@ -38,7 +50,12 @@ class House:
     def profile(self) -> LaunchProfile:
         # The login shells that Codex runs commands in must not depend on whose machine this is.
         environment = tuple((codex_environment(self.codex_home) | {"HOME": str(self.home)}).items())
-        return LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), tuple(self.overrides), self.codex_home, environment)
+        return LaunchProfile(CODEX_BIN, tuple(self.overrides), self.codex_home, environment)
+
+    def child_pid(self) -> int:
+        """The Codex that runs now, as the daemon has it on record."""
+        [record] = self.state_dir.glob("child-*")
+        return int(msgspec.json.decode(record.read_bytes())["pid"])
 
     @asynccontextmanager
     async def daemon(self) -> AsyncIterator[None]:
@@ -68,9 +85,9 @@ Overrides = Callable[[ScriptedModel], list[str]]
 
 
 @asynccontextmanager
-async def opened_house(overrides: Overrides = codex_overrides) -> AsyncIterator[House]:
+async def opened_house(overrides: Overrides = codex_overrides, script: Script | None = None) -> AsyncIterator[House]:
     """A house with a fresh Codex home."""
-    script = Script(summary="The gist of it all.", encrypted_summary="SEALED")
+    script = script or Script(summary="The gist of it all.", encrypted_summary="SEALED")
     with TemporaryDirectory(prefix="tp") as folder:
         async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
             yield House(Path(folder), codex_home, model, script, overrides(model))

@@ -28,12 +28,13 @@ async def test_settings_as_they_stand_now_are_carried_over(house: House) -> None
             await talk.client.expect(
                 lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
             )
+        before = talk.model.turn_requests()[-1]
         await talk.client.request("thread/name/set", threadId=talk.thread_id, name="My name")
         assert (await talk.type("/clear"))["status"] == "completed"
         request = await talk.turn()
         resumed = await talk.client.request("thread/resume", threadId=talk.thread_id)
         snapshot = await talk.snapshot()
-    assert request.body["reasoning"]["effort"] == "high"
+    assert request.body["reasoning"] == before.body["reasoning"]
     assert resumed["approvalPolicy"] == "on-request"
     assert resumed["sandbox"]["type"] == "workspaceWrite"
     assert resumed["sandbox"]["networkAccess"] is True

@@ -68,18 +68,31 @@ def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str |
     answered in the compaction's own turn counts.
     """
     current: str | None = None
-    answer, sealed = "", False
+    previous_answer, answer, outcome = "", "", None
     for line in _records(lines):
         payload = msgspec.json.decode(line.payload)
         if line.type == "event_msg" and payload.get("type") == "task_started":
             current = _turn_id(payload)
-        elif current != compaction_turn_id:
-            continue
         elif line.type == "response_item" and payload.get("role") == "assistant":
-            answer = message_text(payload)
-        elif line.type == "compacted":
-            sealed = not payload.get("message")
-    return None if sealed and not answer else answer.strip()
+            if current == compaction_turn_id:
+                answer = message_text(payload)
+            else:
+                previous_answer = message_text(payload)
+        elif line.type == "compacted" and current == compaction_turn_id:
+            outcome = str(payload.get("message") or "")
+    if outcome == "" and not answer:
+        return None
+    return answer.strip() or _unlabelled_summary(outcome or "", previous_answer)
+
+
+def _unlabelled_summary(outcome: str, previous_answer: str) -> str:
+    """The summary in a `compacted` record of a Codex that does not record the model's answer by itself (measured: 0.133).
+
+    It stands behind a fixed preface, one line long. Such a Codex copies the whole conversation into a fork's rollout, so that an
+    answer that was empty shows as the previous one taken for it.
+    """
+    summary = outcome.partition("\n")[2].strip()
+    return summary if previous_answer and summary != previous_answer.strip() else ""
 
 
 def message_text(item: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from trimpoint.codex.rollout import items_by_turn, rollout_lines
+from trimpoint.codex.rollout import items_by_turn, whole_conversation
 from trimpoint.codex.translate import entry_of
 from trimpoint.core import events as ev
 
@@ -14,15 +14,16 @@ from trimpoint.core import events as ev
 async def imported_turns(thread: dict[str, Any], turns: list[dict[str, Any]]) -> tuple[ev.AnyEvent, ...]:
     """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's rollout."""
     path = thread.get("path")
-    lines = await anyio.to_thread.run_sync(rollout_lines, str(path)) if path else []
+    lines = await anyio.to_thread.run_sync(whole_conversation, str(path)) if path else []
     items = items_by_turn(lines)
-    return tuple(fact for turn in turns for fact in _turn_facts(turn, items.get(str(turn["id"]), [])))
+    return tuple(fact for turn in turns for fact in turn_facts(turn, 1, items.get(str(turn["id"]), [])))
 
 
-def _turn_facts(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEvent]:
+def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Iterator[ev.AnyEvent]:
+    """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
     turn_id = str(turn["id"])
     status = str(turn.get("status", "completed"))
-    yield ev.TurnStarted(turn_id, 1)
+    yield ev.TurnStarted(turn_id, generation)
     for item in turn.get("items") or ():
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items:

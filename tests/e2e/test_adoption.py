@@ -1,0 +1,66 @@
+"""Conversations that Codex had before trimpoint, and forks: taken into the books with their whole history (spec §3)."""
+
+from pathlib import Path
+
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.e2e.conftest import House
+from tests.e2e.conversation import Conversation, seen_turns
+from tests.testkit.codex_over_stdio import codex_over_stdio
+
+pytestmark = pytest.mark.codex
+
+
+async def _talk_straight_to_codex(house: House, turns: int) -> str:
+    async with codex_over_stdio(house.overrides, house.codex_home) as codex:
+        thread_id = await codex.start_thread(house.worktree)
+        for number in range(1, turns + 1):
+            house.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
+            await codex.turn(thread_id, f"prompt-{number}.")
+    return str(thread_id)
+
+
+async def test_a_thread_from_before_is_adopted_and_cleared_item_for_item(house: House) -> None:
+    thread_id = await _talk_straight_to_codex(house, 3)
+    async with house.daemon(), house.client() as client:
+        resumed = await client.request("thread/resume", threadId=thread_id)
+        talk = Conversation(client, thread_id, house.model, house.script)
+        talk.turns = 3
+        full = await talk.turn()
+        texts = [entry["text"] for entry in await talk.timeline() if entry["kind"] == "message"]
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        after = await talk.turn()
+    assert [turn["items"][0]["content"][0]["text"] for turn in resumed["thread"]["turns"]] == ["prompt-1.", "prompt-2.", "prompt-3."]
+    assert texts[:2] == ["prompt-1.", "answer-1."]
+    assert seen_turns(after, 4) == [3, 4]
+    first, start = _place(full, "prompt-3."), _place(after, "prompt-3.")
+    assert after.input[start : start + len(full.input) - first] == full.input[first:]
+
+
+async def test_a_fork_starts_with_its_origins_history_and_is_cleared_on_its_own(house: House) -> None:
+    async with house.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+        fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
+        fork.turns = 3
+        full = await fork.turn()
+        assert seen_turns(full, 4) == [1, 2, 3, 4]
+        assert (await fork.type("/clear 2"))["status"] == "completed"
+        after = await fork.turn()
+        original = await talk.turn()
+    assert seen_turns(after, 4) == [3, 4]
+    assert after.mentions("tool-output-3")
+    assert not after.mentions("tool-output-2")
+    assert seen_turns(original, 4)[:3] == [1, 2, 3]
+
+
+def _place(request: object, text: str) -> int:
+    return next(index for index, item in enumerate(request.input) if text in str(item))  # type: ignore[attr-defined]
+
+
+def test_a_rollout_that_is_gone_yields_no_lines(tmp_path: Path) -> None:
+    from trimpoint.codex.rollout import whole_conversation
+
+    assert whole_conversation(str(tmp_path / "sessions" / "rollout-x.jsonl")) == []

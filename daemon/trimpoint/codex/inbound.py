@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from trimpoint.codex.compaction import TurnWatch
+from trimpoint.codex.sub_agents import SubAgents
 from trimpoint.codex.translate import RECORDED, translate
 from trimpoint.core import events as ev
 from trimpoint.core.commands import AbandonOpenWork
@@ -100,6 +101,7 @@ class Inbound:
         self._opening = 0
         self._held: dict[str, list[_Held]] = {}
         self._settling: dict[str, list[tuple[str, bytes]]] = {}
+        self._sub_agents = SubAgents(engine)
 
     def start(self, tasks: TaskGroup, audience: Audience) -> None:
         """Pass on to `audience`; turns settle in `tasks`."""
@@ -146,6 +148,7 @@ class Inbound:
         if route is None and self._opening:
             self._held.setdefault(provider_thread_id, []).append((method, params, line))
         elif route is None:
+            self._sub_agents.hear_stranger(provider_thread_id, method, params)
             self._audience.deliver(None, method, line)
         elif route.role == "current":
             self._take_current(route, method, params, line)
@@ -165,12 +168,15 @@ class Inbound:
         self._audience.expire_questions(reason)
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
+        self._sub_agents.forget_epoch()
         for callback in self.on_epoch_end:
             callback()
 
     def _take_current(self, route: Route, method: str, params: Raw, line: bytes) -> None:
         if method in RECORDED:
             self._record(route, method, params)
+            if method == "item/completed":
+                self._sub_agents.hear_parent(route.thread_id, params)
         if method == "turn/completed" or route.thread_id in self._settling:
             self._pass_on_when_settled(route.thread_id, method, line)
         elif method != "thread/started" or route.generation == 1:

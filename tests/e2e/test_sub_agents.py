@@ -1,0 +1,43 @@
+"""A thread is busy while an agent that it started is at work (spec §4)."""
+
+import anyio
+import pytest
+from trimpoint.testkit import ModelRequest, Reply, held, say
+
+from tests.e2e.conftest import House
+
+pytestmark = pytest.mark.codex
+
+SPAWN = {
+    "type": "function_call",
+    "namespace": "multi_agent_v1",
+    "name": "spawn_agent",
+    "arguments": '{"message": "work-of-the-sub-agent"}',
+    "call_id": "call_spawn",
+}
+
+
+async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(house: House) -> None:
+    release = anyio.Event()
+
+    def respond(request: ModelRequest) -> Reply:
+        if request.mentions("work-of-the-sub-agent") and not request.mentions("prompt-1."):
+            return held(say("done"), release)
+        return say("answer-1.") if request.mentions("call_spawn") else Reply(items=(SPAWN,))
+
+    async with house.conversation() as talk:
+        talk.script.then(*[respond] * 3)
+        with anyio.fail_after(20):
+            await talk.prompt("prompt-1.")
+            await house.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
+            blocked = await talk.type("/clear")
+            assert (blocked["status"], blocked["reason"]) == ("skipped", "request_pending"), blocked
+            assert blocked["blocker"]["detail"] == "subAgent"
+            follower = len(talk.client.messages)
+            await talk.client.request("orchestration/subscribeThread", threadId=talk.thread_id)
+            release.set()
+            await talk.client.expect(
+                lambda m: m.get("method") == "orchestration/event" and m["params"]["type"] == "thread.request-closed", follower
+            )
+            cleared = await talk.type("/clear")
+    assert cleared["status"] == "completed", cleared

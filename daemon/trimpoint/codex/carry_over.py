@@ -6,10 +6,11 @@ Each piece is carried as far as this Codex has a method for it; what could not b
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import anyio
 import msgspec
 
 from trimpoint.codex.link import CodexLink, lacks_method, says_missing
-from trimpoint.codex.peer import ProviderError
+from trimpoint.codex.peer import ProviderError, ProviderFailure
 from trimpoint.codex.settings import update_params
 from trimpoint.core.state import ThreadState
 from trimpoint.engine.ids import new_uuid7
@@ -31,14 +32,25 @@ async def carry_over(link: CodexLink, state: ThreadState, old_id: str | None, ne
     if old_id is not None:
         steps.append(("goal", lambda: _goal(link, old_id, new_id)))
         steps.append(("queued prompts", lambda: _queue(link, old_id, new_id)))
-    not_carried: list[str] = []
-    for what, step in steps:
+    refused: dict[str, ProviderFailure] = {}
+
+    async def carry(what: str, step: Callable[[], Awaitable[None]]) -> None:
         try:
             await step()
-        except ProviderError as error:
-            if not (lacks_method(error) or says_missing(error) or _is_unavailable(error)):
-                not_carried.append(what)
-    return not_carried
+        except ProviderFailure as error:
+            refused[what] = error
+
+    async with anyio.create_task_group() as tasks:
+        for what, step in steps:
+            tasks.start_soon(carry, what, step)
+    for error in refused.values():
+        if not isinstance(error, ProviderError):
+            raise error
+    return [what for what, error in refused.items() if not _has_nothing_to_carry(error)]
+
+
+def _has_nothing_to_carry(error: ProviderFailure) -> bool:
+    return lacks_method(error) or says_missing(error) or (isinstance(error, ProviderError) and _is_unavailable(error))
 
 
 def _is_unavailable(error: ProviderError) -> bool:

@@ -1,14 +1,13 @@
 """Drives a thread's open operation, phase by phase, to `ready` or `failed` (spec §2).
 
-The law: what a phase did is journaled before the next begins, so a daemon that dies anywhere finishes or undoes the operation at its
-next start. A half-prepared provider thread is never used: it is thrown away and another prepared.
+The law: what a phase did is appended to the journal before the next begins, and `ready` is durable before anyone hears of it, so a
+daemon that dies anywhere finishes or undoes the operation at its next start. A half-prepared provider thread is never used: it is thrown away and another prepared.
 """
 
 import time
 from typing import NamedTuple
 
 import anyio
-import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.errors import Reason
@@ -26,6 +25,7 @@ from trimpoint.codex.wording import failure_message, ready_message
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items, kept_items, rebuilt_generation
+from trimpoint.core.decider import Rejected
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import Generation, Operation, Turn
 from trimpoint.engine.engine import Engine
@@ -125,11 +125,13 @@ class OperationDriver:
             await self._fail(writer, operation, str(error), Reason.PROVIDER_TIMEOUT)
         except ProviderFailure as error:
             await self._fail(writer, operation, str(error), Reason.PROVIDER_UNAVAILABLE)
-        except (msgspec.MsgspecError, KeyError, TypeError):
-            log.exception("codex_answer_not_understood", thread_id=writer.thread_id, kind=operation.kind)
-            await self._fail(writer, operation, "Codex answered something unexpected", Reason.PROVIDER_UNAVAILABLE)
         except JournalRefuses:
             await anyio.sleep(RETRY_WRITE_S)
+        except EngineError:
+            raise
+        except Exception:  # the boundary of an operation: whatever goes wrong ends it, not the daemon
+            log.exception("operation_broke", thread_id=writer.thread_id, kind=operation.kind)
+            await self._fail(writer, operation, "Codex answered something unexpected; the log has the details", Reason.INTERNAL)
 
     async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
         log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
@@ -145,21 +147,31 @@ class OperationDriver:
             case Phase.REQUESTED if operation.kind == "compact":
                 await self._compact(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
-                await self._advance(writer, operation, Phase.STARTING, "Starting the session.")
+                self._note(writer, operation, Phase.STARTING, "Starting the session.")
             case Phase.REQUESTED:
-                await self._advance(writer, operation, Phase.STOPPING, "Stopping the old session.")
+                self._note(writer, operation, Phase.STOPPING, "Stopping the old session.")
             case Phase.COMPACTING:
                 await self._threads.scrap(operation.compaction_fork)
                 raise CompactionFailed("the daemon was restarted during the compaction")
             case Phase.STOPPING:
                 await self._stop_previous(writer, operation)
+            case Phase.BOOTSTRAPPING:
+                # Broken off between the injection and `ready`: whether the items arrived cannot be told, so another is prepared.
+                self._note(writer, operation, Phase.STARTING, "Starting the new session once more.")
             case _:
                 await self._bring_up(writer, operation)
 
     async def _advance(
         self, writer: ThreadWriter, operation: Operation, phase: Phase, message: str, reason: str = "", *facts: ev.AnyEvent
     ) -> None:
+        """Journal a step that has to survive before anything builds on it."""
         await writer.execute(internal.AdvanceOperation(operation.id, phase, message, reason, facts))
+
+    def _note(self, writer: ThreadWriter, operation: Operation, phase: Phase, message: str, *facts: ev.AnyEvent) -> None:
+        """Journal a step that may be taken again: it is appended now and durable with the next one that has to be."""
+        outcome = writer.submit(internal.AdvanceOperation(operation.id, phase, message, "", facts))
+        if isinstance(outcome, Rejected):
+            raise CommandRefused(outcome.reason, outcome.message)
 
     async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
         await self._advance(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
@@ -209,7 +221,7 @@ class OperationDriver:
         previous = writer.state.generations[-2]
         retained = await self._threads.stop_listening(writer, previous)
         stopped = ev.SessionStopped(previous.number, retained)
-        await self._advance(writer, operation, Phase.STARTING, "Starting the new session.", "", stopped)
+        self._note(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
 
     async def _put_previous_away(self, writer: ThreadWriter, operation: Operation) -> None:
         """Last before `ready`: until here what the old session had was still to be carried over, and a restart would need it."""
@@ -255,7 +267,7 @@ class OperationDriver:
             provider_id = str(thread["id"])
             self._threads.use(provider_id, Route(writer.thread_id, "current", generation.number))
             bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
-            await self._advance(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", "", bound)
+            self._note(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
         not_carried = await carry_over(self._threads.link, writer.state, previous, provider_id)

@@ -12,9 +12,7 @@ TurnCount = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
-class ClientCommand(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True
-):
+class ClientCommand(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True):
     """What every command has; `createdAt` is the sender's own clock and is recorded, never ordered by."""
 
     command_id: Identifier
@@ -77,12 +75,5 @@ class RenameThread(ClientCommand, frozen=True, kw_only=True, tag="thread.rename"
 
 
 AnyClientCommand = (
-    TrimContext
-    | CompactContext
-    | ArchiveAndNew
-    | StopSession
-    | StartSession
-    | ArchiveThread
-    | UnarchiveThread
-    | RenameThread
+    TrimContext | CompactContext | ArchiveAndNew | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread
 )

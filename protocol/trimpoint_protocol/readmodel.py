@@ -120,9 +120,7 @@ class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", 
     detail: Any
 
 
-class ContextSummaryBanner(
-    WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextSummaryBanner"
-):
+class ContextSummaryBanner(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextSummaryBanner"):
     """What a compaction kept of the pruned section above it."""
 
     trim_point_id: str
@@ -130,9 +128,7 @@ class ContextSummaryBanner(
     summary: str
 
 
-class ContextTrimPointDivider(
-    WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextTrimPointDivider"
-):
+class ContextTrimPointDivider(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextTrimPointDivider"):
     """The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not."""
 
     trim_point_id: str

@@ -159,9 +159,7 @@ class Conversation:
             self.advance(Phase.STOPPING, ev.SessionStopped(number - 1))
         self.advance(Phase.STARTING)
         if self.state.generation.provider_thread_id is None:
-            bound = ev.ProviderThreadBound(
-                number, f"codex-thread-{number}", f"/rollouts/{number}", raw_events=True
-            )
+            bound = ev.ProviderThreadBound(number, f"codex-thread-{number}", f"/rollouts/{number}", raw_events=True)
             self.advance(Phase.BOOTSTRAPPING, bound)
         self.advance(Phase.READY, ev.SessionReady(number))
 

@@ -9,9 +9,7 @@ _SETTINGS = b'{"model":"' + SECRET.encode() + b'"}'
 _ITEM = b'{"type":"message","content":"' + SECRET.encode() + b'"}'
 
 SAMPLES: tuple[ev.AnyEvent, ...] = (
-    ev.ThreadCreated(
-        "thread", "/work", "started", _SETTINGS, "project", "worktree", "main", "parent", "name"
-    ),
+    ev.ThreadCreated("thread", "/work", "started", _SETTINGS, "project", "worktree", "main", "parent", "name"),
     ev.GenerationOpened(2, "compact", "summary", ("turn-2", "turn-3"), "in short", 12),
     ev.ProviderThreadBound(2, SECRET, f"/{SECRET}", True),
     ev.SessionReady(2),
@@ -20,9 +18,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.SessionStartRequested(2),
     ev.OperationStarted("operation", "clear"),
     ev.OperationAdvanced("operation", "failed", "message", "provider_timeout"),
-    ev.TrimPointCreated(
-        "thread", "trim-point", 1_764_000_000_000, "entry-4", 4, ("turn-1",), "turn-2", 2, "compact", True
-    ),
+    ev.TrimPointCreated("thread", "trim-point", 1_764_000_000_000, "entry-4", 4, ("turn-1",), "turn-2", 2, "compact", True),
     ev.ContextSummarized("thread", "trim-point", "in short", 1_500),
     ev.CompactionRequested("operation", 3, "keep the names", "automatic"),
     ev.CompactionForked("operation", SECRET),
@@ -39,6 +35,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.ContextItemsRecorded("turn-1", (_ITEM, b"{}"), "rollout"),
     ev.UsageReported("turn-1", 9_000, 20_000, 258_400),
     ev.TurnCompleted("turn-1", "failed", "no room", False),
+    ev.TurnsReverted("turn-1"),
     ev.RequestOpened("0", "item/commandExecution/requestApproval"),
     ev.RequestClosed("0", "expired"),
     ev.ContextLost(2, "rollout is gone"),

@@ -47,9 +47,7 @@ def test_a_turn_without_items_is_rebuilt_from_its_messages() -> None:
     assert texts(turn_items(thread.state, thread.state.turns[2])) == ["three?", "three!"]
 
 
-@pytest.mark.parametrize(
-    ("keep", "kept"), [(0, []), (1, ["turn-3"]), (2, ["turn-2", "turn-3"]), (9, ["turn-2", "turn-3"])]
-)
+@pytest.mark.parametrize(("keep", "kept"), [(0, []), (1, ["turn-3"]), (2, ["turn-2", "turn-3"]), (9, ["turn-2", "turn-3"])])
 def test_what_a_compaction_keeps_is_whole_turns_of_the_active_context(keep: int, kept: list[str]) -> None:
     thread = started(turns=3)
     thread.clear(2)

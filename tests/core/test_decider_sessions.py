@@ -112,9 +112,7 @@ def test_a_stopped_session_is_started_by_an_operation(command: AnyCommand) -> No
     thread = started()
     thread.report(ev.SessionStopped(1))
     operation_id = thread.stamp().id
-    accepted = thread.when(command).then(
-        ev.OperationStarted(operation_id, "start"), ev.SessionStartRequested(1)
-    )
+    accepted = thread.when(command).then(ev.OperationStarted(operation_id, "start"), ev.SessionStartRequested(1))
     assert accepted.operation_id == operation_id
     thread.do(command)
     thread.settle()

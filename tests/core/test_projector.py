@@ -180,9 +180,7 @@ def test_items_of_a_rollout_replace_what_was_heard_and_make_it_complete() -> Non
     ("raw_events", "items_heard", "complete"),
     [(True, True, True), (True, False, False), (False, True, False)],
 )
-def test_items_are_complete_when_every_one_was_heard(
-    raw_events: bool, items_heard: bool, complete: bool
-) -> None:
+def test_items_are_complete_when_every_one_was_heard(raw_events: bool, items_heard: bool, complete: bool) -> None:
     thread = started().write(ev.ProviderThreadBound(1, "p", None, raw_events))
     thread.begin_turn()
     thread.report(ev.TurnCompleted("turn-1", "completed", items_heard=items_heard))
@@ -197,6 +195,36 @@ def test_the_end_of_an_older_turn_leaves_the_running_one_running() -> None:
     assert thread.state.running_turn_id == "turn-2"
     assert [turn.status for turn in thread.state.turns] == ["interrupted", "running"]
     assert thread.state.turns[0].error == "superseded"
+
+
+def test_whether_items_are_heard_is_a_matter_of_the_turns_own_generation() -> None:
+    thread = started()
+    thread.turn()
+    thread.clear()
+    thread.write(ev.ProviderThreadBound(2, "codex-thread-2", None, raw_events=False))
+    thread.turn()
+    assert [turn.items_complete for turn in thread.state.turns] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("end", "missed"),
+    [
+        (ev.TurnCompleted("turn-1", "interrupted", "codex died", items_heard=False), True),
+        (ev.TurnCompleted("turn-1", "interrupted"), False),
+        (ev.TurnCompleted("turn-1", "failed", "no room", items_heard=False), False),
+        (ev.TurnRequestEnded("request-1", error="codex died"), True),
+        (ev.TurnRequestEnded("request-1", "turn-1"), False),
+    ],
+)
+def test_a_session_that_broke_off_at_work_may_have_missed_something_until_it_is_ready_again(
+    end: ev.AnyEvent, missed: bool
+) -> None:
+    thread = started()
+    thread.begin_turn()
+    thread.report(ev.TurnRequested("request-1"))
+    assert thread.report(end) == (end,)
+    assert thread.state.may_have_missed is missed
+    assert not thread.write(ev.SessionReady(1)).state.may_have_missed
 
 
 def test_turns_are_counted_by_generation() -> None:
@@ -227,6 +255,15 @@ def test_a_command_that_outlives_a_clear_stays_above_its_divider() -> None:
     assert point.pruned_message_count == 2
     thread.turn("two", "2")
     assert thread.state.turns[1].first_entry_index == 3
+
+
+def test_a_late_entry_of_the_first_kept_turn_stays_below_the_divider() -> None:
+    thread = started(turns=3)
+    thread.clear(2)
+    thread.report(activity("turn-2", "npm run dev"))
+    point = thread.state.trim_points[0]
+    assert (point.entry_index, point.before_entry_id) == (2, "turn-1/assistant/answer of turn-1")
+    assert thread.state.entries[4].text == "npm run dev"
 
 
 def test_a_late_message_counts_where_its_turn_was_pruned() -> None:

@@ -75,9 +75,7 @@ def test_nothing_after_clear_makes_it_a_prompt(rest: str, space: str) -> None:
 
 
 @given(st.sampled_from(sorted(REGISTRY)), st.text(WHITE_SPACE), st.text(WHITE_SPACE), st.data())
-def test_case_and_white_space_around_do_not_matter(
-    name: str, before: str, after: str, data: st.DataObject
-) -> None:
+def test_case_and_white_space_around_do_not_matter(name: str, before: str, after: str, data: st.DataObject) -> None:
     cased = "".join(data.draw(st.sampled_from([char, char.upper()])) for char in name)
     assert parse(f"{before}/{cased}{after}") == parse(f"/{name}")
     assert isinstance(parse(f"/{name}"), Invocation)

@@ -119,9 +119,7 @@ def test_trap_7_no_trim_passes_at_any_moment_of_a_turn() -> None:
     assert thread.do(trim(1)).operation_id
 
 
-@pytest.mark.parametrize(
-    "text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/CLEAR abc", " /clear\nabc", "/clear \uff13"]
-)
+@pytest.mark.parametrize("text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/CLEAR abc", " /clear\nabc", "/clear \uff13"])
 def test_trap_9_a_mistyped_clear_is_a_usage_error_and_never_a_prompt(text: str) -> None:
     outcome = parse(text)
     assert not isinstance(outcome, NotOurs)

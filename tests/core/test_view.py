@@ -33,9 +33,7 @@ def a_long_life() -> Conversation:
     operation_id = thread.begin_compaction(force=True)
     thread.report(ev.CompactionForked(operation_id, "codex-thread-fork"))
     thread.report(ev.SettingsChanged(b'{"secretSetting":2}'), ev.RequestOpened("0", "approval"))
-    thread.write(
-        ev.ArchivedAndNewCreated(THREAD, "thread-2", None, None, None, "/work", b'{"secretSetting":3}')
-    )
+    thread.write(ev.ArchivedAndNewCreated(THREAD, "thread-2", None, None, None, "/work", b'{"secretSetting":3}'))
     return thread
 
 
@@ -180,9 +178,7 @@ def test_the_read_model_of_a_thread_with_a_past() -> None:
     assert shown["operation"]["kind"] == "compact"
     assert shown["operation"]["phase"] == "ready"
     assert shown["session"] == {"status": "ready", "generation": 2, "generationReason": "compact"}
-    assert shown["pendingRequests"] == [
-        {"id": "0", "method": "approval", "since": rfc3339(thread.now_ms - 1_000)}
-    ]
+    assert shown["pendingRequests"] == [{"id": "0", "method": "approval", "since": rfc3339(thread.now_ms - 1_000)}]
     assert shown["turns"][3]["completedAt"] is None
     assert shown["turns"][0]["completedAt"] > shown["turns"][0]["startedAt"]
     assert shown["compactionCount"] == 1

@@ -70,6 +70,16 @@ class OpenSession(msgspec.Struct, frozen=True):
     force: bool = False
 
 
+class RevertTurns(msgspec.Struct, frozen=True):
+    """Take back a turn of the active context and all after it.
+
+    `provider_did`: Codex has taken them back in its own thread. Otherwise a new generation is opened with what is left.
+    """
+
+    turn_id: str
+    provider_did: bool
+
+
 class AbandonOpenWork(msgspec.Struct, frozen=True):
     """The session is gone (child or daemon died): end what it ran, each once.
 
@@ -79,6 +89,4 @@ class AbandonOpenWork(msgspec.Struct, frozen=True):
     reason: str
 
 
-InternalCommand = (
-    CreateThread | RecordFacts | AdvanceOperation | CompleteCompaction | OpenSession | AbandonOpenWork
-)
+InternalCommand = CreateThread | RecordFacts | AdvanceOperation | CompleteCompaction | OpenSession | RevertTurns | AbandonOpenWork

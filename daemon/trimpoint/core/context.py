@@ -107,16 +107,12 @@ def summary_item(summary: str, message_count: int) -> bytes:
     It must not begin with Codex's own preface, or Codex drops it at its next compaction (measured).
     """
     text = f"<conversation-summary messages={message_count}>{summary}</conversation-summary>"
-    return msgspec.json.encode(
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-    )
+    return msgspec.json.encode({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
 
 
 def _message_item(entry: Entry) -> bytes:
     part = "input_text" if entry.role == "user" else "output_text"
-    return msgspec.json.encode(
-        {"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]}
-    )
+    return msgspec.json.encode({"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]})
 
 
 def injectable(items: list[bytes]) -> list[bytes]:

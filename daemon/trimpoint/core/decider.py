@@ -98,9 +98,7 @@ def decide(state: ThreadState, command: AnyCommand, stamp: Stamp, policy: Policy
     return _decide_internal(state, command, stamp)
 
 
-def _decide_client(
-    state: ThreadState, command: wire.AnyClientCommand, stamp: Stamp, policy: Policy
-) -> Decision:
+def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: Stamp, policy: Policy) -> Decision:
     match command:
         case wire.TrimContext():
             return _when_idle(state, "clear") or _trim(state, command, stamp)
@@ -134,6 +132,8 @@ def _decide_internal(state: ThreadState, command: internal.InternalCommand, stam
             return _complete_compaction(state, command, stamp)
         case internal.OpenSession():
             return _start(state, stamp, force=command.force) if state.open_operation is None else Accepted(())
+        case internal.RevertTurns():
+            return _revert_turns(state, command, stamp)
         case internal.AbandonOpenWork():
             return Accepted(_abandon(state, command.reason))
         case _:
@@ -163,9 +163,7 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:
         opened = ev.GenerationOpened(1, reason, "none")
-        return Accepted(
-            (created, opened, ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(1)), stamp.id
-        )
+        return Accepted((created, opened, ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(1)), stamp.id)
     opened = ev.GenerationOpened(1, reason, "none" if command.origin == "started" else "provider")
     bound = ev.ProviderThreadBound(1, command.provider_thread_id, command.rollout_path, command.raw_events)
     return Accepted((created, opened, bound, ev.SessionReady(1)))
@@ -215,13 +213,9 @@ def _open_trimmed_generation(
         tuple(turn.id for turn in plan.pruned), kept_ids[0] if kept_ids else None, number, trigger,
         summary_unavailable=reason == "compact" and summary is None,
     )  # fmt: skip
-    summarized_event = (
-        () if summary is None else (ev.ContextSummarized(state.id, stamp.id, summary, duration_ms),)
-    )
+    summarized_event = () if summary is None else (ev.ContextSummarized(state.id, stamp.id, summary, duration_ms),)
     bootstrap = "summary" if summary is not None else "turns" if kept_ids else "none"
-    opened = ev.GenerationOpened(
-        number, reason, bootstrap, kept_ids, summary, summarized if summary is not None else 0
-    )
+    opened = ev.GenerationOpened(number, reason, bootstrap, kept_ids, summary, summarized if summary is not None else 0)
     return (
         trim_point,
         *summarized_event,
@@ -254,18 +248,14 @@ def _complete_compaction(state: ThreadState, command: internal.CompleteCompactio
     if plan is None or (summary is None and command.provider_thread_id is None):
         # To go on would be a clear that nobody asked for (spec §10.5).
         return Rejected(Reason.COMPACTION_FAILED, "The compaction came to nothing, so nothing was changed.")
-    events = _open_trimmed_generation(
-        state, plan, stamp, "compact", "compact", summary, command.compact_duration_ms
-    )
+    events = _open_trimmed_generation(state, plan, stamp, "compact", "compact", summary, command.compact_duration_ms)
     if command.provider_thread_id is not None:
         events = _carried_by_provider(events, command)
     advanced = ev.OperationAdvanced(operation.id, Phase.STOPPING, "Restarting the session with the summary.")
     return Accepted((*events, advanced), operation.id)
 
 
-def _carried_by_provider(
-    events: tuple[ev.AnyEvent, ...], command: internal.CompleteCompaction
-) -> tuple[ev.AnyEvent, ...]:
+def _carried_by_provider(events: tuple[ev.AnyEvent, ...], command: internal.CompleteCompaction) -> tuple[ev.AnyEvent, ...]:
     """Only the provider can read its summary: the compacted thread itself becomes the next generation.
 
     Its context is in place already, kept turns included, and it must be said so, or it would be thrown away.
@@ -283,6 +273,26 @@ def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Sta
         state.cwd, state.settings,
     )  # fmt: skip
     return Accepted((created, ev.SessionStopRequested(state.generation.number)))
+
+
+def _revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
+    reverted = ev.TurnsReverted(command.turn_id)
+    if command.provider_did:
+        return Accepted((reverted,))
+    if (refusal := _when_idle(state, "revert")) is not None:
+        return refusal
+    index = state.turn_index.get(command.turn_id, -1)
+    if index < state.active_from_turn:
+        return Rejected(Reason.NOT_SUPPORTED, "That turn is no longer in the agent's context, so it cannot be taken back to.")
+    generation = state.generation
+    if generation.bootstrap == "provider":
+        return Rejected(Reason.NOT_SUPPORTED, "Only Codex has the summary that the turn builds on, so it cannot be taken back to.")
+    left = tuple(turn.id for turn in state.turns[state.active_from_turn : index])
+    bootstrap = "summary" if generation.summary is not None else "turns" if left else "none"
+    number = generation.number + 1
+    opened = ev.GenerationOpened(number, "revert", bootstrap, left, generation.summary, generation.summarized_messages)
+    requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
+    return Accepted((ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id)
 
 
 def _stop(state: ThreadState) -> Decision:
@@ -312,20 +322,14 @@ def _advance(state: ThreadState, command: internal.AdvanceOperation) -> Decision
     if operation is None or not may_follow(operation.phase, command.phase):
         return Rejected(Reason.INTERNAL, "The operation is not in a phase that this can follow.")
     failure: tuple[ev.AnyEvent, ...] = ()
-    if (
-        command.phase is Phase.FAILED
-        and operation.phase in (Phase.REQUESTED, Phase.COMPACTING)
-        and operation.kind == "compact"
-    ):
+    if command.phase is Phase.FAILED and operation.phase in (Phase.REQUESTED, Phase.COMPACTING) and operation.kind == "compact":
         failure = (ev.CompactionFailed(operation.id, command.message),)
     advanced = ev.OperationAdvanced(operation.id, command.phase, command.message, command.reason)
     return Accepted((*command.facts, *failure, advanced), operation.id)
 
 
 def _abandon(state: ThreadState, reason: str) -> tuple[ev.AnyEvent, ...]:
-    ended: list[ev.AnyEvent] = [
-        ev.TurnRequestEnded(request_id, None, reason) for request_id in state.turn_requests
-    ]
+    ended: list[ev.AnyEvent] = [ev.TurnRequestEnded(request_id, None, reason) for request_id in state.turn_requests]
     if state.running_turn_id is not None:
         ended.append(ev.TurnCompleted(state.running_turn_id, "interrupted", reason, items_heard=False))
     ended.extend(ev.RequestClosed(request_id, "expired") for request_id in state.pending_requests)

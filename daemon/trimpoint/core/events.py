@@ -9,6 +9,9 @@ from typing import ClassVar
 
 import msgspec
 
+ACCEPTED_FOR_SESSION = "accepted for session"
+"""The outcome of a question whose answer holds until the session ends, and so not beyond a trim."""
+
 
 class Event(msgspec.Struct, frozen=True, array_like=True):
     """Common base. `private` names the fields that no client is shown (provider ids, raw model items)."""
@@ -85,7 +88,7 @@ class SessionStartRequested(Event, frozen=True, array_like=True, tag="thread.ses
 
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
-    """`kind`: clear | compact | start. At most one is open on a thread."""
+    """`kind`: clear | compact | revert | start. At most one is open on a thread."""
 
     operation_id: str
     kind: str
@@ -257,6 +260,12 @@ class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-comple
     items_heard: bool = True
 
 
+class TurnsReverted(Event, frozen=True, array_like=True, tag="thread.turns-reverted"):
+    """This turn of the active context and all after it are no longer part of the thread; files are as they were."""
+
+    turn_id: str
+
+
 class RequestOpened(Event, frozen=True, array_like=True, tag="thread.request-opened"):
     """The agent asks something and waits."""
 
@@ -265,7 +274,7 @@ class RequestOpened(Event, frozen=True, array_like=True, tag="thread.request-ope
 
 
 class RequestClosed(Event, frozen=True, array_like=True, tag="thread.request-closed"):
-    """`outcome`: answered | resolved (by the provider) | expired (the session that asked is gone)."""
+    """`outcome`: answered | accepted for session | resolved (by the provider) | expired (the session that asked is gone)."""
 
     request_id: str
     outcome: str
@@ -312,6 +321,7 @@ AnyEvent = (
     | ContextItemsRecorded
     | UsageReported
     | TurnCompleted
+    | TurnsReverted
     | RequestOpened
     | RequestClosed
     | ContextLost

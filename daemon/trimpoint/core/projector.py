@@ -73,7 +73,7 @@ def _bind(state: ThreadState, event: ev.ProviderThreadBound, at_ms: int) -> None
 
 def _session_ready(state: ThreadState, event: ev.SessionReady, at_ms: int) -> None:
     state.generations[event.generation - 1].ready = True
-    state.session_stopped = False
+    state.session_stopped = state.may_have_missed = False
 
 
 def _session_stopped(state: ThreadState, event: ev.SessionStopped, at_ms: int) -> None:
@@ -162,6 +162,7 @@ def _request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> No
 
 def _end_turn_request(state: ThreadState, event: ev.TurnRequestEnded, at_ms: int) -> None:
     answered = state.turn_requests.pop(event.request_id, None)
+    state.may_have_missed |= event.turn_id is None
     if answered is not None and event.turn_id is not None and event.turn_id not in state.turn_index:
         state.turn_requests[event.turn_id] = Pending(event.turn_id, "turn", answered.since_ms)
 
@@ -222,8 +223,19 @@ def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> N
     turn.status, turn.error, turn.completed_at_ms = event.status, event.error, at_ms
     if state.running_turn_id == event.turn_id:
         state.running_turn_id = None
+    state.may_have_missed |= event.status == "interrupted" and not event.items_heard
     if event.items_heard and state.generations[turn.generation - 1].raw_events:
         turn.items_complete = True
+
+
+def _revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> None:
+    first = state.turn_index[event.turn_id]
+    first_entry = state.turns[first].first_entry_index
+    for turn in state.turns[first:]:
+        del state.turn_index[turn.id]
+    kept = {entry.id: index for index, entry in enumerate(state.entries[:first_entry])}
+    del state.turns[first:], state.entries[first_entry:]
+    state.entry_index = kept
 
 
 def _open_request(state: ThreadState, event: ev.RequestOpened, at_ms: int) -> None:
@@ -232,6 +244,7 @@ def _open_request(state: ThreadState, event: ev.RequestOpened, at_ms: int) -> No
 
 def _close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> None:
     state.pending_requests.pop(event.request_id, None)
+    state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION
 
 
 # A table instead of a match: replay looks a fold up some 300,000 times a second (spec §9), and a match of
@@ -264,6 +277,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ContextItemsRecorded: _record_items,
     ev.UsageReported: _report_usage,
     ev.TurnCompleted: _complete_turn,
+    ev.TurnsReverted: _revert_turns,
     ev.RequestOpened: _open_request,
     ev.RequestClosed: _close_request,
     ev.ContextLost: _intent_only,

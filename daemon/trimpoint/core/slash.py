@@ -154,8 +154,7 @@ REGISTRY: dict[str, SlashCommand] = {
             "new",
             "/new",
             "Archive this thread and start an empty one on the same files",
-            "The archived thread stays listed and readable. "
-            "The new one has the same project, worktree, branch and settings.",
+            "The archived thread stays listed and readable. The new one has the same project, worktree, branch and settings.",
             _parse_new,
         ),
         SlashCommand(

@@ -68,6 +68,7 @@ class Generation(msgspec.Struct):
     raw_events: bool = False
     ready: bool = False
     turn_count: int = 0
+    session_approvals: bool = False
 
 
 class Operation(msgspec.Struct):
@@ -107,6 +108,7 @@ class Pending(msgspec.Struct, frozen=True):
 class ThreadState(msgspec.Struct):
     """Everything the decider, the timeline and the reactors know of one thread.
 
+    `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the ledger has heard.
     `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
     answers and then by turn id until the turn begins: between the two the thread is as busy as before and
     after.
@@ -138,6 +140,7 @@ class ThreadState(msgspec.Struct):
     running_turn_id: str | None = None
     pending_requests: dict[str, Pending] = {}
     session_stopped: bool = False
+    may_have_missed: bool = False
     compaction_count: int = 0
     usage_last_total: int | None = None
     usage_window: int | None = None

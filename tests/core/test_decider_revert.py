@@ -1,0 +1,70 @@
+"""Turns taken back: from the provider's own thread, or from what was carried into it."""
+
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint_protocol.errors import Reason
+
+from tests.core.given import given, started
+
+
+def revert(turn_id: str, *, provider_did: bool = False) -> internal.RevertTurns:
+    return internal.RevertTurns(turn_id, provider_did)
+
+
+def test_what_the_provider_took_back_is_gone_from_the_ledger() -> None:
+    thread = started(turns=3)
+    second = thread.state.turns[1].id
+    thread.when(revert(second, provider_did=True)).then(ev.TurnsReverted(second))
+    thread.do(revert(second, provider_did=True))
+    assert [turn.id for turn in thread.state.turns] == [thread.state.turns[0].id]
+    assert {entry.turn_id for entry in thread.state.entries} == {thread.state.turns[0].id}
+    assert second not in thread.state.turn_index
+    assert thread.replayed() == thread.state
+
+
+def test_a_carried_turn_is_taken_back_by_a_new_generation_with_what_is_left() -> None:
+    thread = started(turns=4)
+    thread.clear(3)
+    turns = [turn.id for turn in thread.state.turns]
+    thread.do(revert(turns[2]))
+    assert thread.state.generation.reason == "revert"
+    assert thread.state.generation.turn_ids == (turns[1],)
+    assert thread.state.generation.bootstrap == "turns"
+    assert [turn.id for turn in thread.state.active_turns] == [turns[1]]
+
+
+def test_a_summary_stays_when_all_turns_after_it_are_taken_back() -> None:
+    thread = started(turns=4)
+    thread.compact("the gist", keep=1)
+    thread.do(revert(thread.state.turns[3].id))
+    assert (thread.state.generation.bootstrap, thread.state.generation.summary) == ("summary", "the gist")
+
+
+def test_nothing_is_left_when_the_first_turn_is_taken_back() -> None:
+    thread = started(turns=2)
+    thread.do(revert(thread.state.turns[0].id))
+    assert thread.state.generation.bootstrap == "none"
+    assert thread.state.entries == []
+
+
+def test_a_pruned_or_unknown_turn_is_out_of_reach() -> None:
+    thread = started(turns=3)
+    thread.clear(1)
+    thread.when(revert(thread.state.turns[0].id)).rejected(Reason.NOT_SUPPORTED)
+    thread.when(revert("turn-unknown")).rejected(Reason.NOT_SUPPORTED)
+
+
+def test_a_busy_thread_is_not_reverted() -> None:
+    thread = started(turns=2)
+    thread.begin_turn()
+    thread.when(revert(thread.state.turns[0].id)).rejected(Reason.TURN_IN_PROGRESS)
+
+
+def test_what_builds_on_a_sealed_summary_is_not_reverted_into_a_generation_without_it() -> None:
+    thread = started(turns=4)
+    thread.compact(None, keep=2)
+    thread.when(revert(thread.state.turns[3].id)).rejected(Reason.NOT_SUPPORTED)
+
+
+def test_an_unknown_thread_is_not_reverted() -> None:
+    given().when(revert("turn-1")).rejected(Reason.THREAD_NOT_FOUND)

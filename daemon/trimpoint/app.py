@@ -19,12 +19,14 @@ from trimpoint.codex.sessions import Sessions
 from trimpoint.config import Config
 from trimpoint.core.decider import Policy
 from trimpoint.engine.engine import Engine
+from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.connection import Connection, Limits, Transport
 from trimpoint.gateway.dispatch import OwnMethods
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.own_methods import OwnHandlers, Surroundings
+from trimpoint.gateway.revert_methods import RevertMethods
 from trimpoint.gateway.slash_runner import SlashRunner
 from trimpoint.gateway.terminal_methods import TerminalMethods
 from trimpoint.gateway.thread_lists import ThreadLists
@@ -56,10 +58,15 @@ class Daemon:
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
         slash = SlashRunner(engine, self._sessions, wait_s)
         around = Surroundings(engine, self.clients, link, slash, str(state_dir), self.stop_requested.set)
-        methods = ThreadMethods(engine, self._sessions, self._threads, identity, self._gateway.questions)
+        questions, announcements = self._gateway.questions, self._gateway.announcements
+        methods = ThreadMethods(engine, self._sessions, self._threads, identity, questions, self.clients)
+        archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
+        revert = RevertMethods(self._sessions, identity, methods, announcements, wait_s)
         typed = TypedCommands(self.clients, identity, slash, methods.handlers["turn/start"])
-        handlers = {**methods.handlers, **lists.handlers, **terminals.handlers, "turn/start": typed.turn_start}
+        tables = (methods, lists, terminals, archive, revert)
+        handlers = {name: handler for table in tables for name, handler in table.handlers.items()}
+        handlers["turn/start"] = typed.turn_start
         self._gateway.wire(OwnMethods(OwnHandlers(around).table), handlers, methods.forward)
 
     def start(self, tasks: TaskGroup) -> None:

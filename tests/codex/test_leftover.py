@@ -44,8 +44,11 @@ from pathlib import Path
 from trimpoint.codex.process import LaunchProfile, spawn_codex
 
 class Print:
+    said = b""
     def on_chunk(self, data):
-        print("child:", data.decode().split("\\n")[0], flush=True)
+        self.said += data
+        if b"\\n" in self.said:
+            print("child:", self.said.decode().split("\\n")[0], flush=True)
     def on_exit(self, exit_):
         pass
 
@@ -92,9 +95,7 @@ def signals_nobody(pid: int, number: int) -> None:
 def start_daemon(codex: Path, home: Path, state_dir: Path) -> subprocess.Popen[str]:
     roots = os.pathsep.join(sys.path)
     command = [sys.executable, "-c", DAEMON, str(codex), str(home), str(state_dir), INITIALIZE.decode()]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": roots}
-    )
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": roots})
 
 
 @contextmanager
@@ -181,9 +182,7 @@ async def test_a_state_directory_that_cannot_be_written_does_not_keep_codex_from
             assert await listen(child).line() == str(child.pid)
 
 
-async def test_the_end_of_one_child_does_not_forget_another_of_the_same_profile(
-    tmp_path: Path, state_dir: Path
-) -> None:
+async def test_the_end_of_one_child_does_not_forget_another_of_the_same_profile(tmp_path: Path, state_dir: Path) -> None:
     profile = scripted(tmp_path, SAY_PID + "sys.stdin.read()")
     async with AsyncExitStack() as later:
         async with spawn_codex(profile, state_dir=state_dir):
@@ -197,9 +196,7 @@ def test_a_child_that_ignores_the_end_of_input_ends_with_its_daemon(tmp_path: Pa
         anyio.run(has_ended, pidfd)
 
 
-def test_a_stubborn_child_of_a_killed_daemon_is_reaped_at_the_next_start(
-    tmp_path: Path, state_dir: Path
-) -> None:
+def test_a_stubborn_child_of_a_killed_daemon_is_reaped_at_the_next_start(tmp_path: Path, state_dir: Path) -> None:
     profile = scripted(tmp_path, STUBBORN)
     with killed_daemon_s_child(profile.codex, tmp_path, state_dir) as (said, pidfd):
         reaped = anyio.run(reap_impatiently, state_dir)
@@ -224,6 +221,24 @@ def test_what_is_left_of_a_leftover_s_group_goes_with_it(tmp_path: Path, state_d
     ):
         anyio.run(reap_impatiently, state_dir)
         anyio.run(has_ended, pidfd)
+        anyio.run(has_ended, member)
+
+
+def test_what_outlived_a_leftover_in_its_group_is_ended_too(tmp_path: Path, state_dir: Path) -> None:
+    body = """
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        member = subprocess.Popen(["sleep", "1000"])
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        print(member.pid, flush=True)
+        while True: signal.pause()
+    """
+    profile = scripted(tmp_path, body)
+    with (
+        killed_daemon_s_child(profile.codex, tmp_path, state_dir) as (said, pidfd),
+        ending_of(int(said)) as member,
+    ):
+        anyio.run(has_ended, pidfd)
+        assert anyio.run(reap_impatiently, state_dir) == []
         anyio.run(has_ended, member)
 
 
@@ -253,9 +268,7 @@ async def test_a_leftover_that_survives_keeps_its_record(
     ],
     ids=["start", "boot", "looks"],
 )
-async def test_a_pid_that_was_used_again_is_left_alone(
-    tmp_path: Path, state_dir: Path, forged: dict[str, Any]
-) -> None:
+async def test_a_pid_that_was_used_again_is_left_alone(tmp_path: Path, state_dir: Path, forged: dict[str, Any]) -> None:
     with anyio.fail_after(10):
         async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
             await listen(child).line()
@@ -265,19 +278,13 @@ async def test_a_pid_that_was_used_again_is_left_alone(
             assert record_paths(state_dir) == []
 
 
-@pytest.mark.parametrize(
-    "proof", [{"mark": "1-another"}, {"codex": "/another/codex"}], ids=["binary", "mark"]
-)
-async def test_one_proof_of_identity_is_enough(
-    tmp_path: Path, state_dir: Path, proof: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("proof", [{"mark": "1-another"}, {"codex": "/another/codex"}], ids=["binary", "mark"])
+async def test_one_proof_of_identity_is_enough(tmp_path: Path, state_dir: Path, proof: dict[str, Any]) -> None:
     with anyio.fail_after(10):
         async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
             await listen(child).line()
             forge_record(state_dir, **proof)
-            assert [gone.pid for gone in await reap_leftover_children(state_dir, term_grace_s=0.05)] == [
-                child.pid
-            ]
+            assert [gone.pid for gone in await reap_leftover_children(state_dir, term_grace_s=0.05)] == [child.pid]
             assert await child.closed() == ChildExit(signal=signal.SIGKILL)
 
 

@@ -68,9 +68,7 @@ def search_path(*links: Path) -> dict[str, str]:
 
 def test_the_flag_wins_over_configuration_and_path(tmp_path: Path) -> None:
     flag, configured, found = (native(tmp_path / name / "codex") for name in ("flag", "config", "path"))
-    assert find_codex(flag=flag, configured=configured, environ=search_path(found)) == CodexBinary(
-        flag, "flag"
-    )
+    assert find_codex(flag=flag, configured=configured, environ=search_path(found)) == CodexBinary(flag, "flag")
     assert find_codex(configured=configured, environ=search_path(found)) == CodexBinary(configured, "config")
     assert find_codex(environ=search_path(found)) == CodexBinary(found, "path")
 
@@ -218,9 +216,7 @@ def test_when_nothing_is_found_the_hint_lists_every_try(tmp_path: Path, no_bundl
     with pytest.raises(CodexNotFound, match="no usable Codex") as missing:
         find_codex(environ=search_path(broken))
     assert [attempt.place for attempt in missing.value.attempts] == [str(broken), "bundled package"]
-    assert (
-        f"{broken}: it is a node wrapper, and {PLATFORM} with its native binary is not" in missing.value.hint
-    )
+    assert f"{broken}: it is a node wrapper, and {PLATFORM} with its native binary is not" in missing.value.hint
     assert "bundled package: openai-codex-cli-bin is not installed" in missing.value.hint
 
 

@@ -193,9 +193,7 @@ async def test_requests_to_a_child_that_is_being_stopped_are_refused(puppet: Lau
         ('"what?"', -32603, "Codex sent an error that is none", None),
     ],
 )
-async def test_an_error_is_handed_over_as_it_came(
-    puppet: LaunchProfile, error: str, code: int, message: str, data: Any
-) -> None:
+async def test_an_error_is_handed_over_as_it_came(puppet: LaunchProfile, error: str, code: int, message: str, data: Any) -> None:
     async with staged(puppet) as stage:
         text = '{"id":ID,"error":' + error + "}\n"
         refused = await stage.peer.request_raw("emit", {"text": text}, deadline_s=DEADLINE_S)
@@ -302,9 +300,7 @@ async def test_a_handler_may_ask_without_waiting(puppet: LaunchProfile) -> None:
 
         def ask(request_id: Raw) -> None:
             note = stage.timeline.note
-            stage.peer.begin(
-                "emit", {"text": REPLY}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply")
-            )
+            stage.peer.begin("emit", {"text": REPLY}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply"))
 
         stage.timeline.on_request = ask
         stage.emit('{"id":0,"method":"approve"}\n')

@@ -41,9 +41,7 @@ async def test_the_real_codex_starts_a_thread_and_lists_models(real: LaunchProfi
     assert msgspec.json.decode(models)["data"]
 
 
-async def test_a_line_of_many_megabytes_from_the_real_codex_arrives_whole(
-    real: LaunchProfile, tmp_path: Path
-) -> None:
+async def test_a_line_of_many_megabytes_from_the_real_codex_arrives_whole(real: LaunchProfile, tmp_path: Path) -> None:
     large = tmp_path / "large"
     large.write_bytes(bytes(6_000_000))
     async with staged(real) as stage:
@@ -94,9 +92,7 @@ async def test_the_real_codex_answers_in_spite_of_a_flood_on_stderr(real: Launch
         ("", None),
     ],
 )
-def test_the_version_is_read_from_the_user_agent(
-    user_agent: str, version: tuple[int, int, int] | None
-) -> None:
+def test_the_version_is_read_from_the_user_agent(user_agent: str, version: tuple[int, int, int] | None) -> None:
     assert parse_version(user_agent) == version
 
 

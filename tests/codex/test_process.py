@@ -98,9 +98,7 @@ async def test_a_child_that_ignores_the_end_of_input_gets_sigterm_first(tmp_path
 async def test_what_was_written_is_sent_before_the_input_ends(tmp_path: Path) -> None:
     size = 4 * 1024 * 1024
     with anyio.fail_after(20):
-        async with spawn_codex(
-            scripted(tmp_path, "print(len(sys.stdin.buffer.read()), flush=True)")
-        ) as child:
+        async with spawn_codex(scripted(tmp_path, "print(len(sys.stdin.buffer.read()), flush=True)")) as child:
             sink = listen(child)
             child.write(bytes(size // 2))
             child.write(bytes(size // 2))
@@ -256,9 +254,7 @@ async def test_a_child_that_stops_reading_half_way_is_killed(tmp_path: Path) -> 
 
 
 async def test_the_tail_of_stderr_is_bounded_and_without_colours(tmp_path: Path) -> None:
-    body = (
-        r"sys.stderr.write('x' * 100_000 + '\x1b[31mred\x1b[0m \x1b]8;;http://a\x07link\x1b]8;;\x1b\\ end')"
-    )
+    body = r"sys.stderr.write('x' * 100_000 + '\x1b[31mred\x1b[0m \x1b]8;;http://a\x07link\x1b]8;;\x1b\\ end')"
     with anyio.fail_after(10):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             listen(child)

@@ -1,13 +1,43 @@
 """A conversation through the daemon, and what the model was shown of it."""
 
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
 import anyio
-from trimpoint.cli.client import Client
-from trimpoint.testkit import ModelRequest, Script, ScriptedModel, run, say
+from trimpoint.cli.client import Client, RemoteError
+from trimpoint.testkit import ModelRequest, Reply, Script, ScriptedModel, run, say
+
+from tests.e2e.expectation import Line, counts_of, shown_lines
 
 TURN_DEADLINE_S = 20.0
+
+
+class AnswersByPrompt(Script):
+    """Answers by what is asked and not by when, so that it does not matter which prompts reach the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._scenes: dict[str, list[Reply]] = {}
+
+    def when(self, prompt: str, *replies: Reply) -> None:
+        """To this prompt the model answers these, one after each tool call."""
+        self._scenes[prompt] = list(replies)
+
+    def __call__(self, request: ModelRequest) -> Reply | Awaitable[Reply]:
+        if request.kind != "turn":
+            return super().__call__(request)
+        asked = max(index for index, item in enumerate(request.input) if _asks(item))
+        calls = sum(item["type"] == "function_call_output" for item in request.input[asked:])
+        return self._scenes[_text(request.input[asked])][calls]
+
+
+def _asks(item: dict[str, Any]) -> bool:
+    return item.get("role") == "user" and not _text(item).startswith("<")
+
+
+def _text(item: dict[str, Any]) -> str:
+    return "".join(part.get("text", "") for part in item["content"])
 
 
 class Conversation:
@@ -50,6 +80,16 @@ class Conversation:
         with anyio.fail_after(TURN_DEADLINE_S):
             return dict(await self.client.request("commands/execute", threadId=self.thread_id, text=text))
 
+    async def until_codex_answers(self) -> None:
+        """Until the successor of a Codex that was killed is there; what is refused meanwhile may be tried again."""
+        while True:
+            try:
+                await self.client.request("thread/loaded/list")
+            except RemoteError as error:
+                assert error.data["retryable"], error
+            else:
+                return
+
     async def snapshot(self) -> dict[str, Any]:
         """The thread's read model."""
         answer = await self.client.request("orchestration/snapshot", threadId=self.thread_id)
@@ -59,6 +99,12 @@ class Conversation:
         """The timeline, newest page."""
         answer = await self.client.request("timeline/read", threadId=self.thread_id, **params)
         return list(answer["entries"])
+
+
+    async def seen(self) -> tuple[tuple[Any, ...], list[Line], list[Line]]:
+        """The thread's counts, and its timeline opened and shut, in the words of `expectation`."""
+        opened, shut = await self.timeline(expand="all", limit=1000), await self.timeline(limit=1000)
+        return counts_of(await self.snapshot()), shown_lines(opened), shown_lines(shut)
 
 
 def seen_turns(request: ModelRequest, turns: int) -> list[int]:

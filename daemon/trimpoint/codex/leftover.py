@@ -3,6 +3,7 @@
 The law: a process is signalled only if its pid is alive, its start time and boot are those recorded, and it
 looks like the child: it names the recorded binary among its arguments, or carries the mark of its spawn in
 its environment. A pid that was used again fails at least one of these.
+What outlived the child in its group is known by the mark alone, which is random.
 
 Needs Linux's /proc. Elsewhere nothing is recorded and nothing is reaped: there, a child ends by end of input.
 """
@@ -79,9 +80,7 @@ def forget_child(state_dir: Path, profile_key: str, *, mark: str) -> None:
         path.unlink(missing_ok=True)
 
 
-async def reap_leftover_children(
-    state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0
-) -> list[ChildRecord]:
+async def reap_leftover_children(state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0) -> list[ChildRecord]:
     """End every recorded child that still runs, and wait until it has. Call with the state directory locked.
 
     SIGTERM to its group, SIGKILL after `term_grace_s`. A record is removed once its child is known not to
@@ -94,11 +93,11 @@ async def reap_leftover_children(
     for path in _record_paths(state_dir):
         record = _read(path)
         if record is not None:
-            with _watched(record) as pidfd:
-                if pidfd is not None:
-                    if not await _end(record.pid, pidfd, term_grace_s, kill_grace_s):
-                        continue
-                    reaped.append(record)
+            ended = await _end(record, term_grace_s, kill_grace_s)
+            if ended is False:
+                continue
+            reaped += [record] if ended else []
+            _kill_members(record)
         path.unlink(missing_ok=True)
     return reaped
 
@@ -119,16 +118,26 @@ def _read(path: Path) -> ChildRecord | None:
         return None
 
 
-async def _end(pid: int, pidfd: int, term_grace_s: float, kill_grace_s: float) -> bool:
-    for number, grace_s in ((signal.SIGTERM, term_grace_s), (signal.SIGKILL, kill_grace_s)):
-        _signal_group(pid, number)
-        with anyio.move_on_after(grace_s):
-            await _readable(pidfd)
-            # Members that outlived their leader keep the group's number from being used again, so this meets
-            # them or nobody.
-            _signal_group(pid, signal.SIGKILL)
-            return True
+async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) -> bool | None:
+    """Whether it could be ended; None when it does not run."""
+    with _watched(record) as pidfd:
+        if pidfd is None:
+            return None
+        for number, grace_s in ((signal.SIGTERM, term_grace_s), (signal.SIGKILL, kill_grace_s)):
+            _signal_group(record.pid, number)
+            with anyio.move_on_after(grace_s):
+                await _readable(pidfd)
+                return True
     return False
+
+
+def _kill_members(record: ChildRecord) -> None:
+    """What of its group outlived it, by the mark alone: nobody else can carry that."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            pid = int(entry.name)
+            if pid != record.pid == os.getpgid(pid) and _mark(record) in _words(pid, "environ"):
+                os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -157,17 +166,17 @@ async def _readable(descriptor: int) -> None:
 
 
 def _is_ours(record: ChildRecord) -> bool:
-    return (
-        process_start_ticks(record.pid) == record.start_time_ticks
-        and _boot_id() == record.boot_id
-        and _looks_like(record)
-    )
+    return process_start_ticks(record.pid) == record.start_time_ticks and _boot_id() == record.boot_id and _looks_like(record)
 
 
 def _looks_like(record: ChildRecord) -> bool:
     # Either is enough: a launcher script execs another binary, and a hardened process hides its environment.
-    mark = f"{CHILD_MARK}={record.mark}".encode()
-    return os.fsencode(record.codex) in _words(record.pid, "cmdline") or mark in _words(record.pid, "environ")
+    named = os.fsencode(record.codex) in _words(record.pid, "cmdline")
+    return named or _mark(record) in _words(record.pid, "environ")
+
+
+def _mark(record: ChildRecord) -> bytes:
+    return f"{CHILD_MARK}={record.mark}".encode()
 
 
 def _words(pid: int, kind: str) -> list[bytes]:

@@ -174,9 +174,7 @@ class Peer:
             raise outcome
         return outcome
 
-    def begin(
-        self, method: str, params: Any = None, *, deadline_s: float, on_outcome: Callable[[Outcome], None]
-    ) -> int:
+    def begin(self, method: str, params: Any = None, *, deadline_s: float, on_outcome: Callable[[Outcome], None]) -> int:
         """Ask without waiting; `on_outcome` is called once, at the reply's place in the stream.
 
         :returns: a number for `abandon`
@@ -207,9 +205,7 @@ class Peer:
         error = {"code": code, "message": message}
         self._send(b'{"id":%b,"error":%b}' % (bytes(request_id), msgspec.json.encode(error)))
 
-    async def initialize(
-        self, client_info: Any, *, capabilities: Any = None, deadline_s: float = 30.0
-    ) -> InitializeResult:
+    async def initialize(self, client_info: Any, *, capabilities: Any = None, deadline_s: float = 30.0) -> InitializeResult:
         """Open the conversation: `initialize`, then `initialized`. Once per child, before anything else.
 
         :param client_info: JSON-ready, `{"name", "title"?, "version"}`; Codex puts the name into its user

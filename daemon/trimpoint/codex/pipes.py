@@ -30,9 +30,7 @@ def widen(pipe: IO[bytes]) -> None:
 class PipeReader:
     """Hands over what arrives, in chunks of at most 256 KiB, on the loop's own thread."""
 
-    def __init__(
-        self, pipe: IO[bytes], on_chunk: Callable[[bytes], None], on_eof: Callable[[], None]
-    ) -> None:
+    def __init__(self, pipe: IO[bytes], on_chunk: Callable[[bytes], None], on_eof: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._pipe = pipe
         self._on_chunk = on_chunk

@@ -103,9 +103,7 @@ class ChildSink(Protocol):
 class CodexChild:
     """A running child. Made by `spawn_codex`, which also ends it."""
 
-    def __init__(
-        self, profile: LaunchProfile, grace: StopGrace, mark: str, popen: subprocess.Popen[bytes]
-    ) -> None:
+    def __init__(self, profile: LaunchProfile, grace: StopGrace, mark: str, popen: subprocess.Popen[bytes]) -> None:
         pipes = (popen.stdin, popen.stdout, popen.stderr)
         stdin, stdout, stderr = (cast("IO[bytes]", pipe) for pipe in pipes)
         self.profile = profile

@@ -52,7 +52,9 @@ class Sessions:
         self._tasks = tasks
         self._threads.inbound.on_epoch_end.append(self._on_epoch_end)
         self._engine.listen(self._on_record)
+        self._engine.before_command = self._catch_up
         self._driver.start(tasks)
+        self._finish_archiving()
         tasks.start_soon(self._sweep_terminals)
 
     async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None]) -> None:
@@ -136,6 +138,14 @@ class Sessions:
                     raise
             return True
 
+    async def _catch_up(self, writer: ThreadWriter) -> None:
+        """Before a command is decided: the ledger must hold every turn of a session that broke off."""
+        if writer.state.may_have_missed and not writer.state.archived:
+            try:
+                await self._resume_in_place(writer)
+            except ProviderFailure as error:
+                log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))
+
     async def _open(self, writer: ThreadWriter) -> None:
         result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
         await self._driver.operation_ended(writer, self._wait_s)
@@ -175,11 +185,15 @@ class Sessions:
             await step(await self._engine.thread(thread_id))
         except (ProviderFailure, EngineError) as error:
             log.warning("session_step_failed", thread_id=thread_id, detail=str(error))
+        except Exception:  # a boundary: what an event asks for is done in a task of its own, and must not end the daemon
+            log.exception("session_step_broke", thread_id=thread_id)
 
     async def _let_go(self, writer: ThreadWriter) -> None:
         generation = writer.state.generation
         retained = ""
         async with self._driver.lock(writer.thread_id):
+            if writer.state.session_stopped:
+                return
             if writer.state.archived:
                 retained = await self._threads.stop_listening(writer, generation)
                 await self._threads.put_away(writer, generation)
@@ -200,6 +214,14 @@ class Sessions:
     def _on_epoch_end(self) -> None:
         self._threads.forget_epoch()
         self._threads.link.wake()
+        self._finish_archiving()
+
+    def _finish_archiving(self) -> None:
+        """Threads that are archived, but whose session was not put away when a daemon or a child died."""
+        for writer in self._engine.loaded_writers():
+            state = writer.state
+            if writer.read_only is None and state.archived and not state.session_stopped:
+                self._soon(self._let_go, writer.thread_id)
 
 
 def _creation(thread: dict[str, Any], params: dict[str, Any], origin: str, *, raw_events: bool) -> internal.CreateThread:

@@ -6,7 +6,9 @@ from trimpoint.core.state import Operation, ThreadState, TrimPoint
 
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
     """How an operation ended well; names what could not be carried into the new session."""
-    if operation.kind == "start" or not state.trim_points:
+    if operation.kind == "revert":
+        message = f"The conversation was taken back; the context now holds {_count(len(state.active_turns), 'turn')}."
+    elif operation.kind == "start" or not state.trim_points:
         message = "The session is ready."
     elif operation.kind == "compact":
         message = _compacted(state, state.trim_points[-1])
@@ -14,8 +16,8 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
         message = _cleared(state, state.trim_points[-1])
     if not_carried:
         message += f" Not carried over: {', '.join(not_carried)}."
-    if operation.kind != "start":
-        message += " Approvals given for the session will be asked for again." if _had_turns(state) else ""
+    if operation.kind != "start" and state.generations[-2].session_approvals:
+        message += " What you approved for the session will be asked for again."
     return message
 
 
@@ -48,6 +50,3 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
-
-def _had_turns(state: ThreadState) -> bool:
-    return len(state.generations) > 1 and state.generations[-2].turn_count > 0

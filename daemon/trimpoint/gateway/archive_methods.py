@@ -13,6 +13,7 @@ from trimpoint.codex.peer import ProviderError
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
 from trimpoint.core import events as ev
+from trimpoint.core.decider import busy
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.ids import new_uuid7
 from trimpoint.engine.writer import ThreadWriter
@@ -78,11 +79,14 @@ class ArchiveMethods:
         if thread_id is None:
             return await self._forward(exchange)
         writer = await self._engine.thread(thread_id)
-        if not writer.state.archived:
-            await self._put_away(thread_id)
-        for generation in writer.state.generations:
+        if busy(writer.state) is not None:
+            await self._put_away(thread_id)  # refused, with the reason
+        # The present one first: Codex refuses while forks refer to it, and then nothing has changed.
+        for generation in reversed(writer.state.generations):
             if generation.provider_thread_id is not None:
                 await self._delete_provider_thread(generation.provider_thread_id)
+        if not writer.state.archived:
+            await self._put_away(thread_id)
         exchange.answer({})
         self._announcements.deleted(thread_id)
         return None

@@ -4,6 +4,7 @@ The law: nothing a client sends ends more than its own request, and each request
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ log = structlog.get_logger()
 
 Handler = Callable[[Exchange], Awaitable[Any]]
 QUESTION_RESOLVED = "serverRequest/resolved"
+FOLLOWED = "orchestration/event"
 
 
 class _ResolvedParams(msgspec.Struct, rename="camel"):
@@ -159,7 +161,8 @@ class Gateway:
         if answer.error is not None:
             exchange.refuse_with(answer.error)
             return
-        exchange.answer(answer.result)
+        # Entries hold items as Codex gave them, and those can name provider threads.
+        exchange.answer(self._identity.to_client(msgspec.json.encode(answer.result)))
         for step in call.after:
             step()
 
@@ -184,7 +187,7 @@ class Gateway:
             request_id = msgspec.json.decode(line, type=_Resolved).params.request_id
             self.questions.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
-            self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(thread_id, line))
+            self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(method, line))
         else:
             self._greetings.note(method, line)
             audience = about if self._clients.is_private(about) else None
@@ -211,11 +214,12 @@ class Gateway:
             writer.record_facts(ev.RequestClosed(question_id, outcome))
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
-        if followers := self._clients.followers(thread_id):
-            for envelope in envelopes(thread_id, record):
-                params = {"method": "orchestration/event", "params": envelope}
-                wanting = [client for client in followers if "orchestration/event" not in client.opted_out]
-                Delivery("orchestration/event", lambda params=params: msgspec.json.encode(params)).to(wanting)  # type: ignore[misc]
+        followers = [client for client in self._clients.followers(thread_id) if FOLLOWED not in client.opted_out]
+        if not followers:
+            return
+        for envelope in envelopes(thread_id, record):
+            line = self._identity.to_client(msgspec.json.encode({"method": FOLLOWED, "params": envelope}))
+            Delivery(FOLLOWED, partial(bytes, line)).to(followers)
 
 
 def _thread_in(line: bytes) -> str | None:

@@ -148,7 +148,7 @@ def _cursor(kind: str, position: int) -> str:
 
 def _position(kind: str, cursor: str) -> int:
     digits = cursor.removeprefix(kind)
-    if cursor == digits or not digits.isdecimal() or len(digits) > 12:
+    if cursor == digits or not (digits.isascii() and digits.isdigit()) or len(digits) > 12:
         problem = "The cursor is none that was given out for this history; the thread may have been trimmed since."
         raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
     return int(digits)

@@ -5,6 +5,7 @@ from msgspec import Raw
 from trimpoint.codex.peer import ProviderError
 from trimpoint.engine.engine import Engine
 from trimpoint.gateway import idmap
+from trimpoint.gateway.clients import RAW_EVENTS
 from trimpoint.gateway.exchange import Exchange
 
 
@@ -45,7 +46,7 @@ class Identity:
         """A message of Codex's with stable ids in it."""
         if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):
             return message
-        return idmap.hide_rollout_paths(idmap.exchange_encoded(message, self._engine.owner_of), self._engine.owner_of)
+        return idmap.exchange_encoded(message, self._engine.owner_of)
 
     def error_to_client(self, error: Exception) -> Exception:
         """An error of Codex's with stable ids in it; any other as it is."""
@@ -54,15 +55,14 @@ class Identity:
         raw = Raw(idmap.exchange_in_prose(bytes(error.raw), self._engine.owner_of))
         return ProviderError(error.code, error.message, error.data, raw)
 
-    def notification_to_client(self, thread_id: str, line: bytes) -> bytes:
-        """A notification about `thread_id` with stable ids in it; deltas are not decoded."""
+    def notification_to_client(self, method: str, line: bytes) -> bytes:
+        """A notification about a thread of ours with stable ids in it; deltas are not decoded, raw items left as the model saw them."""
         if not self._engine.renamed:
             return line
-        provider_id = self.provider_of(thread_id)
-        if provider_id is not None and provider_id != thread_id:
-            line = idmap.exchange_thread_id(line, provider_id, thread_id)
-        if b"Delta" in line[:80] or b"/delta" in line[:80]:
-            return line
+        if method.endswith(("delta", "Delta")):
+            return idmap.exchange_thread_id(line, self._engine.owner_of)
+        if method in RAW_EVENTS:
+            return idmap.exchange_around(line, self._engine.owner_of)
         return self.to_client(line)
 
     def to_provider(self, message: bytes) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 Lookup = Callable[[str], str | None]
 
@@ -26,21 +27,23 @@ CONTENT_MEMBERS = frozenset(
     {
         "text", "delta", "arguments", "output", "aggregatedOutput", "structuredContent", "content", "contentItems", "config",
         "_meta", "message", "command", "diff", "prompt", "developerInstructions", "baseInstructions", "outputSchema", "result",
-        "input", "preview", "patch", "changes",
+        "input", "preview", "patch", "changes", "inputSchema", "requestedSchema", "answers", "additionalContext",
+        "responsesapiClientMetadata", "value", "payload", "metadata",
     }
 )  # fmt: skip
-# `item` and `items` are Codex's display items, entered for their thread ids, except where they are raw model items.
-RAW_ITEM_METHODS = frozenset({"rawResponseItem/completed", "thread/inject_items"})
-_ROLLOUT_PATH = re.compile(
-    rb'"path":"[^"]*rollout-[^"/]*-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl"'
-)
+# Opaque to clients; Codex writes JSON into them that names the thread (measured: 0.163).
+CURSOR_MEMBERS = frozenset({"cursor", "nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor"})
+_THREAD_ID = b'"threadId":"'
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def exchange(value: Any, lookup: Lookup) -> Any:
     """A copy of a decoded message with every known id in an id's place exchanged."""
     if isinstance(value, dict):
-        return {_key(key, lookup): _member(key, member, lookup) for key, member in value.items()}
+        shown = {_key(key, lookup): _member(key, member, lookup) for key, member in value.items()}
+        if isinstance(shown.get("path"), str) and shown.get("id") != value.get("id"):
+            shown["path"] = None  # of the rollout, which is named after a provider thread
+        return shown
     if isinstance(value, list):
         return [exchange(member, lookup) for member in value]
     return value
@@ -51,29 +54,26 @@ def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
     return any(match.group().decode() in known for match in _UUID.finditer(message))
 
 
-def exchange_thread_id(line: bytes, old: str, new: str) -> bytes:
-    """A notification's own `threadId`, exchanged without decoding the rest.
+def exchange_thread_id(line: bytes, lookup: Lookup) -> bytes:
+    """A delta's own `threadId`, exchanged without decoding the rest.
 
-    Inside a JSON string the quotes would be escaped, so these bytes can only be a member; the first one is the notification's own.
+    Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a delta has but one.
     """
-    return line.replace(b'"threadId":"%b"' % old.encode(), b'"threadId":"%b"' % new.encode(), 1)
+    start = line.find(_THREAD_ID) + len(_THREAD_ID)
+    end = line.find(b'"', start)
+    if start < len(_THREAD_ID) or end < 0:
+        return line
+    old = line[start:end].decode()
+    new = lookup(old)
+    return line if new is None or new == old else b"%b%b%b" % (line[:start], new.encode(), line[end:])
 
 
-def hide_rollout_path(thread: Any, provider_thread_id: str) -> Any:
-    """A thread object without the path of a rollout that is named after a provider thread."""
-    if isinstance(thread, dict) and provider_thread_id in str(thread.get("path") or ""):
-        return {**thread, "path": None}
-    return thread
-
-
-def hide_rollout_paths(message: bytes, lookup: Lookup) -> bytes:
-    """A message without the paths of rollouts that are named after another thread than the one clients know."""
-
-    def shown(found: re.Match[bytes]) -> bytes:
-        provider_id = found[1].decode()
-        return found[0] if lookup(provider_id) in (None, provider_id) else b'"path":null'
-
-    return _ROLLOUT_PATH.sub(shown, message)
+def exchange_around(line: bytes, lookup: Lookup) -> bytes:
+    """A notification with the ids among its parameters exchanged, and what they hold left byte for byte as it is."""
+    message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])
+    params: dict[str, Raw] = msgspec.json.decode(message["params"], type=dict[str, Raw])
+    shown = {name: _raw_member(name, member, lookup) for name, member in params.items()}
+    return msgspec.json.encode({**message, "params": shown})
 
 
 def exchange_in_prose(error: bytes, lookup: Lookup) -> bytes:
@@ -89,14 +89,22 @@ def exchange_encoded(message: bytes, lookup: Lookup) -> bytes:
 def _member(name: str, member: Any, lookup: Lookup) -> Any:
     if name in CONTENT_MEMBERS and not isinstance(member, dict | list):
         return member
+    if name in CURSOR_MEMBERS and isinstance(member, str):
+        return exchange_in_prose(member.encode(), lookup).decode()
     if name in ID_MEMBERS:
         if isinstance(member, str):
             return lookup(member) or member
-        if isinstance(member, list) and all(isinstance(entry, str) for entry in member):
-            return [lookup(entry) or entry for entry in member]
+        if isinstance(member, list):
+            return [_member(name, entry, lookup) for entry in member]
     return member if name in CONTENT_MEMBERS else exchange(member, lookup)
 
 
 def _key(name: str, lookup: Lookup) -> str:
     """Some maps are keyed by thread id (`agentsStates`)."""
     return lookup(name) or name if len(name) == 36 else name
+
+
+def _raw_member(name: str, member: Raw, lookup: Lookup) -> Raw:
+    if name not in ID_MEMBERS or not bytes(member).startswith(b'"'):
+        return member
+    return Raw(msgspec.json.encode(_member(name, msgspec.json.decode(member), lookup)))

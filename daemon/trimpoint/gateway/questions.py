@@ -14,6 +14,7 @@ from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 
 from trimpoint.engine.ids import new_uuid7
+from trimpoint.core import events as ev
 from trimpoint.gateway.clients import Client, Clients
 
 log = structlog.get_logger()
@@ -90,7 +91,7 @@ class Questions:
         if answerer is not None:
             answerer.respond(Raw(question.provider_id), message.result)
         self._remember_answerer(question, client)
-        self._close(question, "answered", except_client=client)
+        self._close(question, _outcome(message.result), except_client=client)
         return True
 
     def resolved_by_provider(self, provider_id: bytes, thread_id: str) -> None:
@@ -139,3 +140,7 @@ class Questions:
         del self._open[question.id]
         if question.thread_id is not None:
             self._on_closed(question.thread_id, question.id, outcome)
+
+
+def _outcome(result: Raw) -> str:
+    return ev.ACCEPTED_FOR_SESSION if b'"acceptForSession"' in bytes(result) else "answered"

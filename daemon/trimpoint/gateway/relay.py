@@ -16,7 +16,9 @@ from trimpoint.codex.peer import Outcome, ProviderFailure
 Result = TypeVar("Result")
 
 
-async def ask_in_place(link: CodexLink, method: str, params: Any, then: Callable[[Raw], Result]) -> Result:
+async def ask_in_place(
+    link: CodexLink, method: str, params: Any, then: Callable[[Raw], Result], *, deadline_s: float | None = None
+) -> Result:
     """Ask, and return what `then` made of the answer; it runs in the reader, must be cheap and must not wait.
 
     Cancelling forgets the request; Codex may still act on it.
@@ -37,7 +39,7 @@ async def ask_in_place(link: CodexLink, method: str, params: Any, then: Callable
         except Exception as error:  # the boundary to the reader: what goes wrong belongs to the one who asked
             arriving.set_exception(error)
 
-    request_id = peer.begin(method, params, deadline_s=link.request_deadline_s, on_outcome=arrived)
+    request_id = peer.begin(method, params, deadline_s=deadline_s or link.request_deadline_s, on_outcome=arrived)
     try:
         return await arriving
     finally:

@@ -11,7 +11,7 @@ from trimpoint.codex.sessions import Sessions
 from trimpoint.core import events as ev
 from trimpoint.core import slash
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import ThreadState
+from trimpoint.core.state import Operation, ThreadState
 from trimpoint.core.view import blocker
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import CommandRefused
@@ -59,17 +59,16 @@ class SlashRunner:
 
     async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
         writer = await self._engine.thread(request.thread_id)
-        trim_points_before = len(writer.state.trim_points)
         try:
             result = await self._engine.dispatch(request)
         except CommandRefused as refused:
             return _refused(command, refused)
         if isinstance(request, ArchiveAndNew):
             return await self._after_new(writer, result, progress)
-        return await self._after_operation(command, writer, result, trim_points_before, progress)
+        return await self._after_operation(command, writer, result, progress)
 
     async def _after_operation(
-        self, command: str, writer: ThreadWriter, result: CommandResult, trim_points_before: int, progress: Progress
+        self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
     ) -> CommandOutcome:
         operation_id = str(result.operation_id)
         await self._watch(command, writer, progress)
@@ -84,7 +83,7 @@ class SlashRunner:
             reason=(operation.reason or None) if failed else None,
             message=operation.message,
             sequence=writer.state.sequence,
-            **_trim_point_of(writer.state, trim_points_before),
+            **_trim_point_of(writer.state, operation),
         )
 
     async def _after_new(self, writer: ThreadWriter, result: CommandResult, progress: Progress) -> CommandOutcome:
@@ -131,10 +130,11 @@ def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id
             return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
 
 
-def _trim_point_of(state: ThreadState, trim_points_before: int) -> dict[str, Any]:
-    if len(state.trim_points) <= trim_points_before:
+def _trim_point_of(state: ThreadState, operation: Operation) -> dict[str, Any]:
+    """What the thread's last operation trimmed; the same however often, and by whomever, the command is sent."""
+    if not state.trim_points or state.trim_points[-1].created_at_ms < operation.started_at_ms:
         return {}
-    point = state.trim_points[trim_points_before]
+    point = state.trim_points[-1]
     return {
         "trim_point_id": point.id,
         "summary": point.summary,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderError
@@ -31,7 +32,7 @@ class ThreadLists:
 
     async def _list(self, exchange: Exchange) -> Any:
         params = exchange.params()
-        raw = await self._link.request(exchange.method, msgspec.Raw(self._identity.to_provider(msgspec.json.encode(params))))
+        raw = await self._link.request(exchange.method, Raw(self._identity.to_provider(msgspec.json.encode(params))))
         answer: dict[str, Any] = msgspec.json.decode(raw)
         rows = [self._row(row) for row in answer.get("data") or () if self._is_shown(row)]
         if exchange.method == "thread/list" and not params.get("cursor") and not params.get("archived"):
@@ -42,9 +43,12 @@ class ThreadLists:
         return {**rest, "data": rows}
 
     async def _loaded_list(self, exchange: Exchange) -> Any:
-        answer: dict[str, Any] = msgspec.json.decode(await self._link.request(exchange.method, exchange.params()))
+        params = self._identity.to_provider(msgspec.json.encode(exchange.params()))
+        answer: dict[str, Any] = msgspec.json.decode(await self._link.request(exchange.method, Raw(params)))
         shown = [provider_id for provider_id in answer.get("data") or () if self._is_current_or_foreign(str(provider_id))]
-        return {**answer, "data": [self._engine.owner_of(provider_id) or provider_id for provider_id in shown]}
+        data = [self._engine.owner_of(provider_id) or provider_id for provider_id in shown]
+        rest = idmap.exchange({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
+        return {**rest, "data": data}
 
     def _is_shown(self, row: dict[str, Any]) -> bool:
         thread = row.get("thread", row)
@@ -57,12 +61,10 @@ class ThreadLists:
         thread = row.get("thread", row)
         provider_id = str(thread.get("id"))
         owner = self._engine.owner_of(provider_id)
-        shown = idmap.exchange(row, self._engine.owner_of)
-        if owner is None or owner == provider_id:
-            return dict(shown)
-        shown_thread = idmap.hide_rollout_path(shown.get("thread", shown), provider_id)
-        shown_thread["createdAt"] = self._engine.summaries[owner].created_at_ms // 1000
-        return {**row, "thread": shown_thread} if "thread" in row else dict(shown_thread)
+        shown: dict[str, Any] = idmap.exchange(row, self._engine.owner_of)
+        if owner is not None and owner != provider_id:
+            shown.get("thread", shown)["createdAt"] = self._engine.summaries[owner].created_at_ms // 1000
+        return shown
 
     async def _unlisted(self, listed: set[Any], params: dict[str, Any]) -> list[dict[str, Any]]:
         """Threads whose present provider thread had no turn yet: Codex lists none of those, and a cleared thread must not vanish."""

@@ -17,7 +17,7 @@ from trimpoint.core.state import ThreadState
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import ThreadNotFound
 from trimpoint.engine.ids import new_uuid7
-from trimpoint.gateway import history, idmap
+from trimpoint.gateway import history
 from trimpoint.gateway.clients import Client, Clients
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.identity import Identity
@@ -27,6 +27,14 @@ from trimpoint.gateway.relay import ask_in_place
 
 Handler = Callable[[Exchange], Awaitable[Any]]
 
+# What these wait for takes as long as it takes, with a limit that their sender sets: a program, a tool, a download, a person.
+MAY_TAKE_LONG = frozenset(
+    {
+        "command/exec", "mcpServer/tool/call", "mcpServer/oauth/login", "marketplace/add", "marketplace/upgrade", "plugin/install",
+        "externalAgentConfig/import", "feedback/upload", "fs/copy", "fs/remove", "windowsSandbox/setupStart",
+    }
+)  # fmt: skip
+LONG_DEADLINE_S = 24 * 3600.0
 # These act on a session, so the thread's context must be in place before they reach Codex.
 NEED_SESSION = frozenset(
     {
@@ -53,7 +61,7 @@ class ThreadMethods:
         self._engine = engine
         self._sessions = sessions
         self._threads = threads
-        self._link = threads.link
+        self.link = threads.link
         self._identity = identity
         self._questions = questions
         self._clients = clients
@@ -67,8 +75,6 @@ class ThreadMethods:
             "thread/unsubscribe": self._unsubscribe,
             "thread/compact/start": self._compact,
             "thread/inject_items": self._inject_items,
-            "thread/revert": self._refuse_revert,
-            "thread/rollback": self._refuse_revert,
             "turn/start": self._turn_start,
             "turn/steer": self._turn_steer,
             "turn/interrupt": self._turn_interrupt,
@@ -83,7 +89,8 @@ class ThreadMethods:
         def answered(raw: Raw) -> None:
             exchange.answer(self._identity.to_client(bytes(raw)))
 
-        await ask_in_place(self._link, exchange.method, mapped, answered)
+        deadline_s = LONG_DEADLINE_S if exchange.method in MAY_TAKE_LONG else None
+        await ask_in_place(self.link, exchange.method, mapped, answered, deadline_s=deadline_s)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
         """The client takes part in a thread from now on; `again`: it is asked all that is open, as Codex does on `thread/resume`."""
@@ -110,12 +117,12 @@ class ThreadMethods:
 
         def attached(raw: Raw) -> None:
             # Answered first, then asked what is open there; from here on the client misses nothing.
-            exchange.answer(self._with_whole_history(raw, session.writer.state, params))
+            exchange.answer(self.with_whole_history(raw, session.writer.state, params))
             self.join(exchange.client, thread_id, again=True)
 
         try:
             return await ask_in_place(
-                self._link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
+                self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
             )
         except ProviderError as error:
             if not says_missing(error):
@@ -135,7 +142,7 @@ class ThreadMethods:
     async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str) -> None:
         """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
         with self._threads.inbound.holding():
-            raw = await self._link.request(exchange.method, {**params, "excludeTurns": False})
+            raw = await self.link.request(exchange.method, {**params, "excludeTurns": False})
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(thread, params, origin, thread.get("turns") or [])
@@ -154,8 +161,8 @@ class ThreadMethods:
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
-        raw = await self._link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
-        return self._with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
+        raw = await self.link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
+        return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
     async def _turns_list(self, exchange: Exchange) -> Any:
         state = await self._state_of(exchange)
@@ -173,6 +180,8 @@ class ThreadMethods:
         thread_id = self._identity.thread_named_in(exchange)
         if thread_id is None:
             return await self.forward(exchange)
+        if not self._threads.is_loaded(self._identity.provider_of(thread_id)):
+            return {"status": "notLoaded"}
         was_subscribed = thread_id in exchange.client.threads
         exchange.client.leave(thread_id)
         return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
@@ -193,7 +202,7 @@ class ThreadMethods:
         session = await self._sessions.ready(thread_id)
         params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
-        answer = await self._link.request("thread/inject_items", request)
+        answer = await self.link.request("thread/inject_items", request)
         self._record_injected(session, params)
         return answer
 
@@ -203,16 +212,6 @@ class ThreadMethods:
         items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
         if active and items:
             session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
-
-    async def _refuse_revert(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
-        if thread_id is None:
-            return await self.forward(exchange)
-        raise Refusal(
-            Reason.NOT_SUPPORTED,
-            f"{exchange.method} is not supported through trimpoint yet.",
-            "Use /clear N to drop earlier turns.",
-        )
 
     async def _turn_start(self, exchange: Exchange) -> Any:
         thread_id = self._identity.thread_named_in(exchange)
@@ -244,7 +243,7 @@ class ThreadMethods:
         try:
             # Durable before Codex can act on it: after a crash it says that a prompt may have been taken.
             await session.writer.settle()
-            await ask_in_place(self._link, "turn/start", self._with_provider_id(exchange, session), taken)
+            await ask_in_place(self.link, "turn/start", self._with_provider_id(exchange, session), taken)
         except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
             session.writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise
@@ -255,14 +254,14 @@ class ThreadMethods:
             return await self.forward(exchange)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
-        return await self._link.request("turn/steer", self._with_provider_id(exchange, session))
+        return await self.link.request("turn/steer", self._with_provider_id(exchange, session))
 
     async def _turn_interrupt(self, exchange: Exchange) -> Any:
         """A running turn, or the turn of a compaction that clients are shown."""
         params = exchange.params()
         for scratch_id, watch in self._threads.inbound.watches.items():
             if watch.turn_id is not None and watch.turn_id == params.get("turnId"):
-                return await self._link.request("turn/interrupt", {**params, "threadId": scratch_id})
+                return await self.link.request("turn/interrupt", {**params, "threadId": scratch_id})
         return await self.forward(exchange)
 
     async def _forward_with_session(self, exchange: Exchange) -> Any:
@@ -298,7 +297,7 @@ class ThreadMethods:
         if self._engine.summaries[thread_id].archived:
             raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
 
-    def _with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
+    def with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
         """Codex's answer about the current provider thread, as one about the whole thread.
 
         `params` are those of `thread/resume`, as far as they ask for turns.
@@ -306,7 +305,7 @@ class ThreadMethods:
         if _is_one_provider_thread(state):
             return raw
         answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
-        thread = idmap.hide_rollout_path(answer.get("thread") or {}, str(state.generation.provider_thread_id))
+        thread = answer.get("thread") or {}
         first = next((entry.text for entry in state.entries if entry.role == "user"), "")
         thread |= {
             "turns": [] if params.get("excludeTurns") else history.all_turns(state),

@@ -1,6 +1,7 @@
 """Pages of a timeline: back from the newest, bounded in entries and bytes, oldest first within a page (spec §2)."""
 
 import base64
+import zlib
 
 import msgspec
 from trimpoint_protocol.errors import Reason
@@ -17,14 +18,15 @@ MAX_PAGE_BYTES = 4 * 1024 * 1024
 def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
     """One page. A cursor says how many entries, counted from the oldest, lie before the page that was given out with it.
 
-    :raises Refusal: when the cursor or an expanded trim point is none of this thread's.
+    :raises Refusal: when the cursor or an expanded trim point is none of this thread's, or the cursor is of another view of it.
     """
     known = frozenset(point.id for point in state.trim_points)
     expanded = known if params.expand == "all" else frozenset(params.expand or ())
     if unknown := expanded - known:
         raise Refusal(Reason.INVALID_PARAMS, f"The thread has no trim point {sorted(unknown)[0]!r}.")
     entries = list(derive_timeline_entries(state, expanded))
-    end = len(entries) if params.cursor is None else _position(params.cursor, len(entries))
+    view = _view(state, expanded)
+    end = len(entries) if params.cursor is None else _position(params.cursor, view, len(entries))
     start = end
     room_bytes = MAX_PAGE_BYTES
     while start > 0 and end - start < (params.limit or DEFAULT_ENTRIES):
@@ -32,19 +34,27 @@ def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
         if room_bytes < 0 and start < end:
             break
         start -= 1
-    return TimelinePage(entries=entries[start:end], next_cursor=_cursor(start) if start > 0 else None)
+    return TimelinePage(entries=entries[start:end], next_cursor=_cursor(start, view) if start > 0 else None)
 
 
-def _cursor(position: int) -> str:
-    return base64.urlsafe_b64encode(b"t%d" % position).decode()
+def _view(state: ThreadState, expanded: frozenset[str]) -> int:
+    """What positions depend on. New entries come last and move none; a trim, or another choice of what is expanded, moves all."""
+    return zlib.crc32(msgspec.json.encode([point.id for point in state.trim_points] + sorted(expanded)))
 
 
-def _position(cursor: str, count: int) -> int:
+def _cursor(position: int, view: int) -> str:
+    return base64.urlsafe_b64encode(b"t%d.%d" % (position, view)).decode()
+
+
+def _position(cursor: str, view: int, count: int) -> int:
     try:
-        text = base64.urlsafe_b64decode(cursor.encode()).decode()
-        position = int(text.removeprefix("t")) if text.startswith("t") else -1
+        text = base64.b64decode(cursor.encode(), b"-_", validate=True).decode()
+        position, of_view = map(int, text.removeprefix("t").split("."))
     except ValueError:
-        position = -1
+        position, of_view = -1, view
+    if of_view != view:
+        problem = "The cursor is of another view of this thread: it was trimmed since, or other sections are expanded."
+        raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
     if not 0 <= position <= count:
         raise Refusal(Reason.INVALID_PARAMS, "The cursor is none that this method gave out.")
     return position

@@ -1,0 +1,44 @@
+"""`thread/revert` on a thread with several generations (spec §3)."""
+
+import pytest
+from trimpoint.cli.client import RemoteError
+
+from tests.e2e.conftest import House
+from tests.e2e.conversation import seen_turns
+
+pytestmark = pytest.mark.codex
+
+
+async def test_a_turn_of_the_present_session_is_taken_back_by_codex(house: House) -> None:
+    async with house.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        second = (await talk.snapshot())["turns"][1]["id"]
+        answer = await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=second)
+        snapshot = await talk.snapshot()
+        request = await talk.turn()
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        after = await talk.turn()
+    assert answer["thread"]["id"] == talk.thread_id
+    assert [turn["status"] for turn in snapshot["turns"]] == ["completed"]
+    assert seen_turns(request, 3) == [1]
+    assert seen_turns(after, 4) == [4]
+
+
+async def test_a_turn_that_was_carried_over_a_clear_is_taken_back_too(house: House) -> None:
+    async with house.conversation() as talk:
+        for _ in range(4):
+            await talk.turn(tool=True)
+        await talk.type("/clear 3")
+        await talk.turn()
+        turns = (await talk.snapshot())["turns"]
+        answer = await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
+        await talk.client.heard("thread/reverted", threadId=talk.thread_id)
+        request = await talk.turn()
+        with pytest.raises(RemoteError, match="no longer in the agent's context") as refusal:
+            await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[0]["id"])
+        texts = [entry["text"] for entry in await talk.timeline(expand="all") if entry["kind"] == "message"]
+    assert [turn["items"][0]["content"][0]["text"] for turn in answer["thread"]["turns"]] == ["prompt-1.", "prompt-2."]
+    assert seen_turns(request, 5) == [2]
+    assert refusal.value.reason == "not_supported"
+    assert texts == ["prompt-1.", "answer-1.", "prompt-2.", "answer-2.", "prompt-6.", "answer-6."]

@@ -1,6 +1,6 @@
 """The daemon, put together: the only module that knows every part (style: `app.py` alone wires everything)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from trimpoint.codex.driver import DriverLimits, OperationDriver
 from trimpoint.codex.inbound import Inbound
 from trimpoint.codex.leftover import reap_leftover_children
 from trimpoint.codex.link import CodexLink
-from trimpoint.codex.locate import find_codex
 from trimpoint.codex.process import LaunchProfile
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
@@ -81,18 +80,8 @@ class Daemon:
         await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message))
 
 
-def launch_profile(config: Config) -> LaunchProfile:
-    """The Codex to run.
-
-    :raises CodexNotFound: there is none.
-    :raises CodexUnusable: the one that was named cannot be used.
-    """
-    configured = Path(config.codex.path) if config.codex.path else None
-    return LaunchProfile(find_codex(configured=configured).path, config.codex.overrides)
-
-
 @asynccontextmanager
-async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile) -> AsyncIterator[Daemon]:
+async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile) -> AsyncGenerator[Daemon]:
     """Run a daemon over `state_dir` for as long as the block lasts; on leaving it everything is durable and the child is gone.
 
     :raises StateDirectoryBusy: another daemon holds the directory.
@@ -110,4 +99,3 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
                     yield daemon
                 finally:
                     tasks.cancel_scope.cancel()
-

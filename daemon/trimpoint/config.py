@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from trimpoint.core.loose import members
+
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -134,7 +136,7 @@ def _refuse_unknown(table: dict[str, Any], shape: type[Any], path: tuple[str, ..
             raise ConfigInvalid(f"{source}:{_line_of(text, key)}", f"unknown key {'.'.join((*path, key))!r}.", hint)
         inner = known[key]
         if isinstance(value, dict) and isinstance(inner, type) and issubclass(inner, _Section):
-            _refuse_unknown(value, inner, (*path, key), text, source)
+            _refuse_unknown(members(value), inner, (*path, key), text, source)
 
 
 def _line_of(text: str, key: str) -> int:

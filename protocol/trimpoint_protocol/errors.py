@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from trimpoint_protocol.timestamps import Timestamp
+
 
 class Reason(StrEnum):
     """Why a request was refused; the machine-readable half of an error."""
@@ -83,7 +85,7 @@ class Blocker(msgspec.Struct, frozen=True, rename="camel"):
 
     kind: str
     id: str
-    since: str
+    since: Timestamp
     detail: str = ""
 
 

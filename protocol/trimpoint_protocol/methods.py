@@ -11,6 +11,7 @@ import msgspec
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import Blocker
 from trimpoint_protocol.readmodel import EventEnvelope, OrchestrationThread, TimelineEntry
+from trimpoint_protocol.timestamps import Timestamp
 
 MAX_PAGE = 1000
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)]
@@ -128,8 +129,8 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     name: str | None
     cwd: str
     archived: bool
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
     generation: int
     loaded: bool
     busy: str | None
@@ -190,13 +191,20 @@ class Empty(Result, frozen=True, kw_only=True):
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):
-    """What a slash command is doing; `phase` as in the operation table."""
+    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | ready | failed."""
 
     thread_id: str
     command: str
     phase: str
     message: str
     operation_id: str
+
+
+class AnswerIgnored(Result, frozen=True, kw_only=True):
+    """An answer to a question of the agent came to nothing: it was answered, resolved or expired before, or never asked."""
+
+    reason: str
+    request_id: str | int | None
 
 
 class Synchronized(Result, frozen=True, kw_only=True):
@@ -245,5 +253,6 @@ NOTIFICATIONS: dict[str, NotificationKind] = {
         NotificationKind("orchestration/event", EventEnvelope, "One event of a thread that is followed."),
         NotificationKind("orchestration/synchronized", Synchronized, "The replay or snapshot is complete."),
         NotificationKind("commands/progress", CommandProgress, "A slash command advances."),
+        NotificationKind("sidecar/answerIgnored", AnswerIgnored, "An answer came too late, or to nothing; it was not passed on."),
     )
 }

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from trimpoint_protocol.timestamps import Timestamp
+
 
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Shared wire convention: camelCase members, absent optionals sent as null so that shapes stay fixed."""
@@ -22,7 +24,7 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
     """
 
     id: str
-    created_at: str
+    created_at: Timestamp
     before_entry_id: str | None
     pruned_message_count: int
     pruned_turn_ids: list[str]
@@ -39,19 +41,22 @@ class ThreadTurn(WireStruct, frozen=True, kw_only=True):
 
     id: str
     status: str
-    started_at: str
-    completed_at: str | None
+    started_at: Timestamp
+    completed_at: Timestamp | None
     error: str | None
     trimmed: bool
 
 
 class ThreadOperation(WireStruct, frozen=True, kw_only=True):
-    """A clear, compact, start … under way or last ended; `phase` as in the operation table."""
+    """A clear, compact, start … under way or last ended.
+
+    `phase`: requested | compacting | stopping | starting | bootstrapping, then ready | failed.
+    """
 
     id: str
     kind: str
     phase: str
-    started_at: str
+    started_at: Timestamp
     message: str
 
 
@@ -60,7 +65,7 @@ class PendingRequest(WireStruct, frozen=True, kw_only=True):
 
     id: str
     method: str
-    since: str
+    since: Timestamp
 
 
 class ThreadSession(WireStruct, frozen=True, kw_only=True):
@@ -81,7 +86,7 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     worktree_id: str | None
     branch_name: str | None
     archived: bool
-    created_at: str
+    created_at: Timestamp
     sequence: int
     thread_sequence: int
     context_trim_points: list[ContextTrimPoint]
@@ -104,7 +109,7 @@ class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", t
     turn_id: str
     role: str
     text: str
-    created_at: str
+    created_at: Timestamp
     trimmed: bool
 
 
@@ -115,7 +120,7 @@ class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", 
     turn_id: str
     activity: str
     title: str
-    created_at: str
+    created_at: Timestamp
     trimmed: bool
     detail: Any
 
@@ -149,7 +154,7 @@ class EventEnvelope(WireStruct, frozen=True, kw_only=True):
     sequence: int
     thread_sequence: int
     event_id: str
-    occurred_at: str
+    occurred_at: Timestamp
     command_id: str | None
     operation_id: str | None
     type: str

@@ -2,7 +2,7 @@
 
 import anyio
 import pytest
-from trimpoint.testkit import http_error, hang, say
+from trimpoint.testkit import hang, http_error, say
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import seen_turns
@@ -64,7 +64,8 @@ async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(
         assert "SEALED" not in str(outcome)
         after = await talk.turn()
         assert after.mentions("SEALED")
-        assert after.mentions("prompt-3.") and after.mentions("answer-3.")
+        assert after.mentions("prompt-3.")
+        assert after.mentions("answer-3.")
         cleared = await talk.type("/clear")
         assert cleared["status"] == "completed", cleared
         last = await talk.turn()
@@ -145,5 +146,6 @@ async def test_a_turn_sent_during_a_compaction_waits_and_is_not_lost(house: Hous
             release.set()
         after = house.model.turn_requests()[-1]
     assert outcomes[0]["status"] == "completed"
-    assert after.mentions("prompt-4.") and after.mentions("Held gist.")
+    assert after.mentions("prompt-4.")
+    assert after.mentions("Held gist.")
     assert seen_turns(after, 3) == []

@@ -9,6 +9,7 @@ import msgspec
 from trimpoint.codex.rollout import items_by_turn, whole_conversation
 from trimpoint.codex.translate import entry_of
 from trimpoint.core import events as ev
+from trimpoint.core.loose import members, rows
 
 
 async def imported_turns(thread: dict[str, Any], turns: list[dict[str, Any]]) -> tuple[ev.AnyEvent, ...]:
@@ -24,9 +25,9 @@ def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Ite
     turn_id = str(turn["id"])
     status = str(turn.get("status", "completed"))
     yield ev.TurnStarted(turn_id, generation)
-    for item in turn.get("items") or ():
+    for item in rows(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items:
         yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
-    error = (turn.get("error") or {}).get("message")
+    error = members(turn.get("error")).get("message")
     yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, error, items_heard=False)

@@ -73,8 +73,6 @@ async def _goal(link: CodexLink, old_id: str, new_id: str) -> None:
     goal: dict[str, Any] | None = _decode(await link.request("thread/goal/get", {"threadId": old_id})).get("goal")
     if not goal:
         return
-    if goal.get("status") == "active":  # or Codex goes on pursuing it in the thread that is being retired
-        await link.request("thread/goal/set", {"threadId": old_id, "status": "paused"})
     kept = {name: goal[name] for name in ("objective", "status", "tokenBudget") if goal.get(name) is not None}
     await link.request("thread/goal/set", {"threadId": new_id, **kept})
 

@@ -6,12 +6,14 @@ Read back when the session is loaded again, so that the ledger and what the mode
 from collections.abc import Iterator
 from typing import Any
 
+import anyio.to_thread
 import msgspec
 import structlog
 
 from trimpoint.codex.adoption import turn_facts
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderError
+from trimpoint.codex.rollout import items_by_turn, message_text, rollout_lines
 from trimpoint.core import events as ev
 from trimpoint.core.state import Generation, ThreadState
 
@@ -19,6 +21,8 @@ log = structlog.get_logger()
 
 # A session breaks off in one turn, and in a few more at most if prompts were queued.
 NEWEST_TURNS = 25
+# What Codex puts into the context, in the user's name, when a turn was broken off.
+NOT_A_PROMPT = "<turn_aborted>"
 
 
 async def missed_facts(link: CodexLink, state: ThreadState, generation: Generation) -> tuple[ev.AnyEvent, ...]:
@@ -32,8 +36,10 @@ async def missed_facts(link: CodexLink, state: ThreadState, generation: Generati
     except ProviderError as error:
         log.info("missed_turns_not_listed", thread_id=state.id, detail=error.message)
         return ()
-    missed = list(_newest_until_known(state, listed.get("data") or []))
-    return tuple(fact for turn in reversed(missed) for fact in turn_facts(turn, generation.number, []))
+    missed = list(_newest_until_known(state, listed.get("data") or []))[::-1]
+    await _add_unlisted_prompts([turn for turn in missed if _is_silent(state, turn)], generation.rollout_path)
+    told = [turn for turn in missed if turn.get("items")]
+    return tuple(fact for turn in told for fact in turn_facts(turn, generation.number, []))
 
 
 def _newest_until_known(state: ThreadState, newest_first: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -44,5 +50,28 @@ def _newest_until_known(state: ThreadState, newest_first: list[dict[str, Any]]) 
             return
         if "contextCompaction" in kinds and "userMessage" not in kinds:
             return  # the compaction that this provider thread was made by: what is older came with it
-        if kinds or known is not None:
-            yield turn
+        yield turn
+
+
+def _is_silent(state: ThreadState, turn: dict[str, Any]) -> bool:
+    known = state.turn_index.get(str(turn["id"]))
+    return not turn.get("items") and (known is None or state.turns[known].message_count == 0)
+
+
+async def _add_unlisted_prompts(silent: list[dict[str, Any]], rollout_path: str | None) -> None:
+    """Codex lists a prompt a moment after it has put it into the context (measured: 0.163), and may die in between."""
+    if not silent or rollout_path is None:
+        return
+    items = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, rollout_path))
+    for turn in silent:
+        shown = map(msgspec.json.decode, items.get(str(turn["id"]), []))
+        turn["items"] = [_as_prompt(item) for item in shown if _is_prompt(item)]
+
+
+def _is_prompt(item: dict[str, Any]) -> bool:
+    return item.get("role") == "user" and not message_text(item).startswith(NOT_A_PROMPT)
+
+
+def _as_prompt(item: dict[str, Any]) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": message_text(item), "text_elements": []}]
+    return {"type": "userMessage", "id": item.get("id") or "prompt", "clientId": None, "content": content}

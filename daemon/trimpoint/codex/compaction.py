@@ -12,6 +12,7 @@ from msgspec import Raw
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderFailure
 from trimpoint.codex.rollout import compaction_summary, rollout_lines
+from trimpoint.core.loose import members
 
 GUIDANCE_PREFIX = "Additional summarization guidance: "
 INTERRUPT_DEADLINE_S = 5.0
@@ -57,7 +58,7 @@ class TurnWatch:
             case "turn/started":
                 self.turn_id = _decode(params)["turn"]["id"]
             case "error":
-                self._error = str(_decode(params).get("error", {}).get("message", ""))
+                self._error = str(members(_decode(params).get("error")).get("message", ""))
             case "item/completed":
                 self._hear_item(_decode(params).get("item", {}))
             case "turn/completed":
@@ -83,7 +84,7 @@ class TurnWatch:
             self._text = str(item.get("text", ""))
 
     def _end(self, turn: dict[str, Any]) -> None:
-        error = (turn.get("error") or {}).get("message") or self._error
+        error = members(turn.get("error")).get("message") or self._error
         self._outcome = TurnOutcome(turn["id"], turn.get("status", ""), str(error), self._compacted, self._text)
         self._ended.set()
 

@@ -1,7 +1,9 @@
 """Drives a thread's open operation, phase by phase, to `ready` or `failed` (spec §2).
 
 The law: what a phase did is appended to the journal before the next begins, and `ready` is durable before anyone hears of it, so a
-daemon that dies anywhere finishes or undoes the operation at its next start. A half-prepared provider thread is never used: it is thrown away and another prepared.
+daemon that dies anywhere finishes or undoes the operation at its next start.
+
+A half-prepared provider thread is never used: it is thrown away and another prepared.
 """
 
 import time
@@ -21,6 +23,7 @@ from trimpoint.codex.provider_threads import ProviderThreads, Thread, thread_in
 from trimpoint.codex.rollout import items_by_turn, rollout_lines
 from trimpoint.codex.sealed_summary import read_sealed_summary
 from trimpoint.codex.settings import start_params
+from trimpoint.codex.versions import lacking, missing_method
 from trimpoint.codex.wording import failure_message, ready_message
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
@@ -121,10 +124,8 @@ class OperationDriver:
             await self._step(writer, operation)
         except CompactionFailed as error:
             await self._fail(writer, operation, str(error), Reason.COMPACTION_FAILED)
-        except ProviderTimeout as error:
-            await self._fail(writer, operation, str(error), Reason.PROVIDER_TIMEOUT)
         except ProviderFailure as error:
-            await self._fail(writer, operation, str(error), Reason.PROVIDER_UNAVAILABLE)
+            await self._fail(writer, operation, *self._why(error))
         except JournalRefuses:
             await anyio.sleep(RETRY_WRITE_S)
         except EngineError:
@@ -132,6 +133,12 @@ class OperationDriver:
         except Exception:  # the boundary of an operation: whatever goes wrong ends it, not the daemon
             log.exception("operation_broke", thread_id=writer.thread_id, kind=operation.kind)
             await self._fail(writer, operation, "Codex answered something unexpected; the log has the details", Reason.INTERNAL)
+
+    def _why(self, error: ProviderFailure) -> tuple[str, Reason]:
+        if (method := missing_method(error)) is not None:
+            return lacking(method, self._threads.link.version), Reason.NOT_SUPPORTED
+        timed_out = isinstance(error, ProviderTimeout)
+        return str(error), Reason.PROVIDER_TIMEOUT if timed_out else Reason.PROVIDER_UNAVAILABLE
 
     async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
         log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
@@ -223,10 +230,11 @@ class OperationDriver:
         stopped = ev.SessionStopped(previous.number, retained)
         self._note(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
 
-    async def _put_previous_away(self, writer: ThreadWriter, operation: Operation) -> None:
-        """Last before `ready`: until here what the old session had was still to be carried over, and a restart would need it."""
+    async def _ready(self, writer: ThreadWriter, operation: Operation, not_carried: list[str], *facts: ev.AnyEvent) -> None:
+        """The old session is put away only now: a daemon that dies before `ready` begins again and has to carry over from it."""
+        await self._advance(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
         if operation.kind != "start":
-            await self._threads.put_away(writer, writer.state.generations[-2])
+            await self._threads.put_superseded_away(writer)
 
     async def _bring_up(self, writer: ThreadWriter, operation: Operation) -> None:
         generation = writer.state.generation
@@ -246,8 +254,7 @@ class OperationDriver:
                 raise
             await self._rebuild(writer, operation, generation)
             return
-        await self._put_previous_away(writer, operation)
-        await self._advance(writer, operation, Phase.READY, ready_message(writer.state, operation, []), "", *facts)
+        await self._ready(writer, operation, [], *facts)
 
     async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
         """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""
@@ -271,9 +278,7 @@ class OperationDriver:
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
         not_carried = await carry_over(self._threads.link, writer.state, previous, provider_id)
-        await self._put_previous_away(writer, operation)
-        message = ready_message(writer.state, operation, not_carried)
-        await self._advance(writer, operation, Phase.READY, message, "", ev.SessionReady(generation.number))
+        await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:
         generation = writer.state.generation

@@ -5,7 +5,7 @@ The law: a fact is folded before anyone hears of it, and `turn/completed` is hea
 lost, reordered, or shown under a provider's id.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -125,7 +125,7 @@ class Inbound:
         return route
 
     @contextmanager
-    def holding(self) -> Iterator[None]:
+    def holding(self) -> Generator[None]:
         """While a thread is being opened, hold back what is said of threads nobody knows yet."""
         self._opening += 1
         try:
@@ -189,6 +189,7 @@ class Inbound:
             if route.role == "scratch" and method not in SCRATCH_KEEPS:
                 self._audience.deliver(route.thread_id, method, line)
         elif route.role == "retired" and method in RETIRED_MAY_SAY:
+            self._record(route, method, params)
             self._audience.deliver(route.thread_id, method, line)
 
     def _record(self, route: Route, method: str, params: Raw) -> None:
@@ -249,7 +250,7 @@ def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[st
     """What Codex would have said, had it been able to."""
     yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
     error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
-    turn = {
+    turn: dict[str, Any] = {
         "id": turn_id, "items": [], "itemsView": "notLoaded", "status": "interrupted", "error": error,
         "startedAt": None, "completedAt": None, "durationMs": None,
     }  # fmt: skip

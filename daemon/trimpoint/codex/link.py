@@ -15,6 +15,7 @@ from msgspec import Raw
 from trimpoint import __version__
 from trimpoint.codex.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderFailure, ProviderGone
 from trimpoint.codex.process import ChildExit, ChildNotStarted, LaunchProfile, StopGrace, spawn_codex
+from trimpoint.codex.versions import missing_method
 
 log = structlog.get_logger()
 
@@ -101,7 +102,7 @@ class CodexLink:
                     raise self._failure
                 await self._changed.wait()
             return self._peer
-        raise self._failure or ProviderUnavailable("it did not start in time", "See `trimpoint doctor`.")
+        raise self._failure or ProviderUnavailable("it did not start in time", "The log says what was tried.")
 
     async def request(self, method: str, params: Any = None, *, deadline_s: float | None = None) -> Raw:
         """One request to the current child.
@@ -131,9 +132,7 @@ class CodexLink:
         reason = "it was never reached"
         try:
             async with AsyncExitStack() as stack:
-                child = await stack.enter_async_context(
-                    spawn_codex(self.profile, state_dir=self._state_dir, grace=StopGrace())
-                )
+                child = await stack.enter_async_context(spawn_codex(self.profile, state_dir=self._state_dir, grace=StopGrace()))
                 peer = Peer(child, self._handler)
                 self.identity = await peer.initialize(CLIENT_INFO)
                 log.info("codex_ready", epoch=self.epoch, user_agent=self.identity.user_agent, pid=child.pid)
@@ -146,7 +145,11 @@ class CodexLink:
         except ProviderFailure as error:
             reason = str(error)
             tail = error.stderr_tail.strip().splitlines()[-1:] if isinstance(error, ProviderGone) else []
-            self._fail(ProviderUnavailable("; ".join([reason, *tail]), "Run `trimpoint doctor`."))
+            self._fail(
+                ProviderUnavailable(
+                    "; ".join([reason, *tail]), "`trimpoint status` shows which Codex is used; the log says what was tried."
+                )
+            )
         finally:
             was_connected, self._peer = self._peer is not None, None
             if was_connected:
@@ -167,8 +170,8 @@ class CodexLink:
 
 
 def lacks_method(error: ProviderFailure) -> bool:
-    """Whether Codex refused because its version has no such method (it answers -32600 and says "unknown variant")."""
-    return isinstance(error, ProviderError) and ("unknown variant" in error.message or "not found: method" in error.message)
+    """Whether Codex refused because its version has no such method."""
+    return missing_method(error) is not None
 
 
 def says_missing(error: ProviderFailure) -> bool:
@@ -179,5 +182,3 @@ def says_missing(error: ProviderFailure) -> bool:
 def says_archived(error: ProviderFailure) -> bool:
     """Whether Codex has the thread put away."""
     return isinstance(error, ProviderError) and "is archived" in error.message
-
-

@@ -82,7 +82,7 @@ class ChildNotStarted(Exception):
     @property
     def hint(self) -> str:
         """What a person can do about it."""
-        return "Run `trimpoint doctor`; it shows which Codex binary is used and why."
+        return "Name another with --codex; `trimpoint status` shows which one is used."
 
     def __str__(self) -> str:
         return f"cannot start {self.codex}: {self.reason}"

@@ -149,6 +149,14 @@ class ProviderThreads:
             self._loaded.discard(provider_id)
             await self._archive_softly(provider_id)
 
+    async def put_superseded_away(self, writer: ThreadWriter) -> None:
+        """Archive the provider thread before the present one. Never raises: one that stays is hidden and harmless."""
+        if len(writer.state.generations) > 1:
+            try:
+                await self.put_away(writer, writer.state.generations[-2])
+            except ProviderFailure as error:
+                log.info("superseded_thread_not_archived", thread_id=writer.thread_id, detail=str(error))
+
     async def put_away_finished(self) -> None:
         """Archive the retained provider threads whose terminals have all ended meanwhile."""
         for provider_id in await self.terminals.sweep():

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.context import is_preamble
+from trimpoint.core.loose import members, rows
 
 # The label Codex puts on the model's answer to its compaction prompt.
 COMPACTION_OUTPUT = "compaction_output"
@@ -148,7 +149,7 @@ def _unlabelled_summary(outcome: str, previous_answer: str) -> str:
 
 def message_text(item: dict[str, Any]) -> str:
     """All text of a message item."""
-    return "".join(str(part.get("text", "")) for part in item.get("content") or () if isinstance(part, dict))
+    return "".join(str(part.get("text", "")) for part in map(members, rows(item.get("content"))))
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[_Line]:
@@ -162,6 +163,6 @@ def _records(lines: Iterable[bytes]) -> Iterator[_Line]:
 
 
 def _turn_id(payload: dict[str, Any]) -> str | None:
-    attribution = payload.get("turn_attribution") or {}
+    attribution = members(payload.get("turn_attribution"))
     turn_id = payload.get("turn_id") or attribution.get("turn_id")
     return str(turn_id) if turn_id else None

@@ -7,6 +7,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
+from trimpoint_protocol.commands import AnyClientCommand
 
 from trimpoint.codex.adoption import imported_turns
 from trimpoint.codex.driver import OperationDriver
@@ -15,8 +16,10 @@ from trimpoint.codex.link import ProviderUnavailable, says_missing
 from trimpoint.codex.peer import ProviderError, ProviderFailure
 from trimpoint.codex.provider_threads import ProviderThreads, thread_in
 from trimpoint.codex.settings import initial_settings
+from trimpoint.codex.versions import refuse_if_too_old
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
+from trimpoint.core.loose import members
 from trimpoint.core.operations import Phase
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import EngineError
@@ -52,7 +55,7 @@ class Sessions:
         self._tasks = tasks
         self._threads.inbound.on_epoch_end.append(self._on_epoch_end)
         self._engine.listen(self._on_record)
-        self._engine.before_command = self._catch_up
+        self._engine.before_command = self._before_command
         self._driver.start(tasks)
         self._finish_archiving()
         tasks.start_soon(self._sweep_terminals)
@@ -132,15 +135,21 @@ class Sessions:
             if not self._is_in_place(writer):
                 try:
                     writer.record_facts(*await self._threads.resume(writer, generation))
+                    self._soon(self._threads.put_superseded_away, writer.thread_id)  # a daemon may have died before it was
                 except ProviderError as error:
                     if says_missing(error):
                         return False
                     raise
             return True
 
+    async def _before_command(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+        refuse_if_too_old(command, self._threads.link.version)
+        await self._catch_up(writer)
+
     async def _catch_up(self, writer: ThreadWriter) -> None:
         """Before a command is decided: the ledger must hold every turn of a session that broke off."""
-        if writer.state.may_have_missed and not writer.state.archived:
+        state = writer.state
+        if state.may_have_missed and not state.archived and state.open_operation is None:
             try:
                 await self._resume_in_place(writer)
             except ProviderFailure as error:
@@ -237,6 +246,6 @@ def _creation(thread: dict[str, Any], params: dict[str, Any], origin: str, *, ra
         parent_thread_id=thread.get("forkedFromId"),
         project_id=thread.get("projectId"),
         worktree_id=cwd,
-        branch_name=(thread.get("gitInfo") or {}).get("branch"),
+        branch_name=members(thread.get("gitInfo")).get("branch"),
         name=thread.get("name"),
     )

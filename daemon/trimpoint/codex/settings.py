@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from trimpoint.core.loose import members
+
 # What belongs to one call and not to the thread. Raw events are ours to switch on; history mode is the provider's own affair.
 PER_CALL = frozenset(
     {"experimentalRawEvents", "historyMode", "ephemeral", "sessionStartSource", "threadId", "path", "history", "excludeTurns",
@@ -29,8 +31,8 @@ def initial_settings(start_params: dict[str, Any], cwd: str) -> bytes:
 def start_params(settings: bytes) -> dict[str, Any]:
     """Parameters of `thread/start` for a new provider thread with these settings."""
     stored = msgspec.json.decode(settings)
-    params = dict(stored.get("start") or {})
-    current = stored.get("current") or {}
+    params = dict(members(stored.get("start")))
+    current = members(stored.get("current"))
     for name in ("model", "modelProvider", "cwd", "approvalPolicy", "approvalsReviewer", "serviceTier"):
         if current.get(name) is not None:
             params[name] = current[name]
@@ -47,7 +49,7 @@ def update_params(settings: bytes) -> dict[str, Any] | None:
 
 def fork_params(settings: bytes) -> dict[str, Any]:
     """Parameters of `thread/fork` that keep the sandbox and approvals, which a fork otherwise takes from the configuration (measured)."""
-    start = msgspec.json.decode(settings).get("start") or {}
+    start = members(msgspec.json.decode(settings).get("start"))
     taken = (
         "sandbox",
         "approvalPolicy",

@@ -88,19 +88,13 @@ def _item_completed(params: bytes, generation: int, settings: bytes) -> Facts:
 def _raw_item(params: bytes, generation: int, settings: bytes) -> Facts:
     decoded = msgspec.json.decode(params, type=_ItemParams)
     item = bytes(decoded.item)
-    return (
-        () if is_preamble(msgspec.json.decode(item)) else (ev.ContextItemsRecorded(decoded.turn_id, (item,)),)
-    )
+    return () if is_preamble(msgspec.json.decode(item)) else (ev.ContextItemsRecorded(decoded.turn_id, (item,)),)
 
 
 def _usage(params: bytes, generation: int, settings: bytes) -> Facts:
     decoded = msgspec.json.decode(params, type=_UsageParams)
     usage = decoded.token_usage
-    return (
-        ev.UsageReported(
-            decoded.turn_id, usage.last.total_tokens, usage.total.total_tokens, usage.model_context_window
-        ),
-    )
+    return (ev.UsageReported(decoded.turn_id, usage.last.total_tokens, usage.total.total_tokens, usage.model_context_window),)
 
 
 def _name(params: bytes, generation: int, settings: bytes) -> Facts:
@@ -132,9 +126,7 @@ def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:
     item_id = str(item.get("id", ""))
     if kind == "userMessage":
         text = "\n".join(_input_text(part) for part in item.get("content") or ())
-        return ev.EntryRecorded(
-            turn_id, item_id, "message", "user", text, raw_item if _has_attachments(item) else b""
-        )
+        return ev.EntryRecorded(turn_id, item_id, "message", "user", text, raw_item if _has_attachments(item) else b"")
     if kind == "agentMessage":
         return ev.EntryRecorded(turn_id, item_id, "message", "assistant", str(item.get("text", "")))
     return ev.EntryRecorded(turn_id, item_id, "activity", kind, activity_title(kind, item), raw_item)

@@ -34,7 +34,7 @@ def failure_message(operation: Operation, detail: str) -> str:
 def _cleared(state: ThreadState, point: TrimPoint) -> str:
     kept = len(state.active_turns)
     pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(len(point.pruned_turn_ids), 'turn')}"
-    rest = f"the last {_count(kept, 'turn')} kept" if kept else "nothing kept"
+    rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
     return f"Context cleared: {pruned} left it, {rest}. Files are as they were."
 
 
@@ -43,10 +43,13 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
     if point.summary is None:
         return f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it cannot be shown."
     kept = len(state.active_turns)
-    tail = f", the last {_count(kept, 'turn')} kept word for word" if kept else ""
+    tail = f", {_last_turns(kept)} kept word for word" if kept else ""
     return f"Context compacted: {count} summarized{tail}. The context now holds {_count(active_message_count(state), 'message')}."
+
+
+def _last_turns(count: int) -> str:
+    return "the last turn" if count == 1 else f"the last {count} turns"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-

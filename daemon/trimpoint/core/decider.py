@@ -286,7 +286,9 @@ def _revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stam
         return Rejected(Reason.NOT_SUPPORTED, "That turn is no longer in the agent's context, so it cannot be taken back to.")
     generation = state.generation
     if generation.bootstrap == "provider":
-        return Rejected(Reason.NOT_SUPPORTED, "Only Codex has the summary that the turn builds on, so it cannot be taken back to.")
+        return Rejected(
+            Reason.NOT_SUPPORTED, "Only Codex has the summary that the turn builds on, so it cannot be taken back to."
+        )
     left = tuple(turn.id for turn in state.turns[state.active_from_turn : index])
     bootstrap = "summary" if generation.summary is not None else "turns" if left else "none"
     number = generation.number + 1

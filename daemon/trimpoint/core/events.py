@@ -20,13 +20,13 @@ class Event(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
-    """`origin`: started | new | adopted | forked. `settings`: a JSON object of `thread/start` parameters."""
+    """`origin`: started | new | adopted | forked."""
 
     private: ClassVar[frozenset[str]] = frozenset({"settings"})
     thread_id: str
     cwd: str
     origin: str
-    settings: bytes
+    settings: bytes  # JSON, see codex/settings.py
     project_id: str | None = None
     worktree_id: str | None = None
     branch_name: str | None = None
@@ -95,7 +95,7 @@ class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operatio
 
 
 class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operation-advanced"):
-    """`phase` as in the operation table; `message` is for a person."""
+    """`phase`: compacting | stopping | starting | bootstrapping, then ready | failed; `message` is for a person."""
 
     operation_id: str
     phase: str
@@ -152,10 +152,7 @@ class CompactionFailed(Event, frozen=True, array_like=True, tag="thread.compacti
 
 
 class ArchivedAndNewCreated(Event, frozen=True, array_like=True, tag="thread.archived-and-new-created"):
-    """This thread is archived and `new_thread_id` continues with the same files.
-
-    `settings` are what it starts with.
-    """
+    """This thread is archived and `new_thread_id` continues with the same files."""
 
     private: ClassVar[frozenset[str]] = frozenset({"settings"})
     archived_thread_id: str
@@ -164,7 +161,7 @@ class ArchivedAndNewCreated(Event, frozen=True, array_like=True, tag="thread.arc
     branch_name: str | None
     project_id: str | None
     cwd: str
-    settings: bytes
+    settings: bytes  # what the new thread starts with
 
 
 class ThreadArchived(Event, frozen=True, array_like=True, tag="thread.archived"):
@@ -182,10 +179,10 @@ class ThreadRenamed(Event, frozen=True, array_like=True, tag="thread.renamed"):
 
 
 class SettingsChanged(Event, frozen=True, array_like=True, tag="thread.settings-changed"):
-    """`settings` is a JSON object of `thread/start` parameters as they stand from now on."""
+    """The thread has other settings from now on."""
 
     private: ClassVar[frozenset[str]] = frozenset({"settings"})
-    settings: bytes
+    settings: bytes  # all of them, as they stand from now on
 
 
 class TurnRequested(Event, frozen=True, array_like=True, tag="thread.turn-requested"):

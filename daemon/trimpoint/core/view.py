@@ -64,22 +64,32 @@ def blocker(block: Block) -> Blocker:
     return Blocker(block.kind, block.id, rfc3339(block.since_ms), block.detail)
 
 
-def _payload(event: AnyEvent) -> dict[str, Any]:
-    public = (name for name in event.__struct_fields__ if name not in event.private)
-    return dict(_wire_member(name, getattr(event, name)) for name in public)
+def public_fields(event: AnyEvent | type[AnyEvent]) -> list[str]:
+    """What of an event clients are shown."""
+    return [name for name in event.__struct_fields__ if name not in event.private]
 
 
-def _wire_member(name: str, value: Any) -> tuple[str, Any]:
-    if name.endswith("_at_ms"):
-        return _camel(name.removesuffix("_ms")), rfc3339(value)
-    if isinstance(value, bytes):
-        return _camel(name), msgspec.json.decode(value) if value else None
-    return _camel(name), value
+def is_time(field: str) -> bool:
+    """Whether a field of an event is a point in time; clients read it as text."""
+    return field.endswith("_at_ms")
 
 
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
+def wire_name(field: str) -> str:
+    """How clients know a field of an event."""
+    head, *rest = (field.removesuffix("_ms") if is_time(field) else field).split("_")
     return head + "".join(word.capitalize() for word in rest)
+
+
+def _payload(event: AnyEvent) -> dict[str, Any]:
+    return {wire_name(field): _wire_value(field, getattr(event, field)) for field in public_fields(event)}
+
+
+def _wire_value(field: str, value: Any) -> Any:
+    if is_time(field):
+        return rfc3339(value)
+    if isinstance(value, bytes):
+        return msgspec.json.decode(value) if value else None
+    return value
 
 
 def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:

@@ -9,6 +9,7 @@ from trimpoint.core.decider import busy
 from trimpoint.core.state import ThreadState
 
 FILE_NAME = "catalogue"
+PREVIEW_CHARS = 200
 
 
 class ThreadSummary(msgspec.Struct, array_like=True):
@@ -26,6 +27,7 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     updated_at_ms: int
     unfinished: bool
     new_thread_id: str | None
+    preview: str = ""
 
 
 class Catalogue(msgspec.Struct, array_like=True):
@@ -67,4 +69,5 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         updated_at_ms=state.updated_at_ms,
         unfinished=busy(state) is not None or (state.archived and not state.session_stopped),
         new_thread_id=state.new_thread_id,
+        preview=next((entry.text[:PREVIEW_CHARS] for entry in state.entries if entry.role == "user"), ""),
     )

@@ -6,12 +6,11 @@ operations themselves are finished by the sessions reactor).
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
 import structlog
-
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
 from trimpoint_protocol.errors import Reason
 
@@ -28,7 +27,7 @@ from trimpoint.journal.port import StateStore
 log = structlog.get_logger()
 
 Listener = Callable[[str, ev.Record], None]
-BeforeCommand = Callable[[ThreadWriter], Awaitable[None]]
+BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
 RETRY_BACKLOG_S = 1.0
 ABANDONED = "The daemon was restarted while this was under way."
 
@@ -55,7 +54,7 @@ class Engine:
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, store: StateStore, policy: Policy) -> AsyncIterator["Engine"]:
+    async def running(cls, store: StateStore, policy: Policy) -> AsyncGenerator["Engine"]:
         """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
         engine = cls(store, policy)
         await engine._open_state()
@@ -133,7 +132,7 @@ class Engine:
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             self._check_new_id(command)
         writer = await self.thread(command.thread_id)
-        await self.before_command(writer)
+        await self.before_command(writer, command)
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
             await self.create(replacement_of(writer))
@@ -268,7 +267,7 @@ class Engine:
             log.warning("catalogue_not_written", detail=str(error))
 
 
-async def _nothing_to_do(writer: ThreadWriter) -> None:
+async def _nothing_to_do(writer: ThreadWriter, command: AnyClientCommand) -> None:
     """Before there is anybody who knows more of a thread than its journal."""
 
 
@@ -289,5 +288,3 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
 
 def _stamp() -> Stamp:
     return Stamp(time.time_ns() // 1_000_000, new_uuid7())
-
-

@@ -280,4 +280,3 @@ def _stored(command_id: str, receipt: Receipt, fingerprint: bytes) -> ev.Record 
         receipt.sequence, receipt.thread_sequence, receipt.occurred_at_ms, receipt.events, command_id, fingerprint,
         receipt.operation_id,
     )  # fmt: skip
-

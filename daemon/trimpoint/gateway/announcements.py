@@ -3,7 +3,7 @@
 Codex says it of provider threads, each of which is only one life of a thread; so it is said here, of the thread.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,7 +31,7 @@ class Announcements:
                 self._announce(thread_id, event)
 
     @contextmanager
-    def held(self, thread_id: str) -> Iterator[None]:
+    def held(self, thread_id: str) -> Generator[None]:
         """That it was put away or brought back is not said while the block lasts: Codex answers the request first (measured: 0.163)."""
         outermost = self._held.setdefault(thread_id, [])
         try:

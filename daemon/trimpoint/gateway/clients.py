@@ -69,8 +69,8 @@ class Client:
         return thread_id is None or method in TO_EVERYONE or thread_id in self.threads
 
     def notify(self, method: str, params: Any) -> None:
-        """Send one notification of ours, unless the client opted out of it."""
-        if method not in self.opted_out:
+        """Send one notification of ours, unless the client opted out of it or has not shaken hands."""
+        if self.initialized and method not in self.opted_out:
             Delivery(method, lambda: msgspec.json.encode({"method": method, "params": params})).to((self,))
 
 

@@ -183,9 +183,7 @@ class Connection:
         self._closed = asyncio.Event()
         self._reading = _Reading(self._loop, transport.source.fileno(), self._read)
         max_bytes = limits.max_outbox_bytes
-        self._outbox = Outbox(
-            transport.sink, max_bytes=max_bytes, on_sent=self._steer, on_end=self._shut, client=self.id
-        )
+        self._outbox = Outbox(transport.sink, max_bytes=max_bytes, on_sent=self._steer, on_end=self._shut, client=self.id)
 
     @property
     def dropped_because(self) -> str | None:

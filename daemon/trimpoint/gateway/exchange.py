@@ -8,6 +8,7 @@ import structlog
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.core.loose import members
 from trimpoint.gateway.clients import Client
 from trimpoint.gateway.refusals import Refusal, WireError, as_wire_error
 
@@ -39,7 +40,7 @@ class Exchange:
         decoded = msgspec.json.decode(raw)
         if not isinstance(decoded, dict):
             raise Refusal(Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object.")
-        return decoded
+        return members(decoded)
 
     def answer(self, result: Any) -> None:
         """Send the result; bytes and Raw are JSON already."""

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import AnswerIgnored
 
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderFailure
@@ -116,7 +117,11 @@ class Gateway:
             case jsonrpc.Response() | jsonrpc.ErrorResponse():
                 self._take_answer(client, message)
             case jsonrpc.Invalid() if message.answerable:
-                send(jsonrpc.encode_error(message.id, message.code, f"This is no message: {message.message}.", versioned=message.versioned))
+                send(
+                    jsonrpc.encode_error(
+                        message.id, message.code, f"This is no message: {message.message}.", versioned=message.versioned
+                    )
+                )
             case jsonrpc.Invalid():
                 log.info("bad_answer_ignored", client=client.id, detail=message.message)
 
@@ -124,7 +129,9 @@ class Gateway:
         assert self._tasks is not None
         client_id = exchange.client.id
         if self._in_flight.get(client_id, 0) >= self._max_requests:
-            exchange.refuse(Refusal(Reason.OVERLOADED, f"More than {self._max_requests} requests are under way.", "Wait for answers first."))
+            exchange.refuse(
+                Refusal(Reason.OVERLOADED, f"More than {self._max_requests} requests are under way.", "Wait for answers first.")
+            )
             return
         self._in_flight[client_id] = self._in_flight.get(client_id, 0) + 1
         self._tasks.start_soon(self._handle, exchange)
@@ -174,8 +181,8 @@ class Gateway:
             log.warning("answer_not_delivered", client=client.id, detail=str(error))
             return
         if not known:
-            params = {"reason": Reason.REQUEST_EXPIRED, "requestId": key if isinstance(key, str | int) else None}
-            client.notify("sidecar/answerIgnored", params)
+            request_id = key if isinstance(key, str | int) else None
+            client.notify("sidecar/answerIgnored", AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id))
             log.info("answer_to_no_question", client=client.id)
 
     # --- Codex's side (`trimpoint.codex.inbound.Audience`) ----------------------------------------------------------

@@ -74,7 +74,7 @@ def item_object(entry: Entry) -> dict[str, Any]:
         item: dict[str, Any] = msgspec.json.decode(entry.detail)
         return item
     if entry.role == "user":
-        content = [{"type": "text", "text": entry.text, "text_elements": []}]
+        content: list[dict[str, Any]] = [{"type": "text", "text": entry.text, "text_elements": []}]
         return {"type": "userMessage", "id": entry.id, "clientId": None, "content": content}
     unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
     return {"type": "agentMessage", "id": entry.id, "text": entry.text, **unknown}

@@ -8,6 +8,9 @@ from trimpoint.gateway import idmap
 from trimpoint.gateway.clients import RAW_EVENTS
 from trimpoint.gateway.exchange import Exchange
 
+# Below the members of their parameters is what a model saw, said or is to see.
+WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items"}
+
 
 class Identity:
     """Lookups over the engine's index. Ids of threads that are none of ours stand for themselves."""
@@ -61,15 +64,16 @@ class Identity:
             return line
         if method.endswith(("delta", "Delta")):
             return idmap.exchange_thread_id(line, self._engine.owner_of)
-        if method in RAW_EVENTS:
+        if method in WITH_RAW_ITEMS:
             return idmap.exchange_around(line, self._engine.owner_of)
         return self.to_client(line)
 
-    def to_provider(self, message: bytes) -> bytes:
-        """A client's parameters with provider ids in them."""
-        if not idmap.mentions_any(message, self._engine.summaries):
-            return message
-        return idmap.exchange_encoded(message, lambda any_id: self._provider_if_ours(any_id))
+    def to_provider(self, params: bytes, method: str = "") -> bytes:
+        """A client's parameters with provider ids in them; `method` matters where it brings raw items."""
+        if not idmap.mentions_any(params, self._engine.summaries):
+            return params
+        exchange = idmap.exchange_members if method in WITH_RAW_ITEMS else idmap.exchange_encoded
+        return exchange(params, self._provider_if_ours)
 
     def _provider_if_ours(self, any_id: str) -> str | None:
         return self.provider_of(any_id) if any_id in self._engine.summaries else None

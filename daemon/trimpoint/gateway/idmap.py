@@ -13,13 +13,15 @@ from msgspec import Raw
 
 Lookup = Callable[[str], str | None]
 
-# Members that hold one thread id, or a list of them, anywhere in Codex's protocol (its own schema, 0.163 to 0.171).
+# Members that hold one thread id, or a list of them, anywhere in Codex's protocol (its own schema, 0.133 to 0.171, which
+# tests/gateway/test_mapping_against_schema.py compares these tables with). A realtime session is called like its thread unless a
+# client names it.
 ID_MEMBERS = frozenset(
     {
         "threadId", "id", "sessionId", "parentThreadId", "ancestorThreadId", "attachedToThreadId", "beforeThreadId",
         "forkedFromId", "senderThreadId", "agentThreadId", "reviewThreadId", "newThreadId", "receiverThreadId",
         "conversationId", "parent_thread_id", "receiverThreadIds", "threadIds", "excludedThreadIds", "includedThreadIds",
-        "threads",
+        "threads", "realtimeSessionId",
     }
 )  # fmt: skip
 # Members that hold what people, models and tools wrote. Nothing in them is ours to change.
@@ -28,11 +30,16 @@ CONTENT_MEMBERS = frozenset(
         "text", "delta", "arguments", "output", "aggregatedOutput", "structuredContent", "content", "contentItems", "config",
         "_meta", "message", "command", "diff", "prompt", "developerInstructions", "baseInstructions", "outputSchema", "result",
         "input", "preview", "patch", "changes", "inputSchema", "requestedSchema", "answers", "additionalContext",
-        "responsesapiClientMetadata", "value", "payload", "metadata",
+        "responsesapiClientMetadata", "responsesapiClientMetadataPatch", "value", "effectiveValue", "payload", "metadata", "history",
+        "results", "event", "notification", "env", "tags", "labels", "headers", "span_attributes", "tracestate", "annotations", "icons",
+        "iconAssets", "iconDarkAssets", "extensions", "modelProviders", "serverCapabilities", "toolListMeta", "rateLimitUpsell",
+        "codexResponseHandoffChannelPrefixes",
     }
 )  # fmt: skip
 # Opaque to clients; Codex writes JSON into them that names the thread (measured: 0.163).
-CURSOR_MEMBERS = frozenset({"cursor", "nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor"})
+CURSOR_MEMBERS = frozenset(
+    {"cursor", "nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor", "turnCursor"}
+)
 _THREAD_ID = b'"threadId":"'
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -71,9 +78,13 @@ def exchange_thread_id(line: bytes, lookup: Lookup) -> bytes:
 def exchange_around(line: bytes, lookup: Lookup) -> bytes:
     """A notification with the ids among its parameters exchanged, and what they hold left byte for byte as it is."""
     message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])
-    params: dict[str, Raw] = msgspec.json.decode(message["params"], type=dict[str, Raw])
-    shown = {name: _raw_member(name, member, lookup) for name, member in params.items()}
-    return msgspec.json.encode({**message, "params": shown})
+    return msgspec.json.encode({**message, "params": Raw(exchange_members(bytes(message["params"]), lookup))})
+
+
+def exchange_members(params: bytes, lookup: Lookup) -> bytes:
+    """Parameters with the ids that are members of theirs exchanged, and everything below left byte for byte as it is."""
+    members: dict[str, Raw] = msgspec.json.decode(params, type=dict[str, Raw])
+    return msgspec.json.encode({name: _raw_member(name, member, lookup) for name, member in members.items()})
 
 
 def exchange_in_prose(error: bytes, lookup: Lookup) -> bytes:

@@ -149,9 +149,7 @@ async def serve_unix(
 class _Door:
     """Takes clients in, one task each."""
 
-    def __init__(
-        self, listener: socket.socket, accept: Accept, max_clients: int, accept_retry_s: float
-    ) -> None:
+    def __init__(self, listener: socket.socket, accept: Accept, max_clients: int, accept_retry_s: float) -> None:
         self._listener = listener
         self._accept = accept
         self._max_clients = max_clients

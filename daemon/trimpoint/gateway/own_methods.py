@@ -161,5 +161,3 @@ def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:
             for command in commands
         ]
     )
-
-

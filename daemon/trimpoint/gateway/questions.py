@@ -13,8 +13,8 @@ import structlog
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 
-from trimpoint.engine.ids import new_uuid7
 from trimpoint.core import events as ev
+from trimpoint.engine.ids import new_uuid7
 from trimpoint.gateway.clients import Client, Clients
 
 log = structlog.get_logger()
@@ -64,7 +64,12 @@ class Questions:
         self._settled: dict[bytes, tuple[str, Client]] = {}
 
     def ask(self, thread_id: str | None, provider_id: Raw, method: str, params: bytes, *, to_everyone: bool) -> None:
-        """Put a question to the clients of its thread, those to come too, or to everyone."""
+        """Put a question to the clients of its thread, those to come too, or to everyone.
+
+        Codex repeats what is open whenever a thread is resumed (measured: 0.163); that is the same question.
+        """
+        if bytes(provider_id) in self._settled or any(known.provider_id == bytes(provider_id) for known in self._open.values()):
+            return
         question = Question(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, set())
         self._open[question.id] = question
         if thread_id is not None:

@@ -69,7 +69,9 @@ def as_wire_error(error: Exception) -> WireError:
         case Refusal():
             return wire_error(error.reason, error.message, error.hint)
         case ProviderTimeout():
-            return wire_error(Reason.PROVIDER_TIMEOUT, str(error), "Whether Codex acted on it is not known; look before you repeat it.")
+            return wire_error(
+                Reason.PROVIDER_TIMEOUT, str(error), "Whether Codex acted on it is not known; look before you repeat it."
+            )
         case ProviderOverloaded():
             return wire_error(Reason.OVERLOADED, str(error), "Try again in a moment.")
         case ProviderUnavailable():

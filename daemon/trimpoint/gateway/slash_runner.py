@@ -105,12 +105,8 @@ class SlashRunner:
         def hear(thread_id: str, record: ev.Record) -> None:
             for event in record.events if thread_id == writer.thread_id else ():
                 if isinstance(event, ev.OperationAdvanced):
-                    progress(
-                        CommandProgress(
-                            thread_id=thread_id, command=command, phase=event.phase, message=event.message,
-                            operation_id=event.operation_id,
-                        )  # fmt: skip
-                    )
+                    step = (event.phase, event.message, event.operation_id)
+                    progress(_progress(thread_id, command, *step))
 
         self._engine.listen(hear)
         try:
@@ -157,3 +153,6 @@ def _refused(command: str, refused: CommandRefused) -> CommandOutcome:
         blocker=block,
     )
 
+
+def _progress(thread_id: str, command: str, phase: str, message: str, operation_id: str) -> CommandProgress:
+    return CommandProgress(thread_id=thread_id, command=command, phase=phase, message=message, operation_id=operation_id)

@@ -63,12 +63,13 @@ class ThreadLists:
         owner = self._engine.owner_of(provider_id)
         shown: dict[str, Any] = idmap.exchange(row, self._engine.owner_of)
         if owner is not None and owner != provider_id:
-            shown.get("thread", shown)["createdAt"] = self._engine.summaries[owner].created_at_ms // 1000
+            summary = self._engine.summaries[owner]
+            shown.get("thread", shown).update(createdAt=summary.created_at_ms // 1000, preview=summary.preview)
         return shown
 
     async def _unlisted(self, listed: set[Any], params: dict[str, Any]) -> list[dict[str, Any]]:
         """Threads whose present provider thread had no turn yet: Codex lists none of those, and a cleared thread must not vanish."""
-        rows = []
+        rows: list[dict[str, Any]] = []
         for summary in sorted(self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms):
             if summary.thread_id not in listed and _was_renewed(summary) and _fits(summary, params):
                 provider_id = str(summary.provider_thread_ids[-1])

@@ -13,6 +13,7 @@ from trimpoint.codex.peer import ProviderError
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import ReadySession, Sessions
 from trimpoint.core import events as ev
+from trimpoint.core.loose import members
 from trimpoint.core.state import ThreadState
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import ThreadNotFound
@@ -84,7 +85,7 @@ class ThreadMethods:
     async def forward(self, exchange: Exchange) -> None:
         """Pass a request on as it is, and its answer back, ids exchanged."""
         params = exchange.request.params
-        mapped = Raw(self._identity.to_provider(bytes(params))) if params is not None else None
+        mapped = Raw(self._identity.to_provider(bytes(params), exchange.method)) if params is not None else None
 
         def answered(raw: Raw) -> None:
             exchange.answer(self._identity.to_client(bytes(raw)))
@@ -121,9 +122,7 @@ class ThreadMethods:
             self.join(exchange.client, thread_id, again=True)
 
         try:
-            return await ask_in_place(
-                self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
-            )
+            return await ask_in_place(self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached)
         except ProviderError as error:
             if not says_missing(error):
                 raise
@@ -305,7 +304,7 @@ class ThreadMethods:
         if _is_one_provider_thread(state):
             return raw
         answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
-        thread = answer.get("thread") or {}
+        thread = members(answer.get("thread"))
         first = next((entry.text for entry in state.entries if entry.role == "user"), "")
         thread |= {
             "turns": [] if params.get("excludeTurns") else history.all_turns(state),
@@ -321,7 +320,7 @@ def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) ->
     own = {
         "turnsBackwardsCursor": history.newest_turns(state),
         "itemsBackwardsCursor": history.newest_items(state),
-        "initialTurnsPage": history.turns_page(state, first_page) if isinstance(first_page, dict) else None,
+        "initialTurnsPage": history.turns_page(state, members(first_page)) if first_page is not None else None,
     }
     return {name: value for name, value in own.items() if name in answer}
 

@@ -11,6 +11,7 @@ import msgspec
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core import slash
+from trimpoint.core.loose import members, rows
 from trimpoint.engine.ids import new_uuid7
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.exchange import Exchange
@@ -52,7 +53,9 @@ class TypedCommands:
         except Exception as failure:  # the boundary: the request was answered, so the turn must be ended
             answer, error = "", as_wire_error(failure).message
         if answer:
-            self._say_item(turn, {"type": "agentMessage", "id": new_uuid7(), "text": answer, "phase": None, "memoryCitation": None})
+            self._say_item(
+                turn, {"type": "agentMessage", "id": new_uuid7(), "text": answer, "phase": None, "memoryCitation": None}
+            )
         status = "completed" if error is None else "failed"
         self._say(turn, "turn/completed", turn=turn.as_object(status, error))
 
@@ -90,10 +93,10 @@ class _Turn(msgspec.Struct, frozen=True):
 
 def sole_text(turn_input: Any) -> str | None:
     """The text of an input that is one text and nothing else; a command stands alone."""
-    if not isinstance(turn_input, list) or len(turn_input) != 1 or not isinstance(turn_input[0], dict):
-        return None
-    text = turn_input[0].get("text")
-    return text if turn_input[0].get("type") == "text" and isinstance(text, str) else None
+    parts = rows(turn_input)
+    only = members(parts[0]) if len(parts) == 1 else {}
+    text = only.get("text")
+    return text if only.get("type") == "text" and isinstance(text, str) else None
 
 
 def _text_input(text: str) -> dict[str, Any]:

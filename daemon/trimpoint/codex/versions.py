@@ -1,0 +1,50 @@
+"""Which versions of Codex carry out the commands, and the sentences for those that cannot (docs/codex-versions.md).
+
+The versions are those that `scripts/test-versions` was run with; what is newer is taken to work until it says otherwise.
+"""
+
+import re
+
+from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, TrimContext
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.failures import ProviderError, ProviderFailure
+from trimpoint.engine.errors import CommandRefused
+
+Version = tuple[int, int, int]
+
+OLDEST_SUPPORTED: Version = (0, 133, 0)
+NEWEST_TESTED: Version = (0, 171, 0)
+# Codex decodes a request before it looks at it, so to Codex an unknown method is a value it has not heard of (measured: 0.133 to
+# 0.171). Every method that we use has a slash; values of other kinds, a sandbox mode for one, have none.
+_UNKNOWN_METHOD = re.compile(r"(?:unknown variant|not found: method) `?([A-Za-z_]+(?:/[A-Za-z_]+)+)")
+_NEED_NEW_CONTEXT = (TrimContext, CompactContext, ArchiveAndNew)
+
+
+def missing_method(error: ProviderFailure) -> str | None:
+    """The method that Codex refused because its version has none of this name; None when it refused for another reason."""
+    found = _UNKNOWN_METHOD.search(error.message) if isinstance(error, ProviderError) else None
+    return found[1] if found is not None else None
+
+
+def refuse_if_too_old(command: AnyClientCommand, version: Version | None) -> None:
+    """Before anything changes: a trim that could not be followed by a new session must not be begun.
+
+    :param version: Codex's, None when it was not reached yet
+    :raises CommandRefused: the command needs a newer Codex.
+    """
+    if version is not None and version < OLDEST_SUPPORTED and isinstance(command, _NEED_NEW_CONTEXT):
+        needed = f"The command needs Codex {_text(OLDEST_SUPPORTED)} or newer; this one is {_text(version)}."
+        raise CommandRefused(Reason.NOT_SUPPORTED, needed)
+
+
+def lacking(method: str, version: Version | None) -> str:
+    """What to tell a person when a command met a Codex without `method`."""
+    codex = "This Codex" if version is None else f"Codex {_text(version)}"
+    if version is not None and version >= OLDEST_SUPPORTED:
+        return f"{codex} has no {method}; trimpoint is tested with Codex {_text(OLDEST_SUPPORTED)} to {_text(NEWEST_TESTED)}"
+    return f"{codex} has no {method}; Codex {_text(OLDEST_SUPPORTED)} or newer is needed"
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))

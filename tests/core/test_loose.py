@@ -1,0 +1,21 @@
+"""JSON of another shape than expected reads as empty, never as an error."""
+
+from typing import Any
+
+import pytest
+from trimpoint.core.loose import members, rows
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", [1], True])
+def test_what_is_no_object_has_no_members(value: Any) -> None:
+    assert members(value) == {}
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", {"a": 1}])
+def test_what_is_no_array_has_no_rows(value: Any) -> None:
+    assert rows(value) == []
+
+
+def test_objects_and_arrays_are_themselves() -> None:
+    assert members({"a": 1}) == {"a": 1}
+    assert rows([1, 2]) == [1, 2]

@@ -60,9 +60,7 @@ def check_name(name: str) -> None:
 class StateDirectory:
     """`port.StateStore` over a directory, which is made when the first thing is put in."""
 
-    def __init__(
-        self, root: Path, *, files: FileOperations = SYSTEM_FILES, limiter: CapacityLimiter | None = None
-    ) -> None:
+    def __init__(self, root: Path, *, files: FileOperations = SYSTEM_FILES, limiter: CapacityLimiter | None = None) -> None:
         self.root = root
         self._files = files
         self._limiter = limiter

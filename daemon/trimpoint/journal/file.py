@@ -61,9 +61,7 @@ class FileJournal(GroupedJournal):
         return cls(ThreadedStorage(file, limiter), content.records, failure=failure)
 
 
-def open_file(
-    path: Path, after: Position | None, files: FileOperations
-) -> tuple[JournalFile, Content, JournalWriteError | None]:
+def open_file(path: Path, after: Position | None, files: FileOperations) -> tuple[JournalFile, Content, JournalWriteError | None]:
     """The blocking part of `FileJournal.open`: the file, what it held, and the disk's refusal to repair it.
 
     :raises JournalForeign, JournalNewer, JournalWriteError, OSError: as `StateStore.open_journal` says.

@@ -43,9 +43,7 @@ class Storage(Protocol):
 class GroupedJournal:
     """See `port.Journal`. `failure` is given when it opened readable, but the disk refused a repair."""
 
-    def __init__(
-        self, storage: Storage, records: memoryview, *, failure: JournalWriteError | None = None
-    ) -> None:
+    def __init__(self, storage: Storage, records: memoryview, *, failure: JournalWriteError | None = None) -> None:
         self._storage = storage
         self._records: memoryview | None = records
         self._durable = storage.report.end

@@ -66,6 +66,7 @@ class Daemon:
         tables = (methods, lists, terminals, archive, revert)
         handlers = {name: handler for table in tables for name, handler in table.handlers.items()}
         handlers["turn/start"] = typed.turn_start
+        handlers = self._gateway.handles.around(handlers, methods.forward)
         self._gateway.wire(OwnMethods(OwnHandlers(around).table), handlers, methods.forward)
 
     def start(self, tasks: TaskGroup) -> None:

@@ -1,7 +1,10 @@
 """The reference page, docs/protocol.md: the documents of `schema.documents` as Markdown, and nothing that is not in them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from trimpoint_protocol.schema import Schema
 
@@ -89,7 +92,8 @@ def _shapes(documents: Mapping[str, Schema]) -> Iterator[str]:
 def _errors(document: Schema) -> Iterator[str]:
     yield f"## Errors\n\n{ERRORS}"
     rows = (
-        f"| `{reason}` | {kind['code']} | {'yes' if kind['retryable'] else 'no'} |" for reason, kind in document["reasons"].items()
+        f"| `{reason}` | {kind['code']} | {'yes' if kind['retryable'] else 'no'} |"
+        for reason, kind in document["reasons"].items()
     )
     yield "\n".join(("| Reason | Code | Retryable |", "| --- | --- | --- |", *rows))
 
@@ -136,13 +140,10 @@ def _type(schema: Schema) -> str:
         return " or ".join(_type(variant) for variant in schema["anyOf"])
     if "enum" in schema:
         return " or ".join(_literal(value) for value in schema["enum"])
-    match schema.get("type"):
-        case None:
-            return "any JSON"
-        case "array":
-            return f"list of {_type(schema['items']).replace(' or ', ', ')}"
-        case str(kind):
-            return "time" if schema.get("format") == "date-time" else kind + _limits(schema)
+    kind = schema.get("type", "any JSON")
+    if kind == "array":
+        return f"list of {_type(schema['items']).replace(' or ', ', ')}"
+    return "time" if schema.get("format") == "date-time" else kind + _limits(schema)
 
 
 def _limits(schema: Schema) -> str:
@@ -156,19 +157,9 @@ def _limits(schema: Schema) -> str:
 
 
 def _referred_to(definitions: Mapping[str, Schema]) -> set[str]:
-    """The names that members of the definitions refer to."""
-
-    def references(schema: Any) -> Iterator[str]:
-        if isinstance(schema, dict):
-            yield from (_name(schema["$ref"]),) if "$ref" in schema else ()
-            for value in schema.values():
-                yield from references(value)
-        elif isinstance(schema, list):
-            for value in schema:
-                yield from references(value)
-
-    inner = {name for definition in definitions.values() for name in references(definition.get("properties"))}
-    return inner | {"EventEnvelope", "ErrorData"}
+    """The names that members of the definitions refer to, and those that the page itself does."""
+    members = msgspec.json.encode([definition.get("properties") for definition in definitions.values()])
+    return {*re.findall(r'"\$ref":"#/\$defs/(\w+)"', members.decode()), "EventEnvelope", "ErrorData"}
 
 
 def _definition(reference: Schema, document: Schema) -> Schema:

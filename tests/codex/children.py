@@ -100,5 +100,5 @@ def _runs_in(group: int, stat: Path) -> bool:
 
 async def has_ended(pidfd: int) -> None:
     """Wait, not long, until the process behind the descriptor has ended."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         await anyio.wait_readable(pidfd)

@@ -71,7 +71,7 @@ def test_nothing_after_clear_makes_it_a_prompt(rest: str, space: str) -> None:
     assert isinstance(outcome, UsageError | Invocation)
     if isinstance(outcome, Invocation):
         assert rest.strip().isascii()
-        assert outcome == clear(int(rest))
+        assert outcome == clear(int(rest.strip()))
 
 
 @given(st.sampled_from(sorted(REGISTRY)), st.text(WHITE_SPACE), st.text(WHITE_SPACE), st.data())

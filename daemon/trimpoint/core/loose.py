@@ -1,15 +1,14 @@
 """Reading JSON whose shape is somebody else's: what is not there, or is something else, reads as empty."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 
 def members(value: Any) -> dict[str, Any]:
     """`value` if it is an object, else an empty one."""
-    found: dict[str, Any] = value if isinstance(value, dict) else {}
-    return found
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def rows(value: Any) -> list[Any]:
-    """`value` if it is an array, else an empty one."""
-    found: list[Any] = value if isinstance(value, list) else []
-    return found
+    """A copy of `value` if it is an array, else an empty one."""
+    return [*cast("Iterable[Any]", value)] if isinstance(value, list) else []

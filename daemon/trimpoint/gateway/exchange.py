@@ -22,6 +22,8 @@ class Exchange:
         self.client = client
         self.request = request
         self.is_answered = False
+        self.on_sent: Callable[[int], None] | None = None
+        """Told Codex's id of the request as it is passed on."""
         self._send = send
 
     @property

@@ -25,7 +25,9 @@ from trimpoint.gateway.clients import Client, Clients, Delivery
 from trimpoint.gateway.connection import Connection, wants_answer
 from trimpoint.gateway.dispatch import Call, OwnMethods
 from trimpoint.gateway.exchange import Exchange
+from trimpoint.gateway.experimental_gate import ExperimentalGate
 from trimpoint.gateway.greetings import Greetings
+from trimpoint.gateway.handles import Handles
 from trimpoint.gateway.handshake import Handshake, require_initialized
 from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.questions import Questions
@@ -54,6 +56,7 @@ class Gateway:
         self._clients = clients
         self._identity = identity
         self._handshake = Handshake(link)
+        self._experimental = ExperimentalGate(link)
         self._greetings = Greetings()
         self._max_requests = max_requests
         self._in_flight: dict[str, int] = {}
@@ -62,6 +65,7 @@ class Gateway:
         self._forward: Handler | None = None
         self._own: OwnMethods | None = None
         self.announcements = Announcements(clients)
+        self.handles = Handles(clients, link, identity)
         self.questions = Questions(clients, lambda: link.peer, self._question_opened, self._question_closed)
 
     def wire(self, own: OwnMethods, handlers: dict[str, Handler], forward: Handler) -> None:
@@ -84,6 +88,7 @@ class Gateway:
                 await connection.run()
         finally:
             self._clients.remove(client)
+            self.handles.release(client)
             self._in_flight.pop(client.id, None)
 
     def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:
@@ -155,6 +160,7 @@ class Gateway:
         await require_initialized(exchange.client)
         if self._own.owns(exchange.method):
             return await self._call_own(exchange, self._own)
+        await self._experimental.check(exchange)
         return await self._handlers.get(exchange.method, self._forward)(exchange)
 
     async def _initialize(self, exchange: Exchange) -> None:
@@ -195,7 +201,7 @@ class Gateway:
             self.questions.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
             self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(method, line))
-        else:
+        elif not self.handles.deliver(method, line):
             self._greetings.note(method, line)
             audience = about if self._clients.is_private(about) else None
             self._clients.deliver(audience, method, lambda: self._identity.to_client(line))
@@ -210,6 +216,7 @@ class Gateway:
     def expire_questions(self, reason: str) -> None:
         """The child that asked is gone."""
         self._greetings.forget()
+        self.handles.forget_epoch()
         self.questions.expire_all(reason)
 
     def _question_opened(self, thread_id: str, question_id: str, method: str) -> None:

@@ -27,6 +27,7 @@ class _ClientInfo(msgspec.Struct):
 
 class _Capabilities(msgspec.Struct, rename="camel"):
     opt_out_notification_methods: list[str] | None = None
+    experimental_api: bool = False
 
 
 class _Params(msgspec.Struct, rename="camel"):
@@ -53,8 +54,9 @@ class Handshake:
         client.handshake = anyio.Event()
         try:
             answer = await self._codex_answer()
-            opted_out = params.capabilities.opt_out_notification_methods if params.capabilities is not None else None
-            client.introduce(params.client_info.name, frozenset(opted_out or ()))
+            asked = params.capabilities or _Capabilities()
+            opted_out = frozenset(asked.opt_out_notification_methods or ())
+            client.introduce(params.client_info.name, opted_out, experimental=asked.experimental_api)
             exchange.answer({**answer, "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info)})
         finally:
             client.handshake.set()

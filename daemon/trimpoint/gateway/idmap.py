@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from trimpoint.core.loose import members, rows
+
 Lookup = Callable[[str], str | None]
 
 # Members that hold one thread id, or a list of them, anywhere in Codex's protocol (its own schema, 0.133 to 0.171, which
@@ -47,12 +49,13 @@ _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 def exchange(value: Any, lookup: Lookup) -> Any:
     """A copy of a decoded message with every known id in an id's place exchanged."""
     if isinstance(value, dict):
-        shown = {_key(key, lookup): _member(key, member, lookup) for key, member in value.items()}
-        if isinstance(shown.get("path"), str) and shown.get("id") != value.get("id"):
+        given = members(value)
+        shown = {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
+        if isinstance(shown.get("path"), str) and shown.get("id") != given.get("id"):
             shown["path"] = None  # of the rollout, which is named after a provider thread
         return shown
     if isinstance(value, list):
-        return [exchange(member, lookup) for member in value]
+        return [exchange(member, lookup) for member in rows(value)]
     return value
 
 
@@ -98,16 +101,15 @@ def exchange_encoded(message: bytes, lookup: Lookup) -> bytes:
 
 
 def _member(name: str, member: Any, lookup: Lookup) -> Any:
-    if name in CONTENT_MEMBERS and not isinstance(member, dict | list):
+    if name in CONTENT_MEMBERS:
         return member
     if name in CURSOR_MEMBERS and isinstance(member, str):
         return exchange_in_prose(member.encode(), lookup).decode()
-    if name in ID_MEMBERS:
-        if isinstance(member, str):
-            return lookup(member) or member
-        if isinstance(member, list):
-            return [_member(name, entry, lookup) for entry in member]
-    return member if name in CONTENT_MEMBERS else exchange(member, lookup)
+    if name in ID_MEMBERS and isinstance(member, str):
+        return lookup(member) or member
+    if name in ID_MEMBERS and isinstance(member, list):
+        return [_member(name, entry, lookup) for entry in rows(member)]
+    return exchange(member, lookup)
 
 
 def _key(name: str, lookup: Lookup) -> str:

@@ -1,8 +1,8 @@
 """Questions of the agent (approvals, user input, tool calls): put to the thread's clients, answered to Codex exactly once (spec §3).
 
 The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me" and the question stays open for
-the others. An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own ids restart with each child, and
-a late answer, over a new connection perhaps, must not approve a new question.
+the others. An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own ids restart with
+each child, and a late answer, over a new connection perhaps, must not approve a new question.
 """
 
 from collections.abc import Callable

@@ -15,13 +15,22 @@ from trimpoint.codex.peer import Outcome, ProviderFailure
 
 Result = TypeVar("Result")
 
+# For what takes as long as it takes, with a limit that its sender sets: a program, a tool, a download, a person.
+LONG_DEADLINE_S = 24 * 3600.0
+
 
 async def ask_in_place(
-    link: CodexLink, method: str, params: Any, then: Callable[[Raw], Result], *, deadline_s: float | None = None
+    link: CodexLink,
+    method: str,
+    params: Any,
+    then: Callable[[Raw], Result],
+    *,
+    deadline_s: float | None = None,
+    on_sent: Callable[[int], None] | None = None,
 ) -> Result:
     """Ask, and return what `then` made of the answer; it runs in the reader, must be cheap and must not wait.
 
-    Cancelling forgets the request; Codex may still act on it.
+    Cancelling forgets the request; Codex may still act on it. `on_sent` is told Codex's id of it.
 
     :raises ProviderFailure: there is no answer; `then` was not called.
     """
@@ -41,6 +50,8 @@ async def ask_in_place(
 
     request_id = peer.begin(method, params, deadline_s=deadline_s or link.request_deadline_s, on_outcome=arrived)
     try:
+        if on_sent is not None:
+            on_sent(request_id)
         return await arriving
     finally:
         peer.abandon(request_id)

@@ -13,6 +13,7 @@ from trimpoint.engine.engine import Engine
 from trimpoint.gateway import idmap
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.identity import Identity
+from trimpoint.gateway.relay import ask_in_place
 
 Handler = Callable[[Exchange], Awaitable[Any]]
 
@@ -27,12 +28,14 @@ class ThreadLists:
         self.handlers: dict[str, Handler] = {
             "thread/list": self._list,
             "thread/search": self._list,
+            "thread/search/stream": self._list,
             "thread/loaded/list": self._loaded_list,
         }
 
     async def _list(self, exchange: Exchange) -> Any:
         params = exchange.params()
-        raw = await self._link.request(exchange.method, Raw(self._identity.to_provider(msgspec.json.encode(params))))
+        asked = Raw(self._identity.to_provider(msgspec.json.encode(params)))
+        raw = await ask_in_place(self._link, exchange.method, asked, Raw.copy, on_sent=exchange.on_sent)
         answer: dict[str, Any] = msgspec.json.decode(raw)
         rows = [self._row(row) for row in answer.get("data") or () if self._is_shown(row)]
         if exchange.method == "thread/list" and not params.get("cursor") and not params.get("archived"):

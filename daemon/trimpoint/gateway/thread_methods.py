@@ -24,18 +24,17 @@ from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.questions import Questions
 from trimpoint.gateway.refusals import Refusal
-from trimpoint.gateway.relay import ask_in_place
+from trimpoint.gateway.relay import LONG_DEADLINE_S, ask_in_place
 
 Handler = Callable[[Exchange], Awaitable[Any]]
 
-# What these wait for takes as long as it takes, with a limit that their sender sets: a program, a tool, a download, a person.
+# These take as long as a program, a tool, a download or a person takes.
 MAY_TAKE_LONG = frozenset(
     {
         "command/exec", "mcpServer/tool/call", "mcpServer/oauth/login", "marketplace/add", "marketplace/upgrade", "plugin/install",
         "externalAgentConfig/import", "feedback/upload", "fs/copy", "fs/remove", "windowsSandbox/setupStart",
     }
 )  # fmt: skip
-LONG_DEADLINE_S = 24 * 3600.0
 # These act on a session, so the thread's context must be in place before they reach Codex.
 NEED_SESSION = frozenset(
     {
@@ -91,7 +90,7 @@ class ThreadMethods:
             exchange.answer(self._identity.to_client(bytes(raw)))
 
         deadline_s = LONG_DEADLINE_S if exchange.method in MAY_TAKE_LONG else None
-        await ask_in_place(self.link, exchange.method, mapped, answered, deadline_s=deadline_s)
+        await ask_in_place(self.link, exchange.method, mapped, answered, deadline_s=deadline_s, on_sent=exchange.on_sent)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
         """The client takes part in a thread from now on; `again`: it is asked all that is open, as Codex does on `thread/resume`."""

@@ -1,0 +1,140 @@
+"""What Codex did unheard, told from its list of turns and, where that lags behind, from its rollout."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from trimpoint.codex.catch_up import missed_facts
+from trimpoint.codex.peer import ProviderError
+from trimpoint.core import events as ev
+
+from tests.core.given import Conversation
+
+ABANDONED = "The daemon was restarted."
+
+
+class ListingLink:
+    """A Codex that knows these turns, newest first; None if it refuses to list any."""
+
+    def __init__(self, *turns: dict[str, Any], refuses: bool = False) -> None:
+        self._turns = turns
+        self._refuses = refuses
+
+    async def request(self, method: str, params: dict[str, Any]) -> Raw:
+        assert (method, params["threadId"]) == ("thread/turns/list", "provider-1")
+        if self._refuses:
+            raise ProviderError(-32600, "not materialized yet", None, Raw(b"{}"))
+        return Raw(msgspec.json.encode({"data": self._turns}))
+
+
+def _thread() -> Conversation:
+    thread = Conversation()
+    thread.write(
+        ev.ThreadCreated("thread-1", "/work", "started", b"{}"),
+        ev.GenerationOpened(1, "start", "none"),
+        ev.ProviderThreadBound(1, "provider-1", None),
+        ev.SessionReady(1),
+    )
+    return thread
+
+
+def _whole_turn(thread: Conversation, turn_id: str) -> None:
+    thread.report(ev.TurnStarted(turn_id, 1), _said(turn_id, "user", "known"), ev.TurnCompleted(turn_id, "completed"))
+
+
+def _broken_turn(thread: Conversation, turn_id: str) -> None:
+    thread.report(ev.TurnStarted(turn_id, 1), ev.TurnCompleted(turn_id, "interrupted", ABANDONED, items_heard=False))
+
+
+def _said(turn_id: str, role: str, text: str) -> ev.EntryRecorded:
+    return ev.EntryRecorded(turn_id, f"{role} of {turn_id}", "message", role, text)
+
+
+def _listed(turn_id: str, *texts: str, status: str = "completed") -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {"id": turn_id, "status": status, "items": [_item(turn_id, *said) for said in zip(roles, texts, strict=False)]}
+
+
+def _item(turn_id: str, role: str, text: str) -> dict[str, Any]:
+    if role == "user":
+        return {"type": "userMessage", "id": f"user of {turn_id}", "content": [{"type": "text", "text": text}]}
+    return {"type": "agentMessage", "id": f"assistant of {turn_id}", "text": text}
+
+
+async def _caught_up(thread: Conversation, link: ListingLink) -> list[tuple[str, str]]:
+    facts = await missed_facts(link, thread.state, thread.state.generation)  # type: ignore[arg-type]
+    thread.report(*facts)
+    return [(entry.turn_id, entry.text) for entry in thread.state.entries]
+
+
+async def test_a_turn_that_the_ledger_never_heard_of_is_added_at_its_end() -> None:
+    thread = _thread()
+    _whole_turn(thread, "turn-1")
+    link = ListingLink(_listed("turn-2", "asked", "answered"), _listed("turn-1", "known", "not asked for again"))
+    assert await _caught_up(thread, link) == [("turn-1", "known"), ("turn-2", "asked"), ("turn-2", "answered")]
+    assert [turn.status for turn in thread.state.turns] == ["completed", "completed"]
+
+
+async def test_a_turn_that_broke_off_is_completed_with_what_was_not_heard_of_it() -> None:
+    thread = _thread()
+    thread.report(ev.TurnStarted("turn-1", 1), _said("turn-1", "user", "asked"))
+    thread.report(ev.TurnCompleted("turn-1", "interrupted", ABANDONED, items_heard=False))
+    link = ListingLink(_listed("turn-1", "asked", "answered", status="interrupted"))
+    assert await _caught_up(thread, link) == [("turn-1", "asked"), ("turn-1", "answered")]
+    assert [turn.status for turn in thread.state.turns] == ["interrupted"]
+
+
+async def test_several_turns_are_added_in_the_order_in_which_they_happened() -> None:
+    thread = _thread()
+    link = ListingLink(_listed("turn-2", "second", status="inProgress"), _listed("turn-1", "first"))
+    assert await _caught_up(thread, link) == [("turn-1", "first"), ("turn-2", "second")]
+    assert [turn.status for turn in thread.state.turns] == ["completed", "interrupted"]
+
+
+async def test_what_is_older_than_the_compaction_that_the_session_began_with_is_not_taken_for_missed() -> None:
+    compaction = {"id": "turn-c", "status": "completed", "items": [{"type": "contextCompaction", "id": "c"}]}
+    link = ListingLink(_listed("turn-2", "asked"), compaction, _listed("turn-1", "came with it"))
+    assert await _caught_up(_thread(), link) == [("turn-2", "asked")]
+
+
+async def test_a_prompt_that_codex_has_in_its_rollout_but_does_not_list_yet_is_told(tmp_path: Path) -> None:
+    thread = _thread()
+    _broken_turn(thread, "turn-1")
+    rollout = tmp_path / "rollout.jsonl"
+    rollout.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in _rollout("turn-1")))
+    thread.write(ev.ProviderThreadBound(1, "provider-1", str(rollout)))
+    assert await _caught_up(thread, ListingLink(_listed("turn-1", status="interrupted"))) == [("turn-1", "asked")]
+
+
+def _rollout(turn_id: str) -> list[dict[str, Any]]:
+    texts = ("<environment_context>here</environment_context>", "asked", "<turn_aborted>stopped</turn_aborted>")
+    messages = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for text in texts]
+    begun = {"type": "event_msg", "payload": {"type": "task_started", "turn_id": turn_id}}
+    return [begun, *({"type": "response_item", "payload": message} for message in messages)]
+
+
+async def test_a_turn_of_which_nothing_is_known_at_all_is_not_added() -> None:
+    thread = _thread()
+    assert await _caught_up(thread, ListingLink(_listed("turn-1", status="interrupted"))) == []
+    assert thread.state.turns == []
+
+
+async def test_a_codex_that_lists_no_turns_adds_nothing() -> None:
+    assert await missed_facts(ListingLink(refuses=True), _thread().state, _thread().state.generation) == ()  # type: ignore[arg-type]
+
+
+def test_a_thread_may_have_missed_something_from_a_broken_turn_until_its_session_is_ready_again() -> None:
+    thread = _thread()
+    assert not thread.state.may_have_missed
+    _broken_turn(thread, "turn-1")
+    assert thread.state.may_have_missed
+    thread.write(ev.ProviderThreadBound(1, "provider-1", None), ev.SessionReady(1))
+    assert not thread.state.may_have_missed
+
+
+def test_a_thread_may_have_missed_something_when_a_prompt_was_never_answered_for() -> None:
+    thread = _thread()
+    thread.report(ev.TurnRequested("request-1"))
+    thread.report(ev.TurnRequestEnded("request-1", None, ABANDONED))
+    assert thread.state.may_have_missed

@@ -1,0 +1,50 @@
+"""Clients without a socket: what each was sent is in `heard`, decoded, in order."""
+
+from itertools import count
+from typing import Any, cast
+
+import msgspec
+from trimpoint.gateway.clients import Client, Clients
+from trimpoint.gateway.connection import Connection
+
+_numbers = count(1)
+
+
+class FakeConnection:
+    """Takes what a connection takes. `lines` are the very objects that were handed over to be written to many."""
+
+    def __init__(self) -> None:
+        self.id = f"fake{next(_numbers)}"
+        self.lines: list[bytes] = []
+        self.heard: list[dict[str, Any]] = []
+
+    def send(self, message: bytes) -> None:
+        self.heard.append(msgspec.json.decode(message))
+
+    def answer(self, message: bytes) -> None:
+        self.send(message)
+
+    def send_encoded_line(self, line: bytes) -> None:
+        assert line.endswith(b"\n")
+        assert line.count(b"\n") == 1
+        self.lines.append(line)
+        self.send(line)
+
+
+class Guest:
+    """A client and its connection."""
+
+    def __init__(self, clients: Clients, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()) -> None:
+        self.connection = FakeConnection()
+        self.client: Client = clients.add(cast("Connection", self.connection))
+        if initialized:
+            self.client.introduce("guest", opted_out, experimental=True)
+        for thread_id in threads:
+            clients.join(self.client, thread_id)
+
+    @property
+    def heard(self) -> list[dict[str, Any]]:
+        return self.connection.heard
+
+    def methods(self) -> list[str]:
+        return [message.get("method", "answer") for message in self.heard]

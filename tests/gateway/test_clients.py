@@ -1,0 +1,147 @@
+"""Who hears what: threads, raw events, opting out, dialects; and that it is encoded once for all."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trimpoint.gateway.clients import RAW_EVENTS, TO_EVERYONE, Clients, Delivery
+
+from tests.gateway.stage import Guest
+
+DELTA = "item/agentMessage/delta"
+
+
+def say(clients: Clients, method: str, thread_id: str | None = "t") -> None:
+    clients.deliver(thread_id, method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": thread_id}}))
+
+
+def test_news_of_a_thread_reach_those_who_take_part_in_it() -> None:
+    clients = Clients()
+    taking_part, elsewhere, nowhere = Guest(clients, "t", "u"), Guest(clients, "u"), Guest(clients)
+    say(clients, DELTA)
+    assert (taking_part.methods(), elsewhere.methods(), nowhere.methods()) == ([DELTA], [], [])
+
+
+@pytest.mark.parametrize("method", sorted(TO_EVERYONE))
+def test_the_life_of_threads_is_everyones_affair(method: str) -> None:
+    clients = Clients()
+    taking_part, elsewhere = Guest(clients, "t"), Guest(clients)
+    say(clients, method)
+    assert taking_part.methods() == elsewhere.methods() == [method]
+
+
+def test_what_is_about_no_thread_reaches_everyone() -> None:
+    clients = Clients()
+    guests = [Guest(clients, "t"), Guest(clients)]
+    say(clients, "account/updated", None)
+    assert [guest.methods() for guest in guests] == [["account/updated"]] * 2
+
+
+@pytest.mark.parametrize("method", [DELTA, "thread/started", "account/updated"])
+def test_nobody_hears_anything_before_the_handshake(method: str) -> None:
+    clients = Clients()
+    guest = Guest(clients, "t", initialized=False)
+    say(clients, method)
+    guest.client.introduce("late", frozenset())
+    assert guest.heard == []
+    say(clients, method)
+    assert guest.methods() == [method]
+
+
+@pytest.mark.parametrize("method", sorted(RAW_EVENTS))
+def test_raw_events_reach_only_those_who_asked_for_them(method: str) -> None:
+    clients = Clients()
+    asked, did_not, of_another = Guest(clients), Guest(clients, "t"), Guest(clients, "t")
+    clients.join(asked.client, "t", raw_events=True)
+    clients.join(of_another.client, "u", raw_events=True)
+    say(clients, method)
+    say(clients, method, None)
+    assert (asked.methods(), did_not.methods(), of_another.methods()) == ([method], [], [])
+
+
+def test_who_opted_out_of_a_notification_is_spared_it_and_nothing_else() -> None:
+    clients = Clients()
+    guest = Guest(clients, "t", opted_out=frozenset({DELTA, "thread/started", "commands/progress"}))
+    for method in (DELTA, "thread/started", "turn/completed"):
+        say(clients, method)
+    guest.client.notify("commands/progress", {})
+    guest.client.notify("orchestration/event", {})
+    assert guest.methods() == ["turn/completed", "orchestration/event"]
+
+
+def test_who_leaves_or_goes_hears_no_more() -> None:
+    clients = Clients()
+    leaver, goer = Guest(clients, "t"), Guest(clients, "t")
+    clients.join(leaver.client, "t", raw_events=True)
+    say(clients, DELTA)
+    leaver.client.leave("t")
+    clients.remove(goer.client)
+    say(clients, DELTA)
+    say(clients, "rawResponse/completed")
+    assert (leaver.methods(), goer.methods()) == ([DELTA], [DELTA])
+    clients.join(leaver.client, "t")
+    say(clients, "rawResponse/completed")
+    assert leaver.methods() == [DELTA]
+
+
+def test_who_comes_later_hears_from_then_on() -> None:
+    clients = Clients()
+    say(clients, DELTA)
+    say(clients, "thread/started")
+    guest = Guest(clients, "t")
+    say(clients, DELTA)
+    say(clients, "thread/started")
+    assert guest.methods() == [DELTA, "thread/started"]
+
+
+def test_a_notification_is_made_once_whatever_the_number_of_clients() -> None:
+    clients = Clients()
+    guests = [Guest(clients, "t") for _ in range(5)]
+    for guest in guests[3:]:
+        guest.client.versioned = True
+    made: list[bytes] = []
+
+    def make() -> bytes:
+        made.append(msgspec.json.encode({"method": DELTA, "params": {}}))
+        return made[-1]
+
+    clients.deliver("t", DELTA, make)
+    assert len(made) == 1
+    assert len({id(guest.connection.lines[0]) for guest in guests}) == 2
+    assert [guest.heard[0].get("jsonrpc") for guest in guests] == [None, None, None, "2.0", "2.0"]
+
+
+def test_a_notification_that_nobody_wants_is_not_made() -> None:
+    clients = Clients()
+    Guest(clients, "u")
+    clients.deliver("t", DELTA, lambda: pytest.fail("made for nobody"))
+
+
+@given(st.dictionaries(st.text(), st.recursive(st.none() | st.text() | st.integers(), lambda inner: st.lists(inner)), min_size=1))
+def test_the_versioned_line_says_the_same_and_the_version(message: dict[str, object]) -> None:
+    message.pop("jsonrpc", None)
+    message["method"] = DELTA
+    guest = Guest(Clients())
+    guest.client.versioned = True
+    Delivery(DELTA, lambda: msgspec.json.encode(message)).to([guest.client])
+    assert guest.heard == [{"jsonrpc": "2.0", **message}]
+
+
+def test_a_thread_that_no_client_opened_is_nobodys_own() -> None:
+    clients = Clients()
+    guest = Guest(clients, "mine")
+    assert clients.is_private("mine")
+    assert not clients.is_private("a sub-agent's")
+    assert not clients.is_private(None)
+    clients.remove(guest.client)
+    assert clients.is_private("mine")
+
+
+def test_only_those_who_take_part_may_answer_and_only_followers_get_events() -> None:
+    clients = Clients()
+    one, two, silent = Guest(clients, "t"), Guest(clients), Guest(clients, "t", initialized=False)
+    two.client.followed.add("t")
+    assert clients.subscribers("t") == [one.client]
+    assert clients.followers("t") == [two.client]
+    assert clients.all() == [one.client, two.client, silent.client]
+    assert len(clients) == 3

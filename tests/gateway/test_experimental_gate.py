@@ -1,0 +1,116 @@
+"""Experimental API, for each client as it asked."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import pytest
+from structlog.testing import capture_logs
+from trimpoint.codex.experimental import ExperimentalApi, SchemaUnavailable
+from trimpoint.codex.launch import LaunchProfile
+from trimpoint.codex.link import CodexLink
+from trimpoint.codex.peer import ProviderError
+from trimpoint.gateway import experimental_gate
+from trimpoint.gateway.clients import EXPERIMENTAL, Clients
+from trimpoint.gateway.exchange import Exchange
+from trimpoint.gateway.experimental_gate import ExperimentalGate
+from trimpoint_protocol import jsonrpc
+
+from tests.gateway.stage import Guest
+
+API = ExperimentalApi({"new": frozenset()}, {"old": {"member": True}})
+
+
+class Link:
+    """As much of a link as is looked at."""
+
+    profile = LaunchProfile(Path("/codex"))
+    epoch = 1
+
+
+class Scene:
+    """A gate before a binary that says `api`, or nothing while that is None. `asked` is counted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, api: ExperimentalApi | None = API) -> None:
+        self.api = api
+        self.asked = 0
+        self.link = Link()
+        self.clients = Clients()
+        self.gate = ExperimentalGate(cast("CodexLink", self.link))
+        monkeypatch.setattr(experimental_gate, "experimental_api", self._ask)
+
+    async def _ask(self, profile: LaunchProfile) -> ExperimentalApi:
+        assert profile is self.link.profile
+        self.asked += 1
+        await anyio.lowlevel.checkpoint()
+        if self.api is None:
+            raise SchemaUnavailable("it is mute")
+        return self.api
+
+    def client(self, *, experimental: bool) -> Guest:
+        guest = Guest(self.clients, initialized=False)
+        guest.client.introduce("guest", frozenset(), experimental=experimental)
+        return guest
+
+    async def refusal(self, guest: Guest, method: str, params: Any) -> Any:
+        """The error object that the client gets; None when Codex would look at its request."""
+        request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": method, "params": params}))
+        assert isinstance(request, jsonrpc.Request)
+        try:
+            await self.gate.check(Exchange(guest.client, request, guest.connection.send))
+        except ProviderError as error:
+            return msgspec.json.decode(error.raw)
+        return None
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "used"), [("new", {}, "new"), ("new", None, "new"), ("old", {"member": 1}, "old.member")]
+)
+async def test_a_client_that_did_not_ask_for_it_is_refused_in_codexs_words(
+    monkeypatch: pytest.MonkeyPatch, method: str, params: Any, used: str
+) -> None:
+    scene = Scene(monkeypatch)
+    expected = {"code": -32600, "message": f"{used} requires experimentalApi capability"}
+    assert await scene.refusal(scene.client(experimental=False), method, params) == expected
+    assert await scene.refusal(scene.client(experimental=True), method, params) is None
+
+
+@pytest.mark.parametrize(("method", "params"), [("old", {"other": 1}), ("old", {}), ("new", [1]), ("unknown", {})])
+async def test_all_else_is_left_to_codex(monkeypatch: pytest.MonkeyPatch, method: str, params: Any) -> None:
+    scene = Scene(monkeypatch)
+    assert await scene.refusal(scene.client(experimental=False), method, params) is None
+
+
+async def test_the_binary_is_asked_when_it_matters_and_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(monkeypatch)
+    await scene.refusal(scene.client(experimental=True), "new", {})
+    assert scene.asked == 0
+    guest = scene.client(experimental=False)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(scene.refusal, guest, "new", {})
+    assert scene.asked == 1
+    scene.link.epoch += 1
+    scene.api = ExperimentalApi({}, {})
+    assert await scene.refusal(guest, "new", {}) is None
+    assert scene.asked == 2
+
+
+async def test_nobody_is_refused_for_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(monkeypatch, api=None)
+    guest = scene.client(experimental=False)
+    with capture_logs() as logs:
+        assert await scene.refusal(guest, "new", {}) is None
+        assert await scene.refusal(guest, "new", {}) is None
+    assert [log["event"] for log in logs] == ["experimental_api_unknown"]
+
+
+@pytest.mark.parametrize("method", [*sorted(EXPERIMENTAL), "thread/realtime/started", "thread/realtime/of/the/future"])
+def test_experimental_notifications_reach_only_those_who_asked(method: str) -> None:
+    clients = Clients()
+    asked, did_not = Guest(clients, "t"), Guest(clients, "t", initialized=False)
+    did_not.client.introduce("plain", frozenset())
+    clients.deliver("t", method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": "t"}}))
+    assert (asked.methods(), did_not.methods()) == ([method], [])

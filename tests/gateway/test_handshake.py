@@ -1,0 +1,141 @@
+"""`initialize`: once for each client, under its own name, and before anything else."""
+
+from typing import Any, cast
+
+import anyio
+import msgspec
+import pytest
+from msgspec import Raw
+from trimpoint.codex.link import CodexLink, ProviderUnavailable
+from trimpoint.codex.peer import InitializeResult
+from trimpoint.gateway.clients import Client, Clients
+from trimpoint.gateway.exchange import Exchange
+from trimpoint.gateway.handshake import Handshake, require_initialized
+from trimpoint.gateway.refusals import Refusal
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.errors import Reason
+
+from tests.gateway.stage import Guest
+
+USER_AGENT = "trimpoint/0.163.0 (Debian 12.0.0; x86_64) xterm (trimpoint; 0.1.0)"
+IDENTITY = InitializeResult(USER_AGENT, (0, 163, 0), Raw(msgspec.json.encode({"userAgent": USER_AGENT, "codexHome": "/h", "future": [1]})))
+INFO = {"name": "editor", "version": "2"}
+
+
+class Link:
+    """Codex is there once `there` is set; without an identity it never is."""
+
+    def __init__(self, identity: InitializeResult | None = IDENTITY) -> None:
+        self.identity = identity
+        self.there = anyio.Event()
+
+    async def connected(self, deadline_s: float) -> None:
+        await self.there.wait()
+        if self.identity is None:
+            raise ProviderUnavailable("it is not installed")
+
+
+class Scene:
+    def __init__(self, identity: InitializeResult | None = IDENTITY, *, is_there: bool = True) -> None:
+        self.link = Link(identity)
+        if is_there:
+            self.link.there.set()
+        self.guest = Guest(Clients(), initialized=False)
+        self._handshake = Handshake(cast("CodexLink", self.link))
+
+    @property
+    def client(self) -> Client:
+        return self.guest.client
+
+    async def initialize(self, params: Any) -> None:
+        request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": "initialize", "params": params}))
+        assert isinstance(request, jsonrpc.Request)
+        await self._handshake.initialize(Exchange(self.client, request, self.guest.connection.send))
+
+
+async def refusal_of(scene: Scene, params: Any) -> Reason:
+    with pytest.raises(Refusal) as caught:
+        await scene.initialize(params)
+    return caught.value.reason
+
+
+async def test_a_client_is_told_of_codex_under_its_own_name() -> None:
+    scene = Scene()
+    await scene.initialize({"clientInfo": INFO})
+    user_agent = "editor/0.163.0 (Debian 12.0.0; x86_64) xterm (editor; 2)"
+    assert scene.guest.heard == [{"id": 1, "result": {"userAgent": user_agent, "codexHome": "/h", "future": [1]}}]
+    assert (scene.client.name, scene.client.initialized) == ("editor", True)
+
+
+async def test_a_client_says_what_it_does_not_want_to_hear() -> None:
+    scene = Scene()
+    capabilities = {"experimentalApi": True, "optOutNotificationMethods": ["thread/started"], "futureCapability": {}}
+    await scene.initialize({"clientInfo": INFO, "capabilities": capabilities, "futureMember": 1})
+    assert not scene.client.wants(None, "thread/started")
+    assert scene.client.wants(None, "thread/closed")
+
+
+async def test_a_second_handshake_is_refused_even_while_the_first_is_under_way() -> None:
+    scene = Scene(is_there=False)
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(scene.initialize, {"clientInfo": INFO})
+            await anyio.wait_all_tasks_blocked()
+            assert await refusal_of(scene, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
+            scene.link.there.set()
+    assert await refusal_of(scene, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
+    assert len(scene.guest.heard) == 1
+
+
+async def test_what_is_sent_behind_the_handshake_waits_for_it() -> None:
+    scene = Scene(is_there=False)
+    passed: list[bool] = []
+
+    async def request() -> None:
+        await require_initialized(scene.client)
+        passed.append(scene.client.initialized)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(scene.initialize, {"clientInfo": INFO})
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(request)
+            await anyio.wait_all_tasks_blocked()
+            assert passed == []
+            scene.link.there.set()
+    assert passed == [True]
+
+
+async def test_what_is_sent_before_any_handshake_is_refused() -> None:
+    with pytest.raises(Refusal) as caught:
+        await require_initialized(Scene().client)
+    assert caught.value.reason is Reason.NOT_INITIALIZED
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        None, {}, {"clientInfo": None}, {"clientInfo": {"name": "editor"}}, {"clientInfo": {"name": 7, "version": "2"}},
+        {"clientInfo": INFO, "capabilities": []}, {"clientInfo": INFO, "capabilities": {"optOutNotificationMethods": 7}},
+        {"clientInfo": INFO, "capabilities": {"optOutNotificationMethods": "thread/started"}},
+        {"clientInfo": INFO, "capabilities": {"optOutNotificationMethods": [None]}},
+    ],
+)  # fmt: skip
+async def test_a_handshake_that_says_nothing_right_may_be_tried_again(params: Any) -> None:
+    scene = Scene()
+    with pytest.raises(msgspec.ValidationError):
+        await scene.initialize(params)
+    assert not scene.client.initialized
+    await scene.initialize({"clientInfo": INFO, "capabilities": None})
+    assert scene.client.initialized
+
+
+async def test_parameters_that_are_no_object_are_refused() -> None:
+    assert await refusal_of(Scene(), [INFO]) is Reason.INVALID_PARAMS
+
+
+async def test_without_codex_a_client_can_still_shake_hands() -> None:
+    scene = Scene(identity=None)
+    await scene.initialize({"clientInfo": INFO})
+    assert scene.guest.heard[0]["result"]["userAgent"].startswith("editor/")
+    assert scene.client.initialized

@@ -1,0 +1,119 @@
+"""The one place where an exception becomes what a client reads: every reason has a code, and nothing slips out."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+from structlog.testing import capture_logs
+from trimpoint.codex.driver import SessionRestarting
+from trimpoint.codex.link import ProviderUnavailable
+from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderGone, ProviderOverloaded, ProviderTimeout
+from trimpoint.core.decider import Block
+from trimpoint.engine.errors import CommandIdConflict, CommandRefused, EngineError, JournalRefuses, ThreadNotFound
+from trimpoint.gateway.refusals import DEFAULT_HINTS, Refusal, as_wire_error, wire_error
+from trimpoint_protocol.errors import ERROR_KINDS, Reason
+
+SECRET = "/home/somebody/secret"
+# Handshake mistakes share Codex's own code, which clients match on.
+SHARED_CODE = -32600
+
+
+def on_the_wire(error: Exception, *, versioned: bool = False) -> dict[str, Any]:
+    message: dict[str, Any] = msgspec.json.decode(as_wire_error(error).encode(b'"id"', versioned=versioned))
+    assert message["id"] == "id"
+    return message["error"] | {}
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_a_code_and_says_whether_to_try_again(reason: Reason) -> None:
+    error = on_the_wire(Refusal(reason, "A sentence."))
+    assert error["code"] == ERROR_KINDS[reason].code
+    assert -32768 <= error["code"] <= -32000
+    assert error["message"] == "A sentence."
+    assert error["data"]["reason"] == reason
+    assert error["data"]["retryable"] is ERROR_KINDS[reason].retryable
+    assert error["data"].keys() == {"reason", "retryable", "hint"}
+
+
+def test_no_two_reasons_share_a_code_except_those_that_are_codexs_own() -> None:
+    codes = [kind.code for kind in ERROR_KINDS.values() if kind.code != SHARED_CODE]
+    assert len(codes) == len(set(codes))
+    assert ERROR_KINDS.keys() == set(Reason)
+
+
+@pytest.mark.parametrize("reason", DEFAULT_HINTS)
+def test_a_hint_is_given_where_none_was(reason: Reason) -> None:
+    assert on_the_wire(Refusal(reason, "No."))["data"]["hint"] == DEFAULT_HINTS[reason]
+    assert on_the_wire(Refusal(reason, "No.", "Do this."))["data"]["hint"] == "Do this."
+
+
+def test_an_error_of_codex_is_passed_on_as_it_came() -> None:
+    raw = b'{"message": "thread not found: x", "code": -32600, "data": {"input_error_code":"y"}, "future": [1e3]}'
+    encoded = as_wire_error(ProviderError(-32600, "thread not found: x", None, Raw(raw))).encode(b"7", versioned=True)
+    assert encoded == b'{"jsonrpc":"2.0","id":7,"error":' + raw + b"}"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ThreadNotFound("t"), Reason.THREAD_NOT_FOUND),
+        (CommandIdConflict("c"), Reason.COMMAND_ID_CONFLICT),
+        (JournalRefuses("disk full"), Reason.JOURNAL_READ_ONLY),
+        (SessionRestarting("clear", 3.0), Reason.SESSION_RESTARTING),
+        (CommandRefused(Reason.NOTHING_TO_TRIM, "Nothing."), Reason.NOTHING_TO_TRIM),
+        (ProviderTimeout("turn/start", 60.0), Reason.PROVIDER_TIMEOUT),
+        (ProviderGone("it was killed", ""), Reason.PROVIDER_UNAVAILABLE),
+        (ProviderOverloaded(10, 5), Reason.OVERLOADED),
+        (ProviderUnavailable("not installed", "Install it."), Reason.PROVIDER_UNAVAILABLE),
+        (ProviderFailure("some new kind"), Reason.PROVIDER_UNAVAILABLE),
+    ],
+)
+def test_every_failure_has_its_reason_a_sentence_and_a_hint(error: Exception, reason: Reason) -> None:
+    said = on_the_wire(error)
+    assert (said["data"]["reason"], said["code"]) == (reason, ERROR_KINDS[reason].code)
+    assert said["message"] == str(error)
+    if reason is not Reason.NOTHING_TO_TRIM:
+        assert said["data"]["hint"]
+
+
+def test_a_busy_thread_says_with_what_and_since_when() -> None:
+    block = Block("request", "q", 1_764_000_000_000, "item/tool/call")
+    said = on_the_wire(CommandRefused(Reason.REQUEST_PENDING, "The agent waits.", block))
+    assert said["data"]["blocker"] == {"kind": "request", "id": "q", "since": "2025-11-24T16:00:00.000Z", "detail": "item/tool/call"}
+
+
+@pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), OSError(13, "denied", SECRET), RuntimeError(SECRET)])
+def test_what_is_none_of_ours_is_said_with_an_id_and_without_its_text(error: Exception) -> None:
+    with capture_logs() as logs:
+        said = on_the_wire(error)
+    assert SECRET not in str(said)
+    assert said["data"]["reason"] == "internal"
+    assert [(log["error_id"], log["exc_info"]) for log in logs] == [(said["data"]["errorId"], error)]
+
+
+def test_each_internal_error_has_an_id_of_its_own() -> None:
+    with capture_logs():
+        ids = {on_the_wire(RuntimeError())["data"]["errorId"] for _ in range(20)}
+    assert len(ids) == 20
+
+
+def test_wrong_parameters_are_said_to_be_wrong_and_where() -> None:
+    class Shape(msgspec.Struct):
+        limit: int
+
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert({"limit": "many"}, Shape)
+    said = on_the_wire(caught.value)
+    assert said["data"]["reason"] == "invalid_params"
+    assert "limit" in said["message"]
+
+
+def test_what_an_engine_error_subclass_forgot_to_say_is_internal_but_told() -> None:
+    assert on_the_wire(EngineError("A sentence."))["data"]["reason"] == "internal"
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_an_error_is_written_in_the_dialect_of_the_request(versioned: bool) -> None:
+    encoded = wire_error(Reason.USAGE, "No.").encode(b"1", versioned=versioned)
+    assert (b'"jsonrpc":"2.0"' in encoded) is versioned

@@ -1,0 +1,114 @@
+"""The answer of Codex goes out at its place in the stream, before what Codex says after it."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import anyio
+import pytest
+from msgspec import Raw
+from trimpoint.codex.link import CodexLink
+from trimpoint.codex.peer import Outcome, ProviderGone
+from trimpoint.gateway.relay import ask_in_place
+
+
+class Codex:
+    """A link and its peer in one, that answers when it is told to."""
+
+    request_deadline_s = 5.0
+
+    def __init__(self) -> None:
+        self.abandoned: list[int] = []
+        self.asked = anyio.Event()
+        self.deadline_s = 0.0
+        self._on_outcome: Callable[[Outcome], None] | None = None
+
+    async def connected(self) -> "Codex":
+        return self
+
+    def begin(self, method: str, params: Any, *, deadline_s: float, on_outcome: Callable[[Outcome], None]) -> int:
+        self._on_outcome = on_outcome
+        self.deadline_s = deadline_s
+        self.asked.set()
+        return 7
+
+    def abandon(self, request_id: int) -> None:
+        self.abandoned.append(request_id)
+
+    def answer(self, outcome: Outcome) -> None:
+        assert self._on_outcome is not None
+        self._on_outcome(outcome)
+
+    def link(self) -> CodexLink:
+        return cast("CodexLink", self)
+
+
+async def test_the_answer_is_dealt_with_before_the_next_word_of_codex() -> None:
+    codex, order = Codex(), list[str]()
+
+    async def ask() -> None:
+        assert await ask_in_place(codex.link(), "m", {}, lambda raw: order.append(bytes(raw).decode()) or "made of it") == "made of it"
+        order.append("awaited")
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await codex.asked.wait()
+            codex.answer(Raw(b"answer"))
+            order.append("notification")
+    assert order == ["answer", "notification", "awaited"]
+
+
+async def test_an_error_of_codex_is_raised_and_nothing_is_made_of_it() -> None:
+    codex = Codex()
+
+    async def ask() -> None:
+        with pytest.raises(ProviderGone):
+            await ask_in_place(codex.link(), "m", {}, lambda _: pytest.fail("there was no answer"))
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await codex.asked.wait()
+            codex.answer(ProviderGone("it died", ""))
+
+
+async def test_a_defect_in_what_is_made_of_the_answer_belongs_to_who_asked() -> None:
+    codex = Codex()
+
+    def explode(raw: Raw) -> None:
+        raise ZeroDivisionError
+
+    async def ask() -> None:
+        with pytest.raises(ZeroDivisionError):
+            await ask_in_place(codex.link(), "m", {}, explode)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await codex.asked.wait()
+            codex.answer(Raw(b"{}"))
+
+
+async def test_who_is_cancelled_forgets_the_request_and_a_late_answer_does_no_harm() -> None:
+    codex = Codex()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask_in_place, codex.link(), "m", {}, lambda _: pytest.fail("nobody waits"))
+            await codex.asked.wait()
+            tasks.cancel_scope.cancel()
+    assert codex.abandoned == [7]
+    codex.answer(Raw(b"{}"))
+
+
+async def test_a_request_waits_no_longer_than_it_may() -> None:
+    codex = Codex()
+
+    async def ask() -> None:
+        await ask_in_place(codex.link(), "m", {}, bytes, deadline_s=3600.0)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await codex.asked.wait()
+            codex.answer(Raw(b"{}"))
+    assert codex.deadline_s == 3600.0

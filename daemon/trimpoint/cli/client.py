@@ -3,7 +3,7 @@
 Notifications and questions of the agent are kept in order of arrival until somebody looks at them.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -68,9 +68,7 @@ class Client:
     async def initialize(self, name: str = "trimpoint-cli", **capabilities: Any) -> Message:
         """Shake hands; before anything else."""
         info = {"name": name, "title": name, "version": __version__}
-        answer = await self.request(
-            "initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities}
-        )
+        answer = await self.request("initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities})
         await self.send({"method": "initialized"})
         return dict(answer)
 
@@ -111,8 +109,10 @@ class Client:
     async def heard(self, method: str, after: int = 0, **params: Any) -> Message:
         """The first notification or question `method` whose parameters include `params`."""
         return await self.expect(
-            lambda message: message.get("method") == method
-            and all(message.get("params", {}).get(name) == value for name, value in params.items()),
+            lambda message: (
+                message.get("method") == method
+                and all(message.get("params", {}).get(name) == value for name, value in params.items())
+            ),
             after,
         )
 
@@ -169,7 +169,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(path: Path) -> AsyncIterator[Client]:
+async def connect(path: Path) -> AsyncGenerator[Client]:
     """A connection to the daemon that listens on `path`.
 
     :raises OSError: nobody does.

@@ -1,0 +1,53 @@
+"""How a command ends: exit codes, and what a person or a script is told when it did not do what was asked."""
+
+from enum import IntEnum
+from typing import cast
+
+
+class Exit(IntEnum):
+    """Exit codes of every command; `trimpoint --help` shows them."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    SKIPPED = 3
+    NO_DAEMON = 4
+
+
+class CliError(Exception):
+    """A command ends here. `message` says what is wrong, `hint` what to do, `reason` is for scripts."""
+
+    code = Exit.FAILED
+    reason = "failed"
+
+    def __init__(self, message: str, hint: str = "", *, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.reason = reason or self.reason
+
+
+class UsageError(CliError):
+    """What was typed is not right; the hint says what is."""
+
+    code = Exit.USAGE
+    reason = "usage"
+
+
+class NoDaemon(CliError):
+    """Nobody answers where the daemon should be, or it left while it was talked to."""
+
+    code = Exit.NO_DAEMON
+    reason = "no_daemon"
+
+
+def sole_error(error: BaseException) -> BaseException:
+    """The one error inside of task groups' nested groups; the group itself where there are several kinds.
+
+    Several of one kind are one event that several tasks met, as when a connection breaks.
+    """
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    members = [sole_error(member) for member in group.exceptions]
+    return members[0] if len({type(member) for member in members}) == 1 else group

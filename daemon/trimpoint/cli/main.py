@@ -1,0 +1,65 @@
+"""The console entry: reads the command line, runs the command, turns how it ended into a message and an exit code.
+
+The law: nothing heavy is imported before it is known which command it is (`--help` takes less than 150 ms).
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from trimpoint.cli import app_server
+from trimpoint.cli.arguments import parse
+from trimpoint.cli.exits import CliError, Exit, sole_error
+
+INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _nobody_reads()
+    except (CliError, BaseExceptionGroup) as raised:
+        error = sole_error(raised)
+        if not isinstance(error, CliError):
+            raise
+        return _report(error, as_json="--json" in arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    if app_server.is_meant(arguments):
+        return app_server.run(arguments)
+    parsed = parse(arguments)
+    module, _, function = parsed.run.partition(":")
+    code = int(getattr(importlib.import_module(module), function)(parsed))
+    sys.stdout.flush()
+    return code
+
+
+def _report(error: CliError, *, as_json: bool) -> int:
+    try:
+        if as_json:
+            import json
+
+            document = {"error": {"reason": error.reason, "message": error.message, "hint": error.hint}}
+            print(json.dumps(document, ensure_ascii=False), flush=True)
+        else:
+            from trimpoint.cli.terminal import show_error
+
+            show_error(error)
+    except BrokenPipeError:
+        _nobody_reads()
+    return error.code
+
+
+def _nobody_reads() -> int:
+    """Whoever read our output has gone, as `head` does; what Python still holds back for it goes nowhere."""
+    null_fd = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_fd, 1)
+    os.close(null_fd)
+    return Exit.DONE

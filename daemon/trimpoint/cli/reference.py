@@ -1,0 +1,18 @@
+"""`python -m trimpoint.cli.reference FILE` writes the reference page. `scripts/generate-docs` calls it for docs/protocol.md."""
+
+import sys
+from pathlib import Path
+
+from trimpoint_protocol.reference import page
+from trimpoint_protocol.schema import documents
+
+from trimpoint.core.wire_events import payload_types
+
+
+def reference_page() -> str:
+    """The page as Markdown, from the registry as it is now."""
+    return page(documents(payload_types()))
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(reference_page(), encoding="utf-8")

@@ -1,0 +1,44 @@
+"""`trimpoint serve`: the daemon in the foreground, for any number of clients at its socket."""
+
+import argparse
+import os
+from contextlib import suppress
+from functools import partial
+
+import structlog
+
+from trimpoint import __version__
+from trimpoint.cli.exits import Exit
+from trimpoint.cli.foreground import StopSignals, daemon_on_socket, run_daemon, stop_asked
+from trimpoint.cli.settings import Settings, codex_binary, settings_of
+from trimpoint.cli.terminal import print_json
+from trimpoint.codex.process import LaunchProfile
+
+log = structlog.get_logger()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal or `trimpoint shutdown` ends it; exit code 0 then.
+
+    :raises CliError: it could not start.
+    """
+    settings = settings_of(arguments)
+    profile = LaunchProfile(codex_binary(arguments), settings.config.codex.overrides)
+    return run_daemon(settings, partial(_serve, settings, profile, arguments.json))
+
+
+async def _serve(settings: Settings, profile: LaunchProfile, as_json: bool, stop: StopSignals) -> int:
+    async with daemon_on_socket(settings, profile) as daemon:
+        _announce(settings, as_json)
+        log.info("stopping", asked_by=await stop_asked(daemon, stop))
+    log.info("stopped")
+    return Exit.DONE
+
+
+def _announce(settings: Settings, as_json: bool) -> None:
+    """On stdout, once clients can connect; whoever started us may wait for this line."""
+    with suppress(OSError):
+        if as_json:
+            print_json({"listening": str(settings.socket), "pid": os.getpid(), "stateDir": str(settings.state_dir)})
+        else:
+            print(f"trimpoint {__version__} listens on {settings.socket} (pid {os.getpid()})", flush=True)

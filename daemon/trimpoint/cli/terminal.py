@@ -1,0 +1,97 @@
+"""What commands write: for people through rich, in colour on a terminal and plain elsewhere; for scripts as JSON.
+
+The law: text of a conversation is shown, never obeyed. It goes through `printable`, so that no escape sequence in an answer of
+the model reaches the terminal, and it is never read as rich's markup.
+"""
+
+import os
+import re
+import sys
+from functools import cache
+from typing import Any, TextIO, cast
+
+import orjson
+from rich.console import Console
+from rich.text import Text
+
+from trimpoint.cli.exits import CliError
+
+# Wide enough for a path or an id when nobody's window sets a limit.
+_WIDTH_WHEN_PIPED = 110
+_HIDDEN = {
+    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
+    **dict.fromkeys([*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "�"),
+}
+
+
+def printable(text: str) -> str:
+    """`text` with control characters and direction overrides made visible; lines and tabs stay."""
+    return text.replace("\r\n", "\n").translate(_HIDDEN)
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """`text` as one printable line, cut after `limit` characters."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def out() -> Console:
+    """The answer, on stdout."""
+    return _console(sys.stdout)
+
+
+def aside() -> Console:
+    """What is said beside the answer, on stderr: which thread, progress, errors."""
+    return _console(sys.stderr)
+
+
+def plain() -> Console:
+    """Stdout without colour and without animation, even on a terminal."""
+    return _console(sys.stdout, force_terminal=False)
+
+
+@cache
+def _console(stream: TextIO, force_terminal: bool | None = None) -> Console:
+    if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+        # A locale that lacks a character must not end the command.
+        reconfigure(errors="replace")
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH_WHEN_PIPED
+    file = stream if stream.isatty() else cast("TextIO", _Unpadded(stream))
+    return _Console(file=file, width=width, force_terminal=force_terminal, highlight=False, markup=False, emoji=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would end the process here; what it means is for the command to say."""
+        raise BrokenPipeError
+
+
+class _Unpadded:
+    """A stream without the blanks that rich fills its lines up with; in a file they are only a nuisance."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(re.sub(r" +\n", "\n", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on one line of stdout."""
+    sys.stdout.write(orjson.dumps(value).decode() + "\n")
+    sys.stdout.flush()
+
+
+def show_error(error: CliError) -> None:
+    """Say what went wrong and what to do."""
+    say(Text.assemble(("trimpoint: ", "bold red"), printable(error.message)))
+    if error.hint:
+        say(Text(printable(error.hint), "dim"))
+
+
+def say(text: Text) -> None:
+    """Say something beside the answer; folded for a terminal only."""
+    aside().print(text, soft_wrap=not aside().is_terminal)

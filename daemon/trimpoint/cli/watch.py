@@ -1,0 +1,47 @@
+"""`trimpoint watch`: a thread as it happens, for as long as it is watched."""
+
+import argparse
+from contextlib import suppress
+from functools import partial
+
+import anyio
+from trimpoint_protocol.methods import ThreadOverview
+
+from trimpoint.cli.client import Client, RemoteError
+from trimpoint.cli.exits import Exit
+from trimpoint.cli.live_view import LiveView
+from trimpoint.cli.reach import chosen_thread, say_which, with_daemon
+from trimpoint.cli.terminal import out, print_json
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Watch until Ctrl-C, which is how it is meant to end.
+
+    :raises NoDaemon: the daemon ended first.
+    """
+    with suppress(KeyboardInterrupt):
+        return with_daemon(arguments, partial(_watch, arguments))
+    return Exit.DONE
+
+
+async def _watch(arguments: argparse.Namespace, client: Client) -> int:
+    thread = await chosen_thread(client, arguments.thread)
+    await client.request("orchestration/subscribeThread", threadId=thread.id)
+    if not arguments.json:
+        say_which(thread, None)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_join, client, thread)
+        view = LiveView(out(), thread.id)
+        async for message in client.stream():
+            if arguments.json:
+                print_json(message)
+            else:
+                view.show(message)
+    return Exit.DONE
+
+
+async def _join(client: Client, thread: ThreadOverview) -> None:
+    """Hear what Codex says too. An archived thread has nothing live to say, and its events are heard all the same."""
+    if not thread.archived:
+        with suppress(RemoteError):
+            await client.request("thread/resume", threadId=thread.id, excludeTurns=True)

@@ -1,0 +1,62 @@
+"""What the demo proves: from a trim on, no input of the model has anything of what it pruned, and the next has all that it kept.
+
+The law: it looks at the requests that the model received, for texts that the script knows; it does not ask the daemon.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from trimpoint.demo.script import Line
+from trimpoint.testkit import ModelRequest
+
+
+class Findings(NamedTuple):
+    """`leaked`: pruned texts that the model was sent all the same; `missing`: kept ones that it was not."""
+
+    leaked: list[str]
+    missing: list[str]
+    looked_for: int
+    file_is_right: bool
+
+    @property
+    def are_good(self) -> bool:
+        """Whether the demo showed what it promises."""
+        return not self.leaked and not self.missing and self.looked_for > 0 and self.file_is_right
+
+
+class _Trim(NamedTuple):
+    first_request: int
+    pruned: list[str]
+    kept: list[str]
+
+
+class Proof:
+    """`requests` is the model's growing list of what it was asked."""
+
+    def __init__(self, requests: Sequence[ModelRequest]) -> None:
+        self._requests = requests
+        self._trims: list[_Trim] = []
+
+    def trimmed(self, *, pruned: Sequence[Line], kept: Sequence[Line], summary: str | None) -> None:
+        """A trim has just been done; what the model is asked from now on counts."""
+        kept_texts = [text for line in kept for text in line.texts()]
+        pruned_texts = [text for line in pruned for text in line.texts() if text not in kept_texts]
+        self._trims.append(_Trim(len(self._requests), pruned_texts, [*kept_texts, *([summary] if summary else [])]))
+
+    def findings(self, *, file_is_right: bool) -> Findings:
+        """What is true of all requests so far."""
+        leaked = [text for trim in self._trims for text in trim.pruned if self._is_in_any(text, trim.first_request)]
+        missing = [text for trim in self._trims for text in trim.kept if not self._is_in_next_turn(text, trim.first_request)]
+        looked_for = sum(len(trim.pruned) for trim in self._trims)
+        return Findings(_unique(leaked), _unique(missing), looked_for, file_is_right)
+
+    def _is_in_any(self, text: str, first: int) -> bool:
+        return any(request.mentions(text) for request in self._requests[first:])
+
+    def _is_in_next_turn(self, text: str, first: int) -> bool:
+        following = [request for request in self._requests[first:] if request.kind == "turn"]
+        return bool(following) and following[0].mentions(text)
+
+
+def _unique(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

@@ -1,0 +1,88 @@
+"""Where the demo plays: a throw-away git worktree, Codex home and state, a scripted model, and the daemon in this process.
+
+Nothing of it outlives the block, and nothing of the person's own Codex, git configuration or state is touched.
+"""
+
+import os
+import shutil
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import anyio
+
+from trimpoint.app import running_daemon
+from trimpoint.codex.process import LaunchProfile
+from trimpoint.config import CompactionSection, Config
+from trimpoint.demo.script import BEFORE, FILE, SUMMARY
+from trimpoint.gateway.listeners import serve_unix
+from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, throwaway_codex_home
+
+_AUTHOR = {"GIT_AUTHOR_NAME": "demo", "GIT_AUTHOR_EMAIL": "demo@example.invalid"}
+_COMMITTER = {"GIT_COMMITTER_NAME": "demo", "GIT_COMMITTER_EMAIL": "demo@example.invalid"}
+_NO_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+
+
+class Stage(NamedTuple):
+    """What is there while the demo plays."""
+
+    socket: Path
+    worktree: Path
+    model: ScriptedModel
+    script: Script
+
+
+@asynccontextmanager
+async def opened_stage(codex: Path) -> AsyncGenerator[Stage]:
+    """Everything up and running.
+
+    :raises ValueError: there is no place for a Codex home (see `throwaway_codex_home`).
+    """
+    script = Script(summary=SUMMARY)
+    with TemporaryDirectory(prefix="trimpoint-demo-", ignore_cleanup_errors=True) as folder:
+        worktree = await _git_worktree(Path(folder))
+        async with throwaway_codex_home() as home, ScriptedModel(script) as model:
+            environment = _codex_environment(home, Path(folder))
+            profile = LaunchProfile(codex, tuple(codex_overrides(model)), home, tuple(environment.items()))
+            socket = Path(folder) / "run" / "demo.sock"
+            async with _daemon(Path(folder) / "state", socket, profile):
+                yield Stage(socket, worktree, model, script)
+
+
+@asynccontextmanager
+async def _daemon(state_dir: Path, socket: Path, profile: LaunchProfile) -> AsyncGenerator[None]:
+    config = Config(compaction=CompactionSection(min_messages=2, deadline_s=30.0))
+    async with running_daemon(config, state_dir, profile) as daemon, anyio.create_task_group() as tasks:
+        await tasks.start(partial(serve_unix, socket, daemon.serve))
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def _codex_environment(codex_home: Path, folder: Path) -> dict[str, str]:
+    # Codex runs commands in a login shell: a profile that is slow, or that prints, has no place in the demo.
+    home = folder / "home"
+    home.mkdir()
+    return codex_environment(codex_home) | {"HOME": str(home)}
+
+
+async def _git_worktree(folder: Path) -> Path:
+    """A worktree of a small repository; a plain folder with the same file where there is no git."""
+    repository, worktree = folder / "project", folder / "worktree"
+    git = shutil.which("git")
+    if git is None:
+        worktree.mkdir()
+        (worktree / FILE).write_text(BEFORE)
+        return worktree
+    repository.mkdir()
+    (repository / FILE).write_text(BEFORE)
+    for words in ("init --quiet", "add .", "commit --quiet -m start", f"worktree add --quiet -b demo {worktree}"):
+        await anyio.run_process([git, *words.split(" ")], cwd=repository, env=_git_environment(os.environ))
+    return worktree
+
+
+def _git_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    own = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
+    return own | _AUTHOR | _COMMITTER | _NO_CONFIG

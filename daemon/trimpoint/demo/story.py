@@ -1,0 +1,141 @@
+"""The demo from the first prompt to the verdict.
+
+The law: nothing is claimed that was not looked up. What is shown is read from the requests that the model received, and the last
+line is computed from them.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import anyio
+from rich.console import Console
+
+from trimpoint.demo import show
+from trimpoint.demo.model_input import Row, compared, preamble_size
+from trimpoint.demo.proof import Findings, Proof
+from trimpoint.demo.script import AFTER, AFTER_CLEAR, AFTER_COMPACT, AFTER_NEW, FILE, OPENING, SUMMARY, Line
+from trimpoint.demo.stage import Stage
+from trimpoint.testkit import ModelRequest
+
+TURN_DEADLINE_S = 30.0
+# For whoever watches: long enough to see that something happened, short enough for the whole to stay below 20 s.
+_PAUSE_AFTER_TURN_S = 0.4
+_PAUSE_AFTER_TABLE_S = 2.0
+
+
+class Caller(Protocol):
+    """A client of the daemon."""
+
+    async def request(self, method: str, /, **params: Any) -> Any:
+        """Ask and await the result."""
+        ...
+
+    async def expect(self, wanted: Callable[[dict[str, Any]], bool], after: int = 0) -> dict[str, Any]:
+        """Wait for the first message that is wanted."""
+        ...
+
+
+class DemoFailed(Exception):
+    """The daemon did not do what the demo is about; `message` is what it said."""
+
+    def __init__(self, command: str, message: str) -> None:
+        super().__init__(command, message)
+        self.command = command
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.command} did not complete: {self.message}"
+
+
+class Step(NamedTuple):
+    """A slash command, and the model's input before and after it."""
+
+    command: str
+    message: str
+    rows: list[Row]
+
+
+ShowTimeline = Callable[[str], Awaitable[None]]
+
+
+class Story:
+    """`show_timeline` prints the timeline of a thread."""
+
+    def __init__(self, console: Console, stage: Stage, client: Caller, show_timeline: ShowTimeline) -> None:
+        self._console = console
+        self._stage = stage
+        self._client = client
+        self._show_timeline = show_timeline
+        self._thread_id = ""
+        self._said: list[Line] = []
+        self._proof = Proof(stage.model.requests)
+        self.steps: list[Step] = []
+
+    async def play(self) -> Findings:
+        """All of it. Whether it was good is for the caller to say with an exit code.
+
+        :raises DemoFailed: a command did not do its work.
+        """
+        await self._begin()
+        show.title(self._console, "A conversation", f"The real Codex, a scripted model, and a git worktree with {FILE}.")
+        for line in OPENING:
+            await self._turn(line)
+        await self._part("/clear 2", "Keep the last two turns, word for word, with their tool calls.", AFTER_CLEAR, OPENING[-2:])
+        await self._part("/compact", "Let a summary stand for everything so far.", AFTER_COMPACT, summary=SUMMARY)
+        conversation = self._thread_id
+        await self._part("/new", "Put the thread away; go on with the same files and an empty context.", AFTER_NEW)
+        show.title(self._console, "The timeline", "Nothing is lost: what left the context is still there, above each divider.")
+        await self._show_timeline(conversation)
+        findings = self._proof.findings(file_is_right=(self._stage.worktree / FILE).read_text() == AFTER)
+        show.verdict(self._console, findings)
+        return findings
+
+    async def _begin(self) -> None:
+        answer = await self._client.request(
+            "thread/start", cwd=str(self._stage.worktree), approvalPolicy="never", sandbox="danger-full-access"
+        )
+        self._thread_id = str(answer["thread"]["id"])
+
+    async def _turn(self, line: Line) -> ModelRequest:
+        """One turn, shown; the model's last request in it."""
+        self._stage.script.then(*line.replies(context_tokens=1_000 + 200 * len(self._stage.model.requests)))
+        with anyio.fail_after(TURN_DEADLINE_S):
+            turn = await self._client.request(
+                "turn/start", threadId=self._thread_id, input=[{"type": "text", "text": line.prompt}]
+            )
+            await self._client.expect(
+                lambda message: (
+                    message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn["turn"]["id"]
+                )
+            )
+        show.turn(self._console, line)
+        self._said.append(line)
+        await self._pause(_PAUSE_AFTER_TURN_S)
+        return self._stage.model.turn_requests()[-1]
+
+    async def _part(
+        self, command: str, explanation: str, line: Line, kept: Sequence[Line] = (), summary: str | None = None
+    ) -> None:
+        """A command, the next turn, and what became of the model's input."""
+        show.title(self._console, command, explanation)
+        before, answer = self._stage.model.turn_requests()[-1], self._said[-1].answer
+        message = await self._type(command)
+        self._proof.trimmed(pruned=[said for said in self._said if said not in kept], kept=kept, summary=summary)
+        after = await self._turn(line)
+        rows = compared(before.input, answer, after.input)
+        show.model_input(self._console, rows, preamble_size(after.input))
+        self.steps.append(Step(command, message, rows))
+        await self._pause(_PAUSE_AFTER_TABLE_S)
+
+    async def _type(self, command: str) -> str:
+        with anyio.fail_after(TURN_DEADLINE_S):
+            outcome = await self._client.request("commands/execute", threadId=self._thread_id, text=command)
+        if outcome["status"] != "completed":
+            raise DemoFailed(command, str(outcome["message"]))
+        self._thread_id = outcome.get("newThreadId") or self._thread_id
+        show.command(self._console, command, str(outcome["message"]))
+        return str(outcome["message"])
+
+    async def _pause(self, pause_s: float) -> None:
+        if self._console.is_terminal:
+            await anyio.sleep(pause_s)

@@ -1,0 +1,229 @@
+"""The command line as a person uses it: real processes, a real Codex, a scripted model, nothing of this machine's own settings."""
+
+import json
+import os
+import pty
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import anyio
+import anyio.abc
+import codex_cli_bin
+from trimpoint.app import running_daemon
+from trimpoint.cli.client import Client, connect
+from trimpoint.codex.process import LaunchProfile
+from trimpoint.config import CompactionSection, Config
+from trimpoint.gateway.listeners import serve_unix
+from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
+
+ROOT = Path(__file__).parents[2]
+CODEX = Path(codex_cli_bin.bundled_codex_path())
+DEADLINE_S = 60.0
+SETTINGS = ("TRIMPOINT_", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
+
+
+class Ended(NamedTuple):
+    """How a command ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Stdout as the one JSON document that it is."""
+        return json.loads(self.out)
+
+
+class Running:
+    """A command that runs. `out` and `err` grow; wait for text in them with `said`."""
+
+    def __init__(self, process: anyio.abc.Process) -> None:
+        self.process = process
+        self.out = ""
+        self.err = ""
+        self._changed = anyio.Event()
+
+    async def read(self, tasks: anyio.abc.TaskGroup) -> None:
+        """Begin to take in what it writes."""
+        for name, stream in (("out", self.process.stdout), ("err", self.process.stderr)):
+            if stream is not None:
+                tasks.start_soon(self._take, name, stream)
+
+    async def _take(self, name: str, stream: anyio.abc.ByteReceiveStream) -> None:
+        async for data in stream:
+            setattr(self, name, getattr(self, name) + data.decode())
+            self._changed.set()
+            self._changed = anyio.Event()
+
+    async def said(self, text: str, stream: str = "out") -> None:
+        """Wait until it has written `text`."""
+        with anyio.fail_after(DEADLINE_S):
+            while text not in getattr(self, stream):
+                await self._changed.wait()
+
+    async def ended(self) -> int:
+        """Wait for its end; the exit code."""
+        with anyio.fail_after(DEADLINE_S):
+            return await self.process.wait()
+
+
+class Stage:
+    """Folders, environment and model that commands and daemons of one test share."""
+
+    def __init__(self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script) -> None:
+        self.folder = folder
+        self.state_dir = folder / "state"
+        self.socket = folder / "run" / "t.sock"
+        self.worktree = folder / "worktree"
+        self.codex_home = codex_home
+        self.model = model
+        self.script = script
+        self.overrides = codex_overrides(model)
+        self.flags = config_flags(self.overrides)
+        for name in ("worktree", "home"):
+            (folder / name).mkdir()
+        own = {name: value for name, value in codex_environment(codex_home).items() if not name.startswith(SETTINGS)}
+        self.codex_environment = own | {"HOME": str(folder / "home")}
+        self.environment = self.codex_environment | {
+            "TRIMPOINT_SOCKET": str(self.socket),
+            "TRIMPOINT_STATE_DIR": str(self.state_dir),
+            "TRIMPOINT_CODEX": str(CODEX),
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "daemon"), str(ROOT / "protocol")]),
+        }
+
+    async def run(self, *words: str, stdin: bytes = b"", **environment: str) -> Ended:
+        """Run a command to its end."""
+        with anyio.fail_after(DEADLINE_S):
+            done = await anyio.run_process(
+                self.command(*words), input=stdin, env=self.environment | environment, check=False, cwd=self.worktree
+            )
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def command(self, *words: str) -> list[str]:
+        """A command line of trimpoint."""
+        return [sys.executable, "-m", "trimpoint", *words]
+
+    @asynccontextmanager
+    async def running(self, *words: str, **options: Any) -> AsyncGenerator[Running]:
+        """A command that runs beside the test; what is left of it at the end is killed."""
+        options = {"env": self.environment, "cwd": self.worktree, **options}
+        async with await anyio.open_process(self.command(*words), **options) as process, anyio.create_task_group() as tasks:
+            command = Running(process)
+            await command.read(tasks)
+            try:
+                yield command
+            finally:
+                if process.returncode is None:
+                    process.kill()
+
+    @asynccontextmanager
+    async def serving(self, *words: str) -> AsyncGenerator[Running]:
+        """`trimpoint serve`, ready; ended by SIGTERM if the test has not ended it."""
+        async with self.running("serve", *words, *self.flags) as serve:
+            await serve.said("listens on")
+            yield serve
+            if serve.process.returncode is None:
+                serve.process.send_signal(signal.SIGTERM)
+                assert await serve.ended() == 0, serve.err
+
+    @asynccontextmanager
+    async def daemon(self) -> AsyncGenerator[Client]:
+        """A daemon in the test's own process, quicker to start, and a client of it."""
+        config = Config(compaction=CompactionSection(min_messages=2, deadline_s=30.0))
+        profile = LaunchProfile(CODEX, tuple(self.overrides), self.codex_home, tuple(self.codex_environment.items()))
+        async with running_daemon(config, self.state_dir, profile) as daemon, anyio.create_task_group() as tasks:
+            await tasks.start(partial(serve_unix, self.socket, daemon.serve))
+            async with connect(self.socket) as client:
+                await client.initialize("test")
+                yield client
+            tasks.cancel_scope.cancel()
+
+    async def thread(self, client: Client) -> str:
+        """A new thread that may do everything without asking."""
+        answer = await client.request(
+            "thread/start", cwd=str(self.worktree), approvalPolicy="never", sandbox="danger-full-access"
+        )
+        return str(answer["thread"]["id"])
+
+    async def turn(self, client: Client, thread_id: str, text: str) -> None:
+        """One turn to its end."""
+        with anyio.fail_after(DEADLINE_S):
+            turn = await client.request("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
+            await client.expect(
+                lambda message: (
+                    message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn["turn"]["id"]
+                )
+            )
+
+    def codex_children(self) -> list[int]:
+        """Codex processes of this stage that are alive."""
+        return [pid for pid in map(_pid, Path("/proc").glob("[0-9]*")) if self._is_codex(pid)]
+
+    def _is_codex(self, pid: int) -> bool:
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return False
+        return b"app-server" in command.split(b"\0") and f"CODEX_HOME={self.codex_home}".encode() in environment.split(b"\0")
+
+
+def _pid(folder: Path) -> int:
+    return int(folder.name)
+
+
+@asynccontextmanager
+async def opened_stage() -> AsyncGenerator[Stage]:
+    """A fresh stage."""
+    script = Script(summary="The gist of it all.")
+    with TemporaryDirectory(prefix="tpcli", ignore_cleanup_errors=True) as folder:
+        async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
+            yield Stage(Path(folder), codex_home, model, script)
+
+
+class Terminal:
+    """A person's terminal: what is on it, and keys to press. `fd` is the end that commands get."""
+
+    def __init__(self) -> None:
+        self._ours, self.fd = pty.openpty()
+        self.screen = ""
+
+    async def shows(self, text: str) -> None:
+        """Wait until `text` is on the screen."""
+        with anyio.fail_after(DEADLINE_S):
+            while text not in self.screen:
+                await anyio.wait_readable(self._ours)
+                self.screen += os.read(self._ours, 65536).decode(errors="replace")
+
+    async def rest(self) -> str:
+        """All that is on it once nobody else holds it."""
+        os.close(self.fd)
+        self.fd = -1
+        with anyio.fail_after(DEADLINE_S):
+            while True:
+                await anyio.wait_readable(self._ours)
+                try:
+                    self.screen += os.read(self._ours, 65536).decode(errors="replace")
+                except OSError:
+                    return self.screen
+
+    def press(self, keys: str) -> None:
+        """Type."""
+        os.write(self._ours, keys.encode())
+
+    def hang_up(self) -> None:
+        """Close the window."""
+        os.close(self._ours)
+        self._ours = -1
+
+    def close(self) -> None:
+        """Give back what is still open."""
+        for fd in (self._ours, self.fd):
+            if fd >= 0:
+                os.close(fd)

@@ -1,0 +1,87 @@
+"""The agent's questions and what is answered for the keys a person presses."""
+
+from typing import Any
+
+import pytest
+from trimpoint.cli import keyboard
+from trimpoint.cli.approvals import answer_question
+
+COMMAND = "item/commandExecution/requestApproval"
+FILES = "item/fileChange/requestApproval"
+AMEND = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["ls"]}}
+
+
+class Client:
+    """Keeps what would be sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.sent.append(message)
+
+
+async def answer(monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, method: str, **params: Any) -> dict[str, Any]:
+    """What is sent for a question; `typed` is None where there is no terminal."""
+    lines = list(typed or [])
+
+    async def typed_line() -> str | None:
+        return lines.pop(0)
+
+    monkeypatch.setattr(keyboard, "is_there", lambda: typed is not None)
+    monkeypatch.setattr(keyboard, "typed_line", typed_line)
+    client = Client()
+    await answer_question(client, {"id": "q1", "method": method, "params": params})  # type: ignore[arg-type]
+    assert lines == []
+    [message] = client.sent
+    assert message.pop("id") == "q1"
+    return message
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "decision"),
+    [
+        (["y"], ["accept", AMEND, "cancel"], "accept"),
+        (["Y"], None, "accept"),
+        (["s"], None, "acceptForSession"),
+        (["n"], None, "decline"),
+        (["c"], None, "cancel"),
+        (["n"], ["accept", "cancel"], "cancel"),
+        (["2"], ["accept", AMEND, "cancel"], AMEND),
+        (["", "what", "3", "y"], ["accept", "cancel"], "accept"),
+        ([None], ["accept", "decline", "cancel"], "cancel"),
+        (None, ["accept", "decline", "cancel"], "decline"),
+        (None, ["accept", "cancel"], "cancel"),
+    ],
+)
+async def test_only_an_offered_decision_is_given(
+    monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, offered: list[Any] | None, decision: Any
+) -> None:
+    for method, params in ((COMMAND, {"command": "rm x", "reason": "why not", "cwd": "/w"}), (FILES, {})):
+        sent = await answer(monkeypatch, typed, method, availableDecisions=offered, **params)
+        assert sent == {"result": {"decision": decision}}
+
+
+@pytest.mark.parametrize(("typed", "granted"), [(["y"], {"network": {"enabled": True}}), (["n"], {}), (None, {})])
+async def test_permissions_are_granted_for_the_turn_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, granted: dict[str, Any]
+) -> None:
+    wanted = {"network": {"enabled": True}}
+    sent = await answer(monkeypatch, typed, "item/permissions/requestApproval", permissions=wanted, reason="to look it up")
+    assert sent == {"result": {"permissions": granted, "scope": "turn"}}
+
+
+async def test_user_input_is_an_option_by_number_or_free_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = [
+        {"id": "a", "header": "A", "question": "Which?", "options": [{"label": "red"}, {"label": "blue"}]},
+        {"id": "b", "header": "B", "question": "Why?", "options": None},
+        {"id": "c", "header": "C", "question": "When?"},
+    ]
+    sent = await answer(monkeypatch, ["2", "because 7", None], "item/tool/requestUserInput", questions=questions)
+    assert sent == {"result": {"answers": {"a": {"answers": ["blue"]}, "b": {"answers": ["because 7"]}, "c": {"answers": [""]}}}}
+
+
+@pytest.mark.parametrize("method", ["item/tool/call", "item/tool/requestUserInput"])
+async def test_what_cannot_be_answered_here_stays_open_for_others(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    sent = await answer(monkeypatch, None, method)
+    assert sent["error"]["code"] == -32601

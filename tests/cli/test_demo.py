@@ -1,0 +1,94 @@
+"""`trimpoint demo`: what it claims is looked up, and it leaves nothing behind."""
+
+import os
+
+import pytest
+from trimpoint.demo.model_input import compared
+from trimpoint.demo.proof import Proof
+from trimpoint.demo.script import OPENING, SUMMARY, Line
+from trimpoint.testkit import ModelRequest
+
+from tests.cli.stage import CODEX, Stage
+
+
+@pytest.mark.codex
+async def test_it_shows_each_command_and_finds_no_pruned_text(stage: Stage) -> None:
+    cache, temporary = stage.codex_home / "cache", stage.folder / "temporary"
+    temporary.mkdir()
+    done = await stage.run("demo", "--plain", "--codex", str(CODEX), TMPDIR=str(temporary), XDG_CACHE_HOME=str(cache))
+    assert done.code == 0, done.out + done.err
+    assert "✓ pruned text in the model's input: none" in done.out
+    for command in ("/clear 2", "/compact", "/new"):
+        assert f"❯ {command}" in done.out
+    assert "✂    user" in " ".join(done.out.splitlines())
+    assert "\x1b" not in done.out + done.err
+    assert os.listdir(temporary) == []
+    assert os.listdir(cache / "trimpoint-testkit") == []
+
+
+@pytest.mark.codex
+async def test_as_json_it_is_one_document(stage: Stage) -> None:
+    done = await stage.run("demo", "--json", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.codex_home / "cache"))
+    document = done.json()
+    assert "error" not in document, document
+    assert (done.code, document["ok"], document["prunedTextFound"], done.err) == (0, True, [], "")
+    assert [step["command"] for step in document["steps"]] == ["/clear 2", "/compact", "/new"]
+    kept = [row["text"] for row in document["steps"][0]["modelInput"] if row["before"] and row["after"]]
+    assert kept[0] == OPENING[-2].prompt
+    assert OPENING[0].prompt not in kept
+
+
+async def test_without_a_place_for_a_codex_home_it_says_so(stage: Stage) -> None:
+    done = await stage.run("demo", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.folder), TMPDIR=str(stage.folder))
+    assert (done.code, "choose a parent elsewhere" in done.err, "Traceback" in done.err) == (1, True, False)
+
+
+def request(*texts: str, compacts: bool = False) -> ModelRequest:
+    items = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for text in texts]
+    trigger = [{"type": "compaction_trigger"}] if compacts else []
+    return ModelRequest({"input": [*items, *trigger]}, {})
+
+
+OLD, KEPT = Line("old prompt", "old answer", (), ("old output",)), Line("kept prompt", "kept answer")
+
+
+@pytest.mark.parametrize("leak", ["old prompt", "old answer", "… old output …"])
+def test_the_proof_finds_any_pruned_text_in_any_later_request(leak: str) -> None:
+    requests = [request("old prompt", "old answer", "old output")]
+    proof = Proof(requests)
+    proof.trimmed(pruned=[OLD], kept=[KEPT], summary=None)
+    requests.append(request("kept prompt", "kept answer"))
+    assert proof.findings(file_is_right=True).are_good
+    requests.append(request(leak, compacts=True))
+    findings = proof.findings(file_is_right=True)
+    assert (findings.are_good, len(findings.leaked)) == (False, 1)
+
+
+def test_the_proof_misses_what_was_kept_and_is_not_there() -> None:
+    requests = [request("anything")]
+    proof = Proof(requests)
+    proof.trimmed(pruned=[OLD], kept=[KEPT], summary=SUMMARY)
+    assert proof.findings(file_is_right=True).missing == ["kept prompt", "kept answer", SUMMARY]
+    requests.append(request("kept prompt", SUMMARY))
+    assert proof.findings(file_is_right=True).missing == ["kept answer"]
+    requests[-1] = request("kept prompt", "kept answer", SUMMARY)
+    assert proof.findings(file_is_right=True).are_good
+    assert not proof.findings(file_is_right=False).are_good
+
+
+def test_a_proof_of_nothing_is_no_proof() -> None:
+    assert not Proof([]).findings(file_is_right=True).are_good
+
+
+def test_of_two_equal_items_the_later_one_counts_as_kept() -> None:
+    def item(text: str) -> dict[str, object]:
+        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+
+    rows = compared([item("same"), item("a"), item("same")], "b", [item("same"), item("new")])
+    assert [(row.text, row.before, row.after) for row in rows] == [
+        ("same", True, False),
+        ("a", True, False),
+        ("same", True, True),
+        ("b", True, False),
+        ("new", False, True),
+    ]

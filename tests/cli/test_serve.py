@@ -1,0 +1,159 @@
+"""`trimpoint serve`: begins, says so, is found, and ends cleanly however it is made to end."""
+
+import json
+import os
+import signal
+import socket
+
+import anyio
+import pytest
+from trimpoint.cli.client import connect
+
+from tests.cli.stage import DEADLINE_S, Running, Stage, Terminal
+
+pytestmark = pytest.mark.codex
+
+
+async def with_child(stage: Stage) -> None:
+    """Have the daemon spawn its Codex."""
+    async with connect(stage.socket) as client:
+        await client.initialize()
+        await client.request("thread/list")
+    assert len(stage.codex_children()) == 1
+
+
+async def test_it_says_where_it_listens_and_ends_with_its_child_on_sigterm(stage: Stage) -> None:
+    async with stage.serving() as serve:
+        assert f"listens on {stage.socket} (pid {serve.process.pid})" in serve.out
+        await with_child(stage)
+    assert stage.codex_children() == []
+    assert not stage.socket.exists()
+    last = json.loads(serve.err.splitlines()[-1])
+    assert (last["event"], last["level"]) == ("stopped", "info")
+
+
+async def test_sigint_twice_ends_it_as_cleanly_as_once(stage: Stage) -> None:
+    async with stage.serving() as serve:
+        await with_child(stage)
+        serve.process.send_signal(signal.SIGINT)
+        serve.process.send_signal(signal.SIGINT)
+        assert await serve.ended() == 0
+    assert stage.codex_children() == []
+    assert "Traceback" not in serve.err
+
+
+async def test_a_terminal_that_hangs_up_ends_it_with_its_child(stage: Stage, terminal: Terminal) -> None:
+    shell = ["setsid", "--ctty", "--wait", *stage.command("serve", *stage.flags)]
+    process = await anyio.open_process(
+        shell, stdin=terminal.fd, stdout=terminal.fd, stderr=terminal.fd, env=stage.environment, start_new_session=True
+    )
+    async with process:
+        await terminal.shows("listens on")
+        await with_child(stage)
+        os.close(terminal.fd)
+        terminal.fd = -1
+        terminal.hang_up()
+        with anyio.fail_after(DEADLINE_S):
+            assert await process.wait() == 0
+    assert stage.codex_children() == []
+    assert not stage.socket.exists()
+
+
+async def test_nobody_reading_its_output_does_not_harm_it(stage: Stage) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    async with stage.running("serve", *stage.flags, stdout=theirs, stderr=theirs) as serve:
+        os.close(theirs)
+        await _answers(stage)
+        await with_child(stage)
+        serve.process.send_signal(signal.SIGTERM)
+        assert await serve.ended() == 0
+    assert stage.codex_children() == []
+
+
+async def _answers(stage: Stage) -> None:
+    """Wait for the socket of a daemon that cannot say that it is ready."""
+    with anyio.fail_after(DEADLINE_S):
+        while (await stage.run("status")).code != 0:
+            pass
+
+
+async def test_shutdown_returns_when_daemon_and_child_are_gone(stage: Stage) -> None:
+    async with stage.serving() as serve:
+        await with_child(stage)
+        done = await stage.run("shutdown", "--json")
+        assert (done.code, done.json()) == (0, {"pid": serve.process.pid, "stopped": True})
+        assert stage.codex_children() == []
+        assert await serve.ended() == 0
+    gone = await stage.run("shutdown", "--json")
+    assert (gone.code, gone.json()["error"]["reason"]) == (4, "no_daemon")
+
+
+async def test_a_second_one_is_refused_in_two_lines_and_the_first_stays(stage: Stage) -> None:
+    async with stage.serving() as first:
+        second = await stage.run("serve", *stage.flags)
+        assert second.code == 1
+        assert second.err.splitlines()[0].endswith(f"the state directory is in use by process {first.process.pid}.")
+        assert len(second.err.splitlines()) == 2
+        elsewhere = await stage.run("serve", "--state-dir", str(stage.folder / "other"), *stage.flags)
+        assert elsewhere.code == 1
+        assert f"{stage.socket}: another process is serving this socket" in elsewhere.err
+        assert "Traceback" not in second.err + elsewhere.err
+        assert (await stage.run("status")).code == 0
+
+
+async def test_a_daemon_is_found_by_its_state_directory_alone(stage: Stage) -> None:
+    place = stage.folder / "elsewhere" / "d.sock"
+    async with stage.serving("--socket", str(place)):
+        # Without a named socket: `TRIMPOINT_SOCKET` of the stage would be one.
+        found = await stage.run("status", "--json", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder))
+        assert (found.code, found.json()["daemon"]["stateDir"]) == (0, str(stage.state_dir))
+    assert (await stage.run("status", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder))).code == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--socket", "/tmp/" + "x" * 120], "at most 107 are possible"),
+        (["--state-dir", "/proc/nothing"], "/proc/nothing"),
+        (["--state-dir", "/dev/null/state"], "/dev/null"),
+        (["--codex", "/dev/null"], "cannot be used as Codex"),
+    ],
+)
+async def test_what_cannot_be_used_is_said_without_a_traceback(stage: Stage, words: list[str], said: str) -> None:
+    done = await stage.run("serve", *words)
+    assert done.code == 1
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert [line for line in done.err.splitlines() if line.startswith("trimpoint: ")]
+
+
+async def test_it_does_not_start_as_its_own_codex(stage: Stage) -> None:
+    done = await stage.run("stdio", TRIMPOINT_CHILD=f"{os.getpid()}-abc")
+    assert done.code == 1
+    assert "would start another in its turn" in done.err
+
+
+async def test_ready_is_said_as_json_too(stage: Stage) -> None:
+    async with stage.running("serve", "--json", *stage.flags) as serve:
+        await serve.said("\n")
+        ready = json.loads(serve.out)
+        assert ready == {"listening": str(stage.socket), "pid": serve.process.pid, "stateDir": str(stage.state_dir)}
+        await _stop(serve)
+
+
+async def _stop(serve: Running) -> None:
+    serve.process.send_signal(signal.SIGTERM)
+    assert await serve.ended() == 0
+
+
+async def test_sockets_of_nobody_and_of_another_kind_are_told_apart(stage: Stage) -> None:
+    stage.socket.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(str(stage.socket))
+    assert (await stage.run("status")).code == 4
+    file = stage.folder / "file"
+    file.touch()
+    assert (await stage.run("status", "--socket", str(file))).code == 4
+    too_long = await stage.run("status", "--socket", "/tmp/" + "x" * 120)
+    assert (too_long.code, "too long" in too_long.err) == (1, True)

@@ -1,0 +1,219 @@
+"""How it looks: colour on a terminal, plain elsewhere, and no escape sequence of a model's anywhere."""
+
+import io
+import os
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+from trimpoint.cli.client import Message
+from trimpoint.cli.live_view import LiveView
+from trimpoint.cli.log_stream import LogStream
+from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.timeline_view import spoken, timeline_rows
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineEntry,
+    TimelineMessage,
+)
+
+from tests.cli.stage import Stage, Terminal
+
+EVIL = "hello\x1b]0;title\x07\x1b[2J\x9bworld\u202egnp.exe\r\nnext\tcell\x00"
+
+
+def test_control_characters_are_shown_and_not_obeyed() -> None:
+    assert printable(EVIL) == "hello␛]0;title␇␛[2J�world�gnp.exe\nnext\tcell␀"
+    assert one_line("a\n b  c" + "d" * 300, 10) == "a b cdddd…"
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("/bin/bash -lc 'echo hi'", "echo hi"),
+        ("/usr/bin/zsh -lc \"a 'b'\"", "a 'b'"),
+        ("cat /bin/bash -lc", "cat /bin/bash -lc"),
+        ("README.md", "README.md"),
+    ],
+)
+def test_a_command_is_shown_without_the_shell_around_it(title: str, shown: str) -> None:
+    assert spoken(title) == shown
+
+
+def message(role: str, text: str, *, trimmed: bool = False) -> TimelineMessage:
+    return TimelineMessage(id="e", turn_id="t", role=role, text=text, created_at="", trimmed=trimmed)
+
+
+def activity(kind: str, title: str, *, trimmed: bool = False) -> TimelineActivity:
+    return TimelineActivity(id="a", turn_id="t", activity=kind, title=title, created_at="", trimmed=trimmed, detail=None)
+
+
+def shown(entries: list[TimelineEntry], width: int = 50) -> list[str]:
+    file = io.StringIO()
+    console = Console(file=file, width=width, force_terminal=False)
+    for row in timeline_rows(entries, {"p1": 1}):
+        console.print(row)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+def test_a_timeline_reads_from_pruned_over_banner_and_divider_to_kept() -> None:
+    lines = shown(
+        [
+            message("user", "old", trimmed=True),
+            activity("commandExecution", "ls", trimmed=True),
+            message("assistant", "done", trimmed=True),
+            ContextSummaryBanner(trim_point_id="p1", header="Context compacted", summary="It was short."),
+            ContextTrimPointDivider(trim_point_id="p1", label="Earlier messages", hidden_message_count=18, expanded=False),
+            message("user", "new"),
+            activity("something.new", "x" * 100),
+            message("assistant", f"line one\nline two {EVIL}"),
+        ]
+    )
+    assert lines[:4] == ["┊ ❯ old", "┊   $ ls", "┊ ● done", ""]
+    assert lines[4].startswith("╭─ Context compacted ─")
+    assert "It was short." in lines[5]
+    assert lines[7] == "──── ▸ Earlier messages · 18 pruned ───────── 1 ──"
+    assert lines[8:10] == ["", "❯ new"]
+    assert (lines[10][:4], lines[10][-1], len(lines[10])) == ("  · ", "…", 50)
+    assert lines[11] == "● line one"
+    assert "\x1b" not in "".join(lines)
+
+
+@pytest.fixture
+def file() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def view(file: io.StringIO) -> LiveView:
+    return LiveView(Console(file=file, width=60, force_terminal=False), "T")
+
+
+def said(method: str, **params: object) -> Message:
+    return {"method": method, "params": {"threadId": "T", **params}}
+
+
+def test_interleaved_streams_each_keep_their_lines(view: LiveView, file: io.StringIO) -> None:
+    for delta in ("I ", "think\nso"):
+        view.show(said("item/reasoning/summaryTextDelta", itemId="r", delta=delta))
+    view.show(said("item/agentMessage/delta", itemId="m", delta=f"Yes{EVIL}"))
+    view.show(said("item/completed", item={"type": "agentMessage", "id": "m", "text": "Yes"}))
+    view.show(said("item/commandExecution/outputDelta", itemId="c", delta="one\ntw"))
+    view.show(said("item/commandExecution/outputDelta", itemId="c", delta="o\n"))
+    command = {"type": "commandExecution", "id": "c", "command": "x", "status": "failed", "exitCode": 3}
+    view.show(said("item/completed", item=command))
+    assert file.getvalue().splitlines() == [
+        "  ✻ I think",
+        "    so",
+        "● Yeshello␛]0;title␇␛[2J�world�gnp.exe",
+        "  next    cell␀",
+        "    │ one",
+        "    │ two",
+        "    failed, exit code 3",
+    ]
+
+
+MESSAGES: list[tuple[Message, str]] = [
+    (said("item/completed", item={"type": "userMessage", "content": [{"type": "image"}]}), "❯ [image]"),
+    (said("item/completed", item={"type": "agentMessage", "id": "x", "text": "at once"}), "● at once"),
+    (said("item/completed", item={"type": "fileChange", "changes": [{"path": "a.py"}]}), "  ✎ a.py"),
+    (said("item/started", item={"type": "contextCompaction"}), "  ⇲ The context is being compacted."),
+    (said("turn/completed", turn={"status": "interrupted"}), "The turn was interrupted."),
+    (said("turn/completed", turn={"status": "failed", "error": {"message": "no\nroom"}}), "The turn failed: no room"),
+    (said("serverRequest/resolved"), "The question is settled."),
+    (said("error", error={"message": "again"}), "again"),
+    (said("orchestration/event", type="thread.request-opened", payload={"method": "m"}), "? The agent asks (m)."),
+    (said("orchestration/event", type="thread.context-lost", payload={"message": "gone"}), "! gone"),
+]
+
+
+@pytest.mark.parametrize(("told", "line"), MESSAGES, ids=[line for _, line in MESSAGES])
+def test_each_kind_of_news_has_its_line(told: Message, line: str, view: LiveView, file: io.StringIO) -> None:
+    view.show(told)
+    assert file.getvalue().rstrip() == line
+
+
+def test_other_threads_and_what_says_nothing_stay_unseen(view: LiveView, file: io.StringIO) -> None:
+    view.show({"method": "item/agentMessage/delta", "params": {"threadId": "other", "itemId": "m", "delta": "x"}})
+    view.show(said("thread/tokenUsage/updated"))
+    view.show(said("item/started", item={"type": "userMessage"}))
+    view.show(said("orchestration/event", type="thread.usage-reported", payload={}))
+    assert file.getvalue() == ""
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for fd in ends:
+        try:
+            os.close(fd)
+        except OSError:
+            continue
+
+
+def test_a_log_that_nobody_reads_neither_blocks_nor_tears_a_line(pipe: tuple[int, int]) -> None:
+    ours, theirs = pipe
+    log = LogStream(theirs)
+    for number in range(20_000):
+        log.write(f"line {number:06}")
+        log.write("\n")
+    os.set_blocking(ours, False)
+    taken = b""
+    while True:
+        try:
+            taken += os.read(ours, 1 << 20)
+        except BlockingIOError:
+            if b"the end" in taken:
+                break
+            log.write("the end\n")
+    lines = taken.decode().splitlines()
+    assert lines[0] == "line 000000"
+    assert all(len(line) == 11 for line in lines if line != "the end")
+    assert len(lines) < 20_000
+
+
+def test_a_log_whose_reader_is_gone_is_dropped(pipe: tuple[int, int]) -> None:
+    ours, theirs = pipe
+    os.close(ours)
+    log = LogStream(theirs)
+    assert log.write("lost\n") == 5
+    assert log.write("lost too\n") == 9
+    assert (log.isatty(), log.writable(), log.fileno()) == (False, True, theirs)
+
+
+@pytest.mark.codex
+async def test_colour_is_for_terminals_and_no_color_is_respected(stage: Stage, terminal: Terminal) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await stage.turn(client, thread, "prompt-1.")
+        piped = await stage.run("timeline")
+        assert "\x1b" not in piped.out + piped.err
+        assert all(line == line.rstrip() for line in piped.out.splitlines())
+        coloured = await _on(terminal, stage, {"TERM": "xterm-256color"})
+        assert "\x1b[1;36m❯" in coloured
+        plain = Terminal()
+        assert "\x1b[1;36m" not in await _on(plain, stage, {"TERM": "xterm-256color", "NO_COLOR": "1"})
+        plain.close()
+
+
+async def _on(terminal: Terminal, stage: Stage, environment: dict[str, str]) -> str:
+    async with stage.running("timeline", stdout=terminal.fd, env=stage.environment | environment) as timeline:
+        assert await timeline.ended() == 0
+    return await terminal.rest()
+
+
+@pytest.mark.codex
+async def test_a_reader_that_has_seen_enough_ends_a_command_quietly(stage: Stage) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await stage.turn(client, thread, "prompt-1.")
+        ours, theirs = os.pipe()
+        os.close(ours)
+        async with stage.running("timeline", stdout=theirs) as timeline:
+            os.close(theirs)
+            assert await timeline.ended() == 0
+        assert "Traceback" not in timeline.err
+        assert "Broken" not in timeline.err

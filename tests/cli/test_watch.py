@@ -1,0 +1,58 @@
+"""`trimpoint watch`: a thread live, for a person and for a script."""
+
+import json
+import signal
+
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.cli.stage import Stage
+
+pytestmark = pytest.mark.codex
+
+
+async def test_turns_and_trims_appear_as_they_happen_until_ctrl_c(stage: Stage) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await stage.turn(client, thread, "prompt-1.")
+        async with stage.running("watch") as watch:
+            await watch.said(f"thread {thread}", "err")
+            stage.script.then(run("echo printed"), say("answer-2."))
+            await stage.turn(client, thread, "prompt-2.")
+            await watch.said("● answer-2.")
+            await client.request("commands/execute", threadId=thread, text="/compact --keep 1")
+            await watch.said("The gist of it all.")
+            await watch.said("⟳ Context compacted")
+            await client.request("commands/execute", threadId=thread, text="/new")
+            await watch.said("it goes on as")
+            watch.process.send_signal(signal.SIGINT)
+            assert await watch.ended() == 0
+    lines = watch.out.splitlines()
+    order = ["❯ prompt-2.", "  $ echo printed", "    │ printed", "● answer-2."]
+    assert [line for line in lines if line in order] == order
+    assert any("▸ Earlier messages · 2 pruned" in line for line in lines)
+    assert "\x1b" not in watch.out
+
+
+async def test_for_a_script_it_is_json_lines(stage: Stage) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        async with stage.running("watch", "--json", "--thread", thread) as watch:
+            await watch.said("orchestration/synchronized")
+            await stage.turn(client, thread, "prompt-1.")
+            await watch.said('"turn/completed"')
+            watch.process.send_signal(signal.SIGINT)
+            assert await watch.ended() == 0
+    methods = [json.loads(line)["method"] for line in watch.out.splitlines()]
+    assert {"orchestration/event", "turn/started", "item/agentMessage/delta", "turn/completed"} <= set(methods)
+    assert watch.err == ""
+
+
+async def test_the_end_of_the_daemon_is_code_4(stage: Stage) -> None:
+    async with stage.serving() as serve:
+        assert (await stage.run("probe", "--prompt", "one")).code == 0
+        async with stage.running("watch") as watch:
+            await watch.said("thread ", "err")
+            serve.process.send_signal(signal.SIGTERM)
+            assert await watch.ended() == 4
+    assert "closed the connection" in watch.err

@@ -1,0 +1,47 @@
+# Sourced by the other scripts: goes to the root of the repository and makes sure that .venv has what pyproject.toml asks for.
+# The second time nothing is installed: a stamp in .venv remembers which pyproject.toml it was made from.
+set -euo pipefail
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$root"
+venv="$root/.venv"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+say() { printf '%s\n' "$*" >&2; }
+
+find_python() {
+    local candidate
+    for candidate in python3 python3.13 python3.12 python3.11 python; do
+        # A name in PATH proves little: a version manager's shim may stand for nothing.
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    say "trimpoint needs Python 3.11 or newer, and none is in PATH."
+    return 1
+}
+
+install() {
+    local python log="$venv/install.log"
+    python="$(find_python)"
+    say "Setting up .venv with $("$python" --version) (once; takes a minute) …"
+    if ! { "$python" -m venv "$venv" && "$venv/bin/python" -m pip install --quiet --editable '.[dev]'; } >"$log" 2>&1; then
+        say "It failed:"
+        tail -n 30 "$log" >&2
+        return 1
+    fi
+    rm -f "$log"
+}
+
+stamp="$(cksum <pyproject.toml)"
+if [ "$(cat "$venv/stamp" 2>/dev/null)" != "$stamp" ]; then
+    # Two scripts that start at the same time install once.
+    mkdir -p "$venv"
+    exec 9>"$venv/lock"
+    if command -v flock >/dev/null; then flock 9; fi
+    if [ "$(cat "$venv/stamp" 2>/dev/null)" != "$stamp" ]; then
+        install
+        printf '%s\n' "$stamp" >"$venv/stamp"
+    fi
+    exec 9>&-
+fi

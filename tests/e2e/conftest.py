@@ -26,6 +26,7 @@ def longer() -> int:
     """How many times as long as in CI the randomised tests run."""
     return max(1, int(os.environ.get(LONG_VARIABLE) or 1))
 
+
 # Another binary, to run the same tests against another version of Codex.
 CODEX_BIN = Path(os.environ.get("TRIMPOINT_TEST_CODEX") or codex_cli_bin.bundled_codex_path())
 

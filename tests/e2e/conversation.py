@@ -6,11 +6,42 @@ from typing import Any
 
 import anyio
 from trimpoint.cli.client import Client, RemoteError
-from trimpoint.testkit import ModelRequest, Reply, Script, ScriptedModel, run, say
+from trimpoint.testkit import ModelRequest, Reply, Script, ScriptedModel, reasoning, run, say
 
-from tests.e2e.expectation import Line, counts_of, shown_lines
+from tests.e2e.expectation import ExpectedTurn, Line, Piece, counts_of, pieces, shown_lines
 
 TURN_DEADLINE_S = 20.0
+
+
+class Scene:
+    """What the model answers in one turn, and what of it is to be seen where."""
+
+    def __init__(self, prompt: str) -> None:
+        self.replies: list[Reply] = []
+        self.turn = ExpectedTurn([Piece("user", prompt)], [("user", prompt)])
+
+    def thinks(self, sealed: str | None) -> Reply:
+        """A reasoning item, with or without content that only the provider can read."""
+        self.turn.pieces.append(Piece("reasoning", sealed or ""))
+        self.turn.entries.append(("reasoning", "hm"))
+        return reasoning("hm", encrypted_content=sealed)
+
+    def says(self, text: str) -> Reply:
+        """A message; more may follow it in the same turn."""
+        self.turn.pieces.append(Piece("assistant", text))
+        self.turn.entries.append(("assistant", text))
+        return say(text)
+
+    def runs(self, word: str) -> Reply:
+        """A command that prints `word`."""
+        self.turn.pieces += [Piece("call", f"echo {word}"), Piece("output", word)]
+        self.turn.entries.append(("commandExecution", f"/bin/bash -lc 'echo {word}'"))
+        return run(f"echo {word}")
+
+    def ends_badly(self, reply: Reply) -> None:
+        """The last answer of the model is none."""
+        self.replies.append(reply)
+        self.turn.status = "failed"
 
 
 class AnswersByPrompt(Script):
@@ -29,7 +60,9 @@ class AnswersByPrompt(Script):
             return super().__call__(request)
         asked = max(index for index, item in enumerate(request.input) if _asks(item))
         calls = sum(item["type"] == "function_call_output" for item in request.input[asked:])
-        return self._scenes[_text(request.input[asked])][calls]
+        scene = self._scenes.get(_text(request.input[asked]))
+        # What nobody prepared is the daemon's own question: for a summary that it can read.
+        return scene[calls] if scene is not None else say(self.summary)
 
 
 def _asks(item: dict[str, Any]) -> bool:
@@ -69,11 +102,18 @@ class Conversation:
             after = len(self.client.messages)
             started = await self.client.request("turn/start", threadId=self.thread_id, input=[{"type": "text", "text": text}])
             done = await self.client.expect(
-                lambda message: message.get("method") == "turn/completed"
-                and message["params"]["turn"]["id"] == started["turn"]["id"],
+                lambda message: (
+                    message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == started["turn"]["id"]
+                ),
                 after,
             )
         return dict(done["params"]["turn"])
+
+    def asked(self, prompt: str) -> ModelRequest:
+        """The one request that put the prompt to the model."""
+        requests = [r for r in self.model.turn_requests() if pieces(r.input)[-1] == Piece("user", prompt)]
+        assert len(requests) == 1, f"{prompt} was put to the model {len(requests)} times"
+        return requests[0]
 
     async def type(self, text: str) -> dict[str, Any]:
         """Type a slash command."""
@@ -86,7 +126,8 @@ class Conversation:
             try:
                 await self.client.request("thread/loaded/list")
             except RemoteError as error:
-                assert error.data["retryable"], error
+                if not error.data["retryable"]:
+                    raise
             else:
                 return
 
@@ -99,7 +140,6 @@ class Conversation:
         """The timeline, newest page."""
         answer = await self.client.request("timeline/read", threadId=self.thread_id, **params)
         return list(answer["entries"])
-
 
     async def seen(self) -> tuple[tuple[Any, ...], list[Line], list[Line]]:
         """The thread's counts, and its timeline opened and shut, in the words of `expectation`."""

@@ -1,0 +1,75 @@
+"""A daemon of its own process, as a person starts it, so that it can be killed; and the Codex processes it leaves behind."""
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import codex_cli_bin
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from trimpoint.testkit import codex_environment, config_flags
+
+from tests.e2e.conftest import House
+
+START_DEADLINE_S = 30.0
+MAX_LINE_BYTES = 65_536
+
+
+@asynccontextmanager
+async def daemon_process(house: House) -> AsyncIterator[Process]:
+    """`trimpoint serve` on the house's state, ready for clients; killed, at the latest, when the block ends."""
+    log = house.home / "daemon.log"
+    with log.open("ab") as stderr:
+        process = await anyio.open_process(_command(house), stdin=None, stderr=stderr, env=_environment(house))
+    try:
+        assert process.stdout is not None
+        with anyio.fail_after(START_DEADLINE_S):
+            # The one line it prints says that it listens.
+            await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", MAX_LINE_BYTES)
+        yield process
+    except anyio.IncompleteRead as error:
+        error.add_note(log.read_text()[-2000:])
+        raise
+    finally:
+        await kill(process)
+
+
+async def kill(process: Process) -> None:
+    """SIGKILL, and wait until it is gone."""
+    with anyio.CancelScope(shield=True):
+        if process.returncode is None:
+            process.send_signal(signal.SIGKILL)
+        await process.wait()
+        await process.aclose()
+
+
+def _command(house: House) -> list[str]:
+    config = house.home / "config.toml"
+    config.write_text(f"[compaction]\nmin_messages = {house.config.compaction.min_messages}\ndeadline_s = 30.0\n")
+    places = ["--socket", str(house.socket), "--state-dir", str(house.state_dir), "--config", str(config)]
+    codex = ["--codex", str(codex_cli_bin.bundled_codex_path()), *config_flags(house.overrides)]
+    return [sys.executable, "-m", "trimpoint", "serve", "--json", *places, *codex]
+
+
+def _environment(house: House) -> dict[str, str]:
+    own = codex_environment(house.codex_home) | {"HOME": str(house.home)}
+    return own | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+
+
+def codex_processes(codex_home: Path) -> dict[int, int]:
+    """The parents of all app-servers that run with this Codex home, by process id."""
+    mark = f"CODEX_HOME={codex_home}".encode()
+    found: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            is_ours = mark in (folder / "environ").read_bytes().split(b"\0")
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if is_ours and words[1:2] == [b"app-server"]:
+                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has just ended, or is somebody else's
+    return found

@@ -1,0 +1,374 @@
+"""Random walks over one conversation, each step held against a model in plain Python (spec §10: trims in any order).
+
+A walk is named by its seed; a failure says which, and what was done until then. `TRIMPOINT_E2E_LONG=n` walks n times as far.
+"""
+
+import os
+import random
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, nullcontext
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.cli.client import Client
+from trimpoint.testkit import ModelRequest, Reply, cut_off, failure, held, http_error, say
+
+from tests.e2e.conftest import House, longer
+from tests.e2e.conversation import Conversation, Scene
+from tests.e2e.expectation import ExpectedThread, ExpectedTurn, ItemsSeen, Piece, pieces, shown_lines
+
+pytestmark = pytest.mark.codex
+
+STEPS = 24
+SEEDS = range(4 * longer())
+SEALED_SEEDS = range(1000, 1000 + longer())
+STEP_DEADLINE_S = 30.0
+MIN_MESSAGES = 2
+
+
+class Walk:
+    """One walker: the house, the thread it talks in, and what it expects of it."""
+
+    def __init__(self, house: House, seed: int, *, sealed: bool) -> None:
+        self.house = house
+        self.random = random.Random(seed)
+        self.sealed = sealed
+        self.steps: list[str] = []
+        self.expected = ExpectedThread()
+        self.seen = ItemsSeen()
+        self.said = 0
+        self.archived: list[tuple[str, ExpectedThread]] = []
+        self.events: list[int] = []
+        self._running = AsyncExitStack()
+        self._talk: Conversation | None = None
+        self.watcher: Client | None = None
+
+    @property
+    def talk(self) -> Conversation:
+        assert self._talk is not None
+        return self._talk
+
+    async def begin(self) -> None:
+        """A daemon, two clients and a thread."""
+        client = await self._open()
+        self._talk = await Conversation.begin(client, self.house.worktree, self.house.model, self.house.script)
+        await self._follow()
+
+    async def end(self) -> None:
+        """Leave it all."""
+        await self._running.aclose()
+
+    async def _open(self) -> Client:
+        self._running = AsyncExitStack()
+        await self._running.enter_async_context(self.house.daemon())
+        self.watcher = await self._running.enter_async_context(self.house.client("watcher"))
+        return await self._running.enter_async_context(self.house.client("talker"))
+
+    async def _follow(self) -> None:
+        assert self.watcher is not None
+        thread_id = self.talk.thread_id
+        resumed = await self.watcher.request("thread/resume", threadId=thread_id)
+        assert resumed["thread"]["id"] == thread_id
+        await self.watcher.request("orchestration/subscribeThread", threadId=thread_id)
+
+    # --- turns ----------------------------------------------------------------------------------------------------
+
+    def _word(self, what: str) -> str:
+        self.said += 1
+        return f"{what}-{self.said}"
+
+    def _scene(self) -> Scene:
+        scene = Scene(self._word("prompt"))
+        for _ in range(self.random.choice((0, 0, 1, 2))):
+            before = self.random.choice((None, None, "thought", "word"))
+            if before == "thought":
+                scene.replies.append(scene.thinks(self._word("sealed")) + scene.runs(self._word("output")))
+            elif before == "word":
+                scene.replies.append(scene.says(self._word("comment")) + scene.runs(self._word("output")))
+            else:
+                scene.replies.append(scene.runs(self._word("output")))
+        return scene
+
+    def _answer(self, scene: Scene) -> Reply:
+        thought = self.random.choice(("none", "none", "sealed", "open"))
+        if thought == "none":
+            return scene.says(self._word("answer"))
+        first = scene.thinks(self._word("sealed") if thought == "sealed" else None)
+        return first + scene.says(self._word("answer"))
+
+    async def turn(self) -> None:
+        """A turn that ends well."""
+        scene = self._scene()
+        scene.replies.append(self._answer(scene))
+        await self._perform(scene)
+
+    async def failed_turn(self) -> None:
+        """A turn whose last model call fails."""
+        scene = self._scene()
+        endings = (http_error(500, "boom"), http_error(400, "bad"), cut_off("half an ans"), failure("weird", "broken"))
+        scene.ends_badly(self.random.choice(endings))
+        await self._perform(scene)
+
+    async def _perform(self, scene: Scene) -> None:
+        self.house.script.then(*scene.replies)
+        before = len(self.house.model.requests)
+        turn = await self.talk.prompt(scene.turn.pieces[0].text)
+        assert turn["status"] == scene.turn.status, turn
+        self._check_model(self.house.model.requests[before:], scene.turn)
+        self.expected.turns.append(scene.turn)
+
+    async def interrupted_turn(self) -> None:
+        """A turn that the person stops while the model thinks."""
+        await self._break_off(self._interrupt)
+
+    async def child_killed_in_a_turn(self) -> None:
+        """A turn that Codex does not survive."""
+        await self._break_off(self._kill_child)
+
+    async def _interrupt(self, turn_id: str, turn: ExpectedTurn) -> None:
+        await self.talk.client.request("turn/interrupt", threadId=self.talk.thread_id, turnId=turn_id)
+        turn.pieces.append(Piece("aborted"))
+
+    async def _kill_child(self, turn_id: str, turn: ExpectedTurn) -> None:
+        os.kill(self.house.child_pid(), signal.SIGKILL)
+
+    async def _break_off(self, how: Callable[[str, ExpectedTurn], Awaitable[None]]) -> None:
+        scene, never = self._scene(), anyio.Event()
+        self.house.script.then(*scene.replies, held(say("never said"), never))
+        client, before, heard = self.talk.client, len(self.house.model.requests), len(self.talk.client.messages)
+        asked = [{"type": "text", "text": scene.turn.pieces[0].text}]
+        turn_id = (await client.request("turn/start", threadId=self.talk.thread_id, input=asked))["turn"]["id"]
+        await self.house.model.wait_for_request(before + len(scene.replies) + 1)
+        shown = list(scene.turn.pieces)
+        await how(turn_id, scene.turn)
+        ended = await client.expect(
+            lambda message: message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn_id, heard
+        )
+        never.set()
+        assert ended["params"]["turn"]["status"] == "interrupted"
+        self._check_model(self.house.model.requests[before:], ExpectedTurn(shown, []))
+        scene.turn.status = "interrupted"
+        self.expected.turns.append(scene.turn)
+
+    def _check_model(self, requests: list[ModelRequest], turn: ExpectedTurn) -> None:
+        """Each call of the turn was shown exactly the context and what the turn had come to; the last, all but the answer."""
+        context = self.expected.context()
+        for request in requests:
+            shown = pieces(request.input)
+            assert shown[: len(context)] == context
+            assert shown[len(context) :] == turn.pieces[: len(shown) - len(context)]
+            assert len(shown) > len(context)
+            self.seen.check(request.input)
+        assert requests
+
+    # --- commands -------------------------------------------------------------------------------------------------
+
+    def _some_keep(self) -> int:
+        active = len(self.expected.active)
+        return self.random.choice((0, 1, active - 1, active, active + 1, self.random.randint(0, active + 1))) % (active + 2)
+
+    async def clear(self) -> None:
+        """`/clear N`, for N from none to more than there are."""
+        keep = self._some_keep()
+        text = f"/clear {keep}" if keep else self.random.choice(("/clear", "/clear 0", "/CLEAR"))
+        self.steps[-1] = text
+        outcome = await self.talk.type(text)
+        if not self.expected.can_clear(keep):
+            assert (outcome["status"], outcome["reason"]) == ("skipped", "nothing_to_trim"), outcome
+            return
+        assert outcome["status"] == "completed", outcome
+        self.expected.clear(keep)
+        await self._check_outcome(outcome)
+
+    async def compact(self) -> None:
+        """`/compact`, with all its options."""
+        keep, force, guidance = self._some_keep(), self.random.random() < 0.3, self.random.choice(("", " mind the files"))
+        options = (f" --keep {keep}" if keep else "") + (" --force" if force else "")
+        self.steps[-1] = f"/compact{options}{guidance}"
+        gist = self._word("gist")
+        refusal = self.expected.compaction_refusal(keep, MIN_MESSAGES, force)
+        if refusal is None:
+            self._queue_summary(say(gist))
+        before = len(self.house.model.requests)
+        outcome = await self.talk.type(self.steps[-1])
+        if refusal is not None:
+            assert (outcome["status"], outcome["reason"]) == ("skipped", refusal), outcome
+            return
+        assert (outcome["status"], outcome["summary"]) == ("completed", gist), outcome
+        self._check_compaction(self.house.model.requests[before:], guidance.strip())
+        self.expected.compact(keep, gist)
+        await self._check_outcome(outcome)
+
+    async def failed_compact(self) -> None:
+        """`/compact` that comes to nothing."""
+        if self.expected.compaction_refusal(0, MIN_MESSAGES, True) is not None:
+            return
+        reply = self.random.choice((http_error(500, "boom"), cut_off("half"), *(() if self.sealed else (say(""),))))
+        self.house.script.at_compaction(reply)
+        outcome = await self.talk.type("/compact --force")
+        assert (outcome["status"], outcome["reason"]) == ("failed", "compaction_failed"), outcome
+
+    def _queue_summary(self, reply: Reply) -> None:
+        if self.sealed:
+            self.house.script.then(reply)  # a sample of the compacted thread reads it
+        else:
+            self.house.script.at_compaction(reply)
+
+    def _check_compaction(self, requests: list[ModelRequest], guidance: str) -> None:
+        request = requests[0]
+        assert request.kind == ("remote_compaction" if self.sealed else "inline_compaction")
+        items = request.input[:-1]
+        shown, context = pieces(items), self.expected.context()
+        # The compaction runs on a fork, and Codex marks a fork as broken off where it sees no end of the last turn.
+        assert shown in (context, [*context, Piece("aborted")])
+        assert request.mentions(guidance)
+        self.seen.check(items)
+
+    async def _check_outcome(self, outcome: dict[str, Any]) -> None:
+        points = (await self.talk.snapshot())["contextTrimPoints"]
+        assert outcome["trimPointId"] == points[-1]["id"]
+
+    async def new(self) -> None:
+        """`/new`: the walk goes on in the new thread."""
+        outcome = await self.talk.type("/new")
+        assert outcome["status"] == "completed", outcome
+        self.archived.append((self.talk.thread_id, self.expected))
+        self.expected = ExpectedThread()
+        self.talk.thread_id = outcome["newThreadId"]
+        await self._follow()
+
+    # --- faults ---------------------------------------------------------------------------------------------------
+
+    async def restart(self) -> None:
+        """The daemon ends and another begins."""
+        thread_id = self.talk.thread_id
+        await self.end()
+        client = await self._open()
+        self._talk = Conversation(client, thread_id, self.house.model, self.house.script)
+        await self._follow()
+
+    async def kill_child(self) -> None:
+        """Codex dies while nothing is under way."""
+        os.kill(self.house.child_pid(), signal.SIGKILL)
+        await self.talk.until_codex_answers()
+
+    # --- the walk -------------------------------------------------------------------------------------------------
+
+    async def step(self, action: Callable[[], Awaitable[None]]) -> None:
+        """Do something, then look at everything there is to see."""
+        self.steps.append(action.__name__)
+        # A restart closes and opens task groups, which no deadline may straddle.
+        with anyio.fail_after(STEP_DEADLINE_S) if action != self.restart else nullcontext():
+            await action()
+        with anyio.fail_after(STEP_DEADLINE_S):
+            await self.check()
+
+    async def check(self) -> None:
+        """Read model, timeline and lists say what is expected."""
+        await self._check_thread(self.talk.thread_id, self.expected, archived=False)
+        if self.archived:
+            await self._check_thread(*self.random.choice(self.archived), archived=True)
+        await self._check_lists()
+        self._check_watcher()
+
+    async def _check_thread(self, thread_id: str, expected: ExpectedThread, *, archived: bool) -> None:
+        talk = Conversation(self.talk.client, thread_id, self.house.model, self.house.script)
+        snapshot = await talk.snapshot()
+        assert snapshot["archived"] is archived
+        assert snapshot["operation"] is None or snapshot["operation"]["phase"] in ("ready", "failed")
+        _check_counts(snapshot, expected)
+        opened = await talk.timeline(expand="all", limit=1000)
+        _check_trim_points(snapshot, expected, [entry["id"] for entry in opened if "id" in entry])
+        everything = frozenset(range(len(expected.trims)))
+        assert shown_lines(opened) == expected.timeline(everything)
+        assert shown_lines(await talk.timeline(limit=1000)) == expected.timeline(frozenset())
+        if expected.trims:
+            position = self.random.randrange(len(expected.trims))
+            expand = [snapshot["contextTrimPoints"][position]["id"]]
+            assert shown_lines(await talk.timeline(expand=expand, limit=1000)) == expected.timeline(frozenset({position}))
+        if expected.turns or self.archived:  # Codex refuses it for a thread that it began and that never had one
+            listed = await talk.client.request("thread/turns/list", threadId=thread_id, limit=1000)
+            assert [turn["id"] for turn in reversed(listed["data"])] == [turn["id"] for turn in snapshot["turns"]]
+
+    async def _check_lists(self) -> None:
+        client = self.talk.client
+        listed = [row["id"] for row in (await client.request("thread/list"))["data"]]
+        archived = [row["id"] for row in (await client.request("thread/list", archived=True))["data"]]
+        # Codex lists no thread before its first turn, and an archived one without turns nowhere.
+        assert listed == ([self.talk.thread_id] if self.expected.turns or listed else [])
+        assert sorted(archived) == sorted(thread_id for thread_id, known in self.archived if known.turns)
+
+    def _check_watcher(self) -> None:
+        """The other client heard of each event once, in order, and of no provider thread."""
+        assert self.watcher is not None
+        heard = [m["params"] for m in self.watcher.notifications if m["method"] == "orchestration/event"]
+        for thread_id in {envelope["eventId"].split("/")[0] for envelope in heard}:
+            numbers = [e["threadSequence"] for e in heard if e["eventId"].startswith(thread_id)]
+            assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        ours = {self.talk.thread_id, *(thread_id for thread_id, _ in self.archived)}
+        providers = {request.thread_id for request in self.house.model.requests} - ours - {None}
+        said = [str(message) for client in (self.watcher, self.talk.client) for message in client.messages]
+        assert [message for message in said for provider in providers if str(provider) in message] == []
+
+    def choose(self) -> Callable[[], Awaitable[None]]:
+        """The next step: mostly turns, so that there is something to trim."""
+        actions: list[tuple[Callable[[], Awaitable[None]], int]] = [
+            (self.turn, 12), (self.failed_turn, 2), (self.interrupted_turn, 2), (self.clear, 5), (self.compact, 4),
+            (self.failed_compact, 1), (self.new, 1), (self.restart, 1), (self.kill_child, 1), (self.child_killed_in_a_turn, 1),
+        ]  # fmt: skip
+        return self.random.choices([action for action, _ in actions], [weight for _, weight in actions])[0]
+
+
+def _check_counts(snapshot: dict[str, Any], expected: ExpectedThread) -> None:
+    first_active = len(expected.turns) - len(expected.active)
+    assert [turn["status"] for turn in snapshot["turns"]] == [turn.status for turn in expected.turns]
+    assert [turn["trimmed"] for turn in snapshot["turns"]] == [index < first_active for index in range(len(expected.turns))]
+    assert snapshot["turnCount"] == len(expected.turns)
+    assert snapshot["activeTurnCount"] == len(expected.active)
+    assert snapshot["messageCount"] == sum(turn.message_count for turn in expected.turns)
+    assert snapshot["activeMessageCount"] == expected.active_message_count
+    assert snapshot["compactionCount"] == sum(trim.trigger == "compact" for trim in expected.trims)
+    assert snapshot["pendingRequests"] == []
+
+
+def _check_trim_points(snapshot: dict[str, Any], expected: ExpectedThread, entry_ids: list[str]) -> None:
+    turn_ids = [turn["id"] for turn in snapshot["turns"]]
+    points = snapshot["contextTrimPoints"]
+    assert len({point["id"] for point in points}) == len(points) == len(expected.trims)
+    for point, trim in zip(points, expected.trims, strict=True):
+        first = trim.turn_index - trim.pruned
+        entries_before = sum(len(turn.entries) for turn in expected.turns[: trim.turn_index])
+        assert point["prunedTurnIds"] == turn_ids[first : trim.turn_index]
+        assert point["prunedMessageCount"] == trim.message_count
+        assert (point["trigger"], point["summary"], point["status"]) == (trim.trigger, trim.summary, "applied")
+        assert point["beforeEntryId"] == (entry_ids[entries_before - 1] if entries_before else None)
+        assert point["firstKeptTurnId"] == (turn_ids[trim.turn_index] if trim.kept else None)
+    generations = [point["generation"] for point in points]
+    assert generations == sorted(set(generations))
+
+
+async def _walk(house: House, seed: int, *, sealed: bool) -> None:
+    walk = Walk(house, seed, sealed=sealed)
+    try:
+        await walk.begin()
+        await walk.step(walk.turn)
+        for _ in range(STEPS):
+            await walk.step(walk.choose())
+        await walk.step(walk.turn)
+    except BaseException as error:
+        error.add_note(f"seed {seed}, after {walk.steps}")
+        raise
+    finally:
+        await walk.end()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_every_step_leaves_exactly_the_expected_context_counts_and_timeline(house: House, seed: int) -> None:
+    await _walk(house, seed, sealed=False)
+
+
+@pytest.mark.parametrize("seed", SEALED_SEEDS)
+async def test_the_same_with_a_provider_that_seals_its_summaries(sealed_house: House, seed: int) -> None:
+    await _walk(sealed_house, seed, sealed=True)

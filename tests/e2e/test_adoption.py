@@ -31,7 +31,11 @@ async def test_a_thread_from_before_is_adopted_and_cleared_item_for_item(house: 
         texts = [entry["text"] for entry in await talk.timeline() if entry["kind"] == "message"]
         assert (await talk.type("/clear 2"))["status"] == "completed"
         after = await talk.turn()
-    assert [turn["items"][0]["content"][0]["text"] for turn in resumed["thread"]["turns"]] == ["prompt-1.", "prompt-2.", "prompt-3."]
+    assert [turn["items"][0]["content"][0]["text"] for turn in resumed["thread"]["turns"]] == [
+        "prompt-1.",
+        "prompt-2.",
+        "prompt-3.",
+    ]
     assert texts[:2] == ["prompt-1.", "answer-1."]
     assert seen_turns(after, 4) == [3, 4]
     first, start = _place(full, "prompt-3."), _place(after, "prompt-3.")

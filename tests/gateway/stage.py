@@ -34,7 +34,9 @@ class FakeConnection:
 class Guest:
     """A client and its connection."""
 
-    def __init__(self, clients: Clients, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, clients: Clients, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()
+    ) -> None:
         self.connection = FakeConnection()
         self.client: Client = clients.add(cast("Connection", self.connection))
         if initialized:

@@ -94,9 +94,7 @@ def answer_everything(connection: Connection, decoded: jsonrpc.Decoded) -> None:
         case jsonrpc.Request():
             connection.answer(jsonrpc.encode_result(decoded.id, decoded.method, versioned=decoded.versioned))
         case jsonrpc.Invalid():
-            text = jsonrpc.encode_error(
-                decoded.id, decoded.code, decoded.message, versioned=decoded.versioned
-            )
+            text = jsonrpc.encode_error(decoded.id, decoded.code, decoded.message, versioned=decoded.versioned)
             connection.answer(text)
         case _:
             pass
@@ -117,9 +115,7 @@ async def connected(
     with theirs:
         theirs.setblocking(False)
         end = SocketEnd(ours)
-        talk = Talk(
-            Client(theirs), Connection(Transport(end, end, "a test"), limits, on_message), anyio.Event()
-        )
+        talk = Talk(Client(theirs), Connection(Transport(end, end, "a test"), limits, on_message), anyio.Event())
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_run, talk)
             with anyio.fail_after(10):
@@ -502,9 +498,7 @@ async def test_each_connection_has_an_id_of_its_own_and_says_who_is_there() -> N
 async def test_files_serve_as_a_stream_too(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"".join(map(request, range(2000))))
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("ab") as sink:
-        transport = Transport(
-            private_end(source.fileno(), os.O_RDONLY), private_end(sink.fileno(), os.O_WRONLY), "files"
-        )
+        transport = Transport(private_end(source.fileno(), os.O_RDONLY), private_end(sink.fileno(), os.O_WRONLY), "files")
         with anyio.fail_after(10):
             await Connection(transport, PATIENT, answer_everything).run()
     answers = [json.loads(line)["id"] for line in (tmp_path / "out").read_bytes().splitlines()]

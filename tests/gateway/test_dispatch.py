@@ -128,19 +128,27 @@ async def test_wrong_parameters_are_named_and_the_handler_is_not_called(method: 
     assert handlers.called == []
 
 
-@pytest.mark.parametrize("error", [RuntimeError(SECRET), KeyError(SECRET), OSError(2, SECRET), AssertionError(SECRET), ZeroDivisionError()])
+@pytest.mark.parametrize(
+    "error", [RuntimeError(SECRET), KeyError(SECRET), OSError(2, SECRET), AssertionError(SECRET), ZeroDivisionError()]
+)
 async def test_what_a_handler_did_not_mean_to_say_is_not_said(error: Exception) -> None:
     with capture_logs() as logs:
         said = on_the_wire(await answered(error))
     assert SECRET not in str(said)
     assert type(error).__name__ not in str(said)
     assert (said["code"], said["data"]["reason"]) == (-32603, "internal")
-    assert [(log["event"], log["error_id"], log["exc_info"]) for log in logs] == [("internal_error", said["data"]["errorId"], error)]
+    assert [(log["event"], log["error_id"], log["exc_info"]) for log in logs] == [
+        ("internal_error", said["data"]["errorId"], error)
+    ]
 
 
 async def test_a_refusal_says_what_it_means_to_say() -> None:
     said = on_the_wire(await answered(Refusal(Reason.USAGE, "Not like this.", "Like that.")))
-    assert said == {"code": -32023, "message": "Not like this.", "data": {"reason": "usage", "retryable": False, "hint": "Like that."}}
+    assert said == {
+        "code": -32023,
+        "message": "Not like this.",
+        "data": {"reason": "usage", "retryable": False, "hint": "Like that."},
+    }
 
 
 async def test_a_refusal_of_the_engine_names_the_blocker() -> None:
@@ -240,5 +248,7 @@ def test_a_result_that_cannot_be_encoded_leaves_room_for_an_error() -> None:
 
 def test_nobody_else_imports_jsonrpcserver() -> None:
     package = Path(trimpoint.__file__).parent
-    importers = [path for path in package.rglob("*.py") if re.search(r"^\s*(import|from) jsonrpcserver", path.read_text(), re.MULTILINE)]
+    importers = [
+        path for path in package.rglob("*.py") if re.search(r"^\s*(import|from) jsonrpcserver", path.read_text(), re.MULTILINE)
+    ]
     assert [path.relative_to(package) for path in importers] == [Path("gateway/dispatch.py")]

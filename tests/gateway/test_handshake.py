@@ -18,7 +18,9 @@ from trimpoint_protocol.errors import Reason
 from tests.gateway.stage import Guest
 
 USER_AGENT = "trimpoint/0.163.0 (Debian 12.0.0; x86_64) xterm (trimpoint; 0.1.0)"
-IDENTITY = InitializeResult(USER_AGENT, (0, 163, 0), Raw(msgspec.json.encode({"userAgent": USER_AGENT, "codexHome": "/h", "future": [1]})))
+IDENTITY = InitializeResult(
+    USER_AGENT, (0, 163, 0), Raw(msgspec.json.encode({"userAgent": USER_AGENT, "codexHome": "/h", "future": [1]}))
+)
 INFO = {"name": "editor", "version": "2"}
 
 

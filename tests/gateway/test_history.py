@@ -168,7 +168,9 @@ def test_an_empty_thread_has_an_empty_page() -> None:
     assert history.items_page(started().state, {}) == {"data": [], "nextCursor": None, "backwardsCursor": None}
 
 
-@pytest.mark.parametrize("cursor", ["", "7", "t", "i0", "t-1", "t1x", "t٣", "t" + "9" * 40, '{"requestedThreadId":"x","rolloutOrdinal":3}'])
+@pytest.mark.parametrize(
+    "cursor", ["", "7", "t", "i0", "t-1", "t1x", "t٣", "t" + "9" * 40, '{"requestedThreadId":"x","rolloutOrdinal":3}']
+)
 def test_a_cursor_of_another_history_is_refused_and_not_misread(cursor: str) -> None:
     with pytest.raises(Refusal) as caught:
         history.turns_page(several_generations().state, {"cursor": cursor})

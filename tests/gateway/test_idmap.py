@@ -14,15 +14,31 @@ PROVIDER = [f"01a00000-0000-7000-8000-00000000000{n}" for n in range(4)]
 STRANGER = "01b00000-0000-7000-8000-000000000009"
 TO_CLIENT = dict(zip(PROVIDER, STABLE, strict=True)).get
 TO_PROVIDER = dict(zip(STABLE, PROVIDER, strict=True)).get
-NAMES = [*idmap.ID_MEMBERS, *idmap.CONTENT_MEMBERS, "name", "cwd", "turnId", "data", "item", "items", "thread", "status", "futureMember"]
+NAMES = [
+    *idmap.ID_MEMBERS,
+    *idmap.CONTENT_MEMBERS,
+    "name",
+    "cwd",
+    "turnId",
+    "data",
+    "item",
+    "items",
+    "thread",
+    "status",
+    "futureMember",
+]
 
 
 def documents(ids: list[str]) -> st.SearchStrategy[Any]:
     """Messages of any shape with `ids` and texts about them everywhere; "path" has a rule of its own."""
-    texts = st.sampled_from([*ids, STRANGER]) | st.sampled_from(ids).map(lambda one: f"see thread {one} there") | st.text(max_size=8)
+    texts = (
+        st.sampled_from([*ids, STRANGER]) | st.sampled_from(ids).map(lambda one: f"see thread {one} there") | st.text(max_size=8)
+    )
     leaves = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | texts
     keys = st.sampled_from(NAMES) | st.sampled_from([*ids, STRANGER]) | st.text(max_size=8).filter(lambda key: key != "path")
-    return st.recursive(leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5), max_leaves=25)
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5), max_leaves=25
+    )
 
 
 def leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -115,7 +131,10 @@ def delta(thread_id: str, text: str) -> bytes:
     return msgspec.json.encode({"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1})
 
 
-@given(st.sampled_from([*PROVIDER, STRANGER]), st.text() | st.sampled_from([f'"threadId":"{PROVIDER[3]}"', PROVIDER[1], '\\"threadId":"']))
+@given(
+    st.sampled_from([*PROVIDER, STRANGER]),
+    st.text() | st.sampled_from([f'"threadId":"{PROVIDER[3]}"', PROVIDER[1], '\\"threadId":"']),
+)
 def test_a_delta_changes_its_thread_and_not_its_text(thread_id: str, text: str) -> None:
     assert idmap.exchange_thread_id(delta(thread_id, text), TO_CLIENT) == delta(TO_CLIENT(thread_id, thread_id), text)
 

@@ -174,9 +174,7 @@ async def test_a_folder_that_others_can_write_to_is_refused(socket_path: Path, m
     assert not is_there(socket_path)
 
 
-async def test_a_folder_of_someone_else_is_refused(
-    socket_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_folder_of_someone_else_is_refused(socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     socket_path.parent.mkdir(mode=0o700)
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
@@ -203,9 +201,7 @@ async def test_a_symbolic_link_in_the_place_of_the_folder_is_refused(folder: Pat
     assert not is_there(folder / "real" / "t.sock")
 
 
-async def test_a_folder_swapped_while_the_socket_is_made_is_noticed(
-    socket_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_folder_swapped_while_the_socket_is_made_is_noticed(socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remove_stale = listeners._remove_stale  # pyright: ignore[reportPrivateUsage]
 
     def swap(path: Path, folder_fd: int) -> None:
@@ -324,9 +320,7 @@ async def client_of_a_server_that_ends(path: Path) -> AsyncGenerator[socket.sock
         yield sock
 
 
-async def test_a_client_of_another_user_is_refused_and_logged(
-    socket_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_client_of_another_user_is_refused_and_logged(socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def another(sock: socket.socket) -> Credentials:
         return Credentials(pid=77, uid=os.geteuid() + 1, gid=0)
 
@@ -434,9 +428,7 @@ async def test_running_out_of_descriptors_is_survived(socket_path: Path, few_des
             assert await asked(client) == ANSWER
 
 
-async def test_a_departure_makes_room_at_once_for_who_waits(
-    socket_path: Path, few_descriptors: list[int]
-) -> None:
+async def test_a_departure_makes_room_at_once_for_who_waits(socket_path: Path, few_descriptors: list[int]) -> None:
     async with serving(socket_path):
         with socket.socket(socket.AF_UNIX) as waiting, logged(NO_ROOM) as has_run_out:
             async with client_of(socket_path) as first:
@@ -475,9 +467,7 @@ async def test_a_thousand_clients_are_served_at_once(socket_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_listening", [False, True])
-async def test_a_socket_handed_over_is_served_and_its_file_left_alone(
-    folder: Path, is_listening: bool
-) -> None:
+async def test_a_socket_handed_over_is_served_and_its_file_left_alone(folder: Path, is_listening: bool) -> None:
     path = folder / "t.sock"
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.fspath(path))
@@ -547,9 +537,7 @@ STRAYS = [b"printed before", b"a stray print", b"a child read 0", b"printed last
 
 
 def test_over_pipes_nothing_but_answers_reaches_stdout() -> None:
-    done = subprocess.run(
-        **server_command(), input=REQUEST + REQUEST, capture_output=True, timeout=30, check=True
-    )
+    done = subprocess.run(**server_command(), input=REQUEST + REQUEST, capture_output=True, timeout=30, check=True)
     assert done.stdout == ANSWER * 2
     assert all(stray in done.stderr for stray in STRAYS)
 
@@ -574,16 +562,12 @@ def test_files_are_read_and_written_from_where_they_stand(tmp_path: Path) -> Non
     with (tmp_path / "in").open("rb", buffering=0) as source, (tmp_path / "out").open("r+b") as sink:
         source.seek(8)
         sink.seek(5)
-        subprocess.run(
-            **server_command(), stdin=source, stdout=sink, stderr=subprocess.DEVNULL, timeout=30, check=True
-        )
+        subprocess.run(**server_command(), stdin=source, stdout=sink, stderr=subprocess.DEVNULL, timeout=30, check=True)
     assert (tmp_path / "out").read_bytes() == b"kept\n" + ANSWER
 
 
 def test_no_input_at_all_ends_it() -> None:
-    done = subprocess.run(
-        **server_command(), stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True
-    )
+    done = subprocess.run(**server_command(), stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
     assert done.stdout == b""
 
 

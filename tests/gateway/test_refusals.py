@@ -80,7 +80,12 @@ def test_every_failure_has_its_reason_a_sentence_and_a_hint(error: Exception, re
 def test_a_busy_thread_says_with_what_and_since_when() -> None:
     block = Block("request", "q", 1_764_000_000_000, "item/tool/call")
     said = on_the_wire(CommandRefused(Reason.REQUEST_PENDING, "The agent waits.", block))
-    assert said["data"]["blocker"] == {"kind": "request", "id": "q", "since": "2025-11-24T16:00:00.000Z", "detail": "item/tool/call"}
+    assert said["data"]["blocker"] == {
+        "kind": "request",
+        "id": "q",
+        "since": "2025-11-24T16:00:00.000Z",
+        "detail": "item/tool/call",
+    }
 
 
 @pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), OSError(13, "denied", SECRET), RuntimeError(SECRET)])

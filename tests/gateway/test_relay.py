@@ -46,7 +46,10 @@ async def test_the_answer_is_dealt_with_before_the_next_word_of_codex() -> None:
     codex, order = Codex(), list[str]()
 
     async def ask() -> None:
-        assert await ask_in_place(codex.link(), "m", {}, lambda raw: order.append(bytes(raw).decode()) or "made of it") == "made of it"
+        assert (
+            await ask_in_place(codex.link(), "m", {}, lambda raw: order.append(bytes(raw).decode()) or "made of it")
+            == "made of it"
+        )
         order.append("awaited")
 
     with anyio.fail_after(5):

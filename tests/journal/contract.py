@@ -142,9 +142,7 @@ class JournalContract:
         assert payloads(await rig.store().open_journal(THREAD)) == [b"a", b"b", b"c"]
 
     @pytest.mark.parametrize("offset_bytes", [0, 21, 30, 10_000])
-    async def test_a_position_the_journal_does_not_bear_out_reads_all(
-        self, rig: Rig, offset_bytes: int
-    ) -> None:
+    async def test_a_position_the_journal_does_not_bear_out_reads_all(self, rig: Rig, offset_bytes: int) -> None:
         journal = await rig.store().open_journal(THREAD)
         await write(journal, b"first", b"second")
         again = await rig.store().open_journal(THREAD, after=Position(offset_bytes, 1))
@@ -274,12 +272,8 @@ class StateStoreContract:
     async def test_a_store_without_threads_lists_none(self, rig: Rig) -> None:
         assert await rig.store().scan() == []
 
-    @pytest.mark.parametrize(
-        "thread_id", ["plain", "../../etc/passwd", ".", "..", "a/b", "a%2Fb", "ü", "a\0b"]
-    )
-    async def test_any_thread_id_names_a_journal_and_is_listed_as_itself(
-        self, rig: Rig, thread_id: str
-    ) -> None:
+    @pytest.mark.parametrize("thread_id", ["plain", "../../etc/passwd", ".", "..", "a/b", "a%2Fb", "ü", "a\0b"])
+    async def test_any_thread_id_names_a_journal_and_is_listed_as_itself(self, rig: Rig, thread_id: str) -> None:
         await write(await rig.store().open_journal(thread_id), b"a")
         assert [name for name, _ in await rig.store().scan()] == [thread_id]
         assert payloads(await rig.store().open_journal(thread_id)) == [b"a"]
@@ -308,9 +302,7 @@ class StateStoreContract:
         await rig.store().write_atomic("snapshots/b", b"2")
         assert await rig.store().read_checked("snapshots/a") == b"1"
 
-    @pytest.mark.parametrize(
-        "name", ["", "/etc/x", "../x", "a/../b", "a//b", "lock", "threads/x", ".x", "a\n"]
-    )
+    @pytest.mark.parametrize("name", ["", "/etc/x", "../x", "a/../b", "a//b", "lock", "threads/x", ".x", "a\n"])
     async def test_a_name_that_leads_elsewhere_is_refused(self, rig: Rig, name: str) -> None:
         with pytest.raises(ValueError, match="cannot name"):
             await rig.store().write_atomic(name, b"x")

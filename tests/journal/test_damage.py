@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from trimpoint.journal import damage, framing
 
 BASE = 20
-BATCHES = st.lists(
-    st.lists(st.binary(min_size=1, max_size=80), min_size=1, max_size=4), min_size=1, max_size=4
-)
+BATCHES = st.lists(st.lists(st.binary(min_size=1, max_size=80), min_size=1, max_size=4), min_size=1, max_size=4)
 
 
 def encoded(*batches: list[bytes]) -> bytearray:
@@ -132,9 +130,7 @@ def test_a_search_in_a_hostile_payload_is_given_up_and_nothing_cut(monkeypatch: 
 
 
 @given(BATCHES, st.data())
-def test_bytes_overwritten_before_the_last_batch_are_never_cut(
-    batches: list[list[bytes]], data: st.DataObject
-) -> None:
+def test_bytes_overwritten_before_the_last_batch_are_never_cut(batches: list[list[bytes]], data: st.DataObject) -> None:
     whole = encoded(*batches, [b"last"])
     end = len(encoded(*batches))
     at = data.draw(st.integers(0, end - 1))

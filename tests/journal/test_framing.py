@@ -39,9 +39,7 @@ def test_records_come_back_as_they_went_in(payloads: list[bytes], base: int) -> 
 
 
 @given(st.lists(PAYLOADS, max_size=5), OFFSETS)
-def test_batches_written_one_after_another_read_as_one_sequence(
-    batches: list[list[bytes]], base: int
-) -> None:
+def test_batches_written_one_after_another_read_as_one_sequence(batches: list[list[bytes]], base: int) -> None:
     data = b""
     for batch in batches:
         data += framing.encode_batch(batch, base + len(data))

@@ -7,7 +7,9 @@ from trimpoint.journal.records import UnreadableRecord, decode_record, encode_re
 
 
 def test_a_record_reads_back_as_it_was() -> None:
-    record = ev.Record(7, 3, 1_700_000_000_000, (ev.TurnStarted("turn-1", 2), ev.TurnCompleted("turn-1", "completed")), "c-1", b"f", "op")
+    record = ev.Record(
+        7, 3, 1_700_000_000_000, (ev.TurnStarted("turn-1", 2), ev.TurnCompleted("turn-1", "completed")), "c-1", b"f", "op"
+    )
     assert decode_record(encode_record(record)) == record
     assert decode_record(memoryview(encode_record(record))) == record
 

@@ -1,0 +1,318 @@
+"""The official Python SDK (`openai-codex`), sync and async, with trimpoint in the place of its codex binary (spec §3, §10.1).
+
+Nothing of the SDK is replaced or patched: what passes here is what a program that uses the SDK gets.
+"""
+
+import asyncio
+import gc
+import json
+import re
+import shlex
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+from trimpoint.testkit import held, run, say
+
+from tests.cli.stage import CODEX, DEADLINE_S, Stage, opened_stage
+
+sdk = pytest.importorskip("openai_codex")
+low_level = pytest.importorskip("openai_codex.client")
+
+# The SDK leaves the pipes of its child to the garbage collector.
+pytestmark = [pytest.mark.codex, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+DENY, FULL_ACCESS = sdk.ApprovalMode.deny_all, sdk.Sandbox.full_access
+UNKNOWN_THREAD = "00000000-0000-7000-8000-000000000000"
+CLEARED = "Context cleared: 2 messages in 1 turn left it, the last turn kept."
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    async with opened_stage() as opened:
+        yield opened
+        gc.collect()
+
+
+def launcher(stage: Stage, *command: str) -> str:
+    """An executable that runs `command` in the stage's own environment, whatever the caller's is."""
+    path = stage.folder / ("codex" if command[0] == str(CODEX) else "trimpoint")
+    environment = [f"{name}={value}" for name, value in stage.environment.items()]
+    path.write_text(f'#!/bin/sh\nexec env -i {shlex.join([*environment, *command])} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def configured(stage: Stage, *command: str) -> Any:
+    """What a program gives the SDK: the binary (trimpoint unless `command` is another), and its overrides."""
+    return sdk.CodexConfig(codex_bin=launcher(stage, *(command or stage.command())), config_overrides=tuple(stage.overrides))
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """A program that uses the sync SDK; its end is awaited, for so long and no longer."""
+    with anyio.fail_after(DEADLINE_S):
+        return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+
+
+def is_ended(stage: Stage) -> bool:
+    """Whether nothing is left: no process and no socket."""
+    return stage.codex_children() == [] and not stage.socket.exists()
+
+
+def turns(thread: Any) -> list[Any]:
+    """The first text of each turn that the SDK reads back."""
+    return [turn.items[0].root.content[0].root.text for turn in thread.read(include_turns=True).thread.turns]
+
+
+# --- the same as Codex itself ---
+
+IDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(msg|call)_\d+")
+# Times; process ids; who started the Codex process, which is the daemon for all its clients.
+OF_THE_MOMENT = re.compile(r'"(\w+_at|\w+_at_ms|duration_ms|process_id|backwards_cursor|originator|path)": ("[^"]*"|\d+)')
+
+
+def told_apart_by_order(seen: list[Any], folder: Path) -> list[str]:
+    """What was seen, one JSON text each, without what differs from one run to the next; ids are numbered as they come."""
+    numbers: dict[str, str] = {}
+    lines = (json.dumps(one, sort_keys=True).replace(str(folder), "folder") for one in seen)
+    named = (IDS.sub(lambda found: numbers.setdefault(found[0], f"id-{len(numbers)}"), line) for line in lines)
+    return [OF_THE_MOMENT.sub(r'"\1": 0', line) for line in named]
+
+
+def everything_seen(stage: Stage, config: Any, folder: Path) -> list[str]:
+    """All that the SDK tells its program in the course of a whole life of threads."""
+    seen: list[Any] = []
+    folder.mkdir()
+    stage.script.then(run("echo done"), say("Good day."), say("Twice."), say("Elsewhere."), say("Again."))
+    with sdk.Codex(config) as codex:
+        thread = codex.thread_start(cwd=str(folder), approval_mode=DENY, sandbox=FULL_ACCESS)
+        for text in ("Good morning.", "Once more."):
+            seen += [[event.method, event.payload.model_dump(mode="json")] for event in thread.turn(text).stream()]
+        thread.set_name("greetings")
+        fork = codex.thread_fork(thread.id)
+        seen.append(fork.run("Somewhere else.").final_response)
+        codex.thread_archive(fork.id)
+        answers = [thread.read(), fork.read(include_turns=True), codex.thread_list(cwd=str(folder)), codex.models()]
+        answers += [codex.thread_list(cwd=str(folder), archived=True), codex.account()]
+        codex.thread_unarchive(fork.id)
+        seen.append(codex.thread_resume(fork.id).run("And again.").final_response)
+        answers += [codex.thread_list(cwd=str(folder)), thread.read(include_turns=True), fork.read(include_turns=True)]
+        seen += [answer.model_dump(mode="json") for answer in answers]
+        for mistake in (codex.thread_resume, codex.thread_archive, codex.thread_fork):
+            with pytest.raises(sdk.CodexError) as refused:
+                mistake(UNKNOWN_THREAD)
+            seen.append([type(refused.value).__name__, str(refused.value)])
+    return told_apart_by_order(seen, folder)
+
+
+async def test_all_that_it_sees_is_what_codex_itself_shows(stage: Stage) -> None:
+    straight = await in_thread(everything_seen, stage, configured(stage, str(CODEX)), stage.folder / "straight")
+    through = await in_thread(everything_seen, stage, configured(stage), stage.folder / "through")
+    assert through == straight
+    assert len(through) > 20
+    assert is_ended(stage)
+
+
+# --- what it gains ---
+
+
+async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_in_the_history(stage: Stage) -> None:
+    def program() -> None:
+        with sdk.Codex(configured(stage)) as codex:
+            thread = codex.thread_start(cwd=str(stage.worktree))
+            thread.run("hello 1")
+            thread.run("hello 2")
+            result = thread.run("/clear 1")
+            assert result.final_response.startswith(CLEARED)
+            events = [event.method for event in thread.turn("/clear 1").stream()]
+            assert events[0] == "turn/started"
+            assert events[-1] == "turn/completed"
+            assert "item/agentMessage/delta" in events
+            thread.run("hello 3")
+            assert turns(thread) == turns(codex.thread_resume(thread.id)) == ["hello 1", "hello 2", "hello 3"]
+
+    await in_thread(program)
+    model_saw = stage.model.turn_requests()[-1]
+    assert [model_saw.mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
+    assert is_ended(stage)
+
+
+def until_idle(client: Any, thread_id: str) -> None:
+    """Pass over what the SDK hears until the thread is at rest again."""
+    while True:
+        heard = client.next_notification()
+        if (
+            heard.method == "thread/status/changed"
+            and heard.payload.thread_id == thread_id
+            and heard.payload.status.root.type == "idle"
+        ):
+            return
+
+
+async def test_its_compact_leaves_a_summary_in_the_context_and_all_in_the_history(stage: Stage) -> None:
+    def program() -> None:
+        with low_level.CodexClient(configured(stage)) as client:
+            client.initialize()
+            thread_id = client.thread_start({"cwd": str(stage.worktree)}).thread.id
+            assert "".join(delta.delta for delta in client.stream_text(thread_id, "hello 1")) == "reply 1"
+            until_idle(client, thread_id)
+            client.thread_compact(thread_id)
+            until_idle(client, thread_id)
+            client.wait_for_turn_completed(client.turn_start(thread_id, "hello 2").turn.id)
+            read = client.thread_read(thread_id, include_turns=True).thread
+            assert read.id == thread_id
+            assert [turn.status.value for turn in read.turns] == ["completed"] * len(read.turns)
+            assert "hello 1" in read.turns[0].model_dump_json()
+
+    await in_thread(program)
+    model_saw = stage.model.turn_requests()[-1]
+    assert model_saw.mentions("The gist of it all.")
+    assert not model_saw.mentions("reply 1")
+    assert is_ended(stage)
+
+
+async def test_the_async_client_does_all_that_the_sync_one_does(stage: Stage) -> None:
+    with anyio.fail_after(DEADLINE_S):
+        async with sdk.AsyncCodex(configured(stage)) as codex:
+            thread, other = [await codex.thread_start(cwd=str(stage.worktree)) for _ in range(2)]
+            results = await asyncio.gather(thread.run("hello 1"), other.run("elsewhere"))
+            assert {result.final_response for result in results} == {"reply 1", "reply 2"}
+            turn = await thread.turn("hello 2")
+            events = [event.method async for event in turn.stream()]
+            assert (events[0], events[-1]) == ("turn/started", "turn/completed")
+            assert (await thread.run("/clear 1")).final_response.startswith(CLEARED)
+            await thread.run("hello 3")
+            await thread.set_name("greetings")
+            fork = await codex.thread_fork(thread.id)
+            await codex.thread_archive(fork.id)
+            assert {found.id for found in (await codex.thread_list()).data} == {thread.id, other.id}
+            await codex.thread_unarchive(fork.id)
+            resumed = await codex.thread_resume(fork.id)
+            assert (await resumed.run("forked")).final_response == "reply 5"
+            read = (await thread.read(include_turns=True)).thread
+            assert (read.name, len(read.turns)) == ("greetings", 3)
+    requests = stage.model.turn_requests()
+    assert [requests[3].mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
+    assert [requests[4].mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
+    assert is_ended(stage)
+
+
+# --- questions ---
+
+
+@pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
+async def test_its_approval_handler_decides(stage: Stage, decision: str, is_made: bool) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def handler(method: str, params: dict[str, Any] | None) -> dict[str, Any]:
+        asked.append((method, (params or {})["command"]))
+        return {"decision": decision}
+
+    def program() -> None:
+        with low_level.CodexClient(configured(stage), approval_handler=handler) as client:
+            client.initialize()
+            settings = {"cwd": str(stage.worktree), "approvalPolicy": "untrusted", "sandbox": "danger-full-access"}
+            thread_id = client.thread_start(settings).thread.id
+            client.wait_for_turn_completed(client.turn_start(thread_id, "Make it.").turn.id)
+
+    stage.script.then(run("touch made.txt"))
+    await in_thread(program)
+    assert len(asked) == 1
+    assert asked[0][0] == "item/commandExecution/requestApproval"
+    assert "touch made.txt" in asked[0][1]
+    assert (stage.worktree / "made.txt").exists() is is_made
+    assert is_ended(stage)
+
+
+# --- processes ---
+
+
+async def begun(stage: Stage) -> tuple[Any, Any]:
+    """An SDK and a turn of its that the model is about to answer, and never will."""
+    stage.script.then(held(say("never"), anyio.Event()))
+
+    def begin() -> tuple[Any, Any]:
+        codex = sdk.Codex(configured(stage))
+        return codex, codex.thread_start(cwd=str(stage.worktree)).turn("hello")
+
+    codex, turn = await in_thread(begin)
+    await stage.model.wait_for_request()
+    return codex, turn
+
+
+async def test_closing_in_the_middle_of_a_turn_leaves_no_process(stage: Stage) -> None:
+    codex, _ = await begun(stage)
+    await in_thread(codex.close)
+    assert is_ended(stage)
+
+
+async def test_a_turn_can_be_steered_and_interrupted(stage: Stage) -> None:
+    codex, turn = await begun(stage)
+
+    def stop() -> str:
+        with codex:
+            assert turn.steer("go left").turn_id == turn.id
+            turn.interrupt()
+            return str(turn.run().status.value)
+
+    assert await in_thread(stop) == "interrupted"
+    assert is_ended(stage)
+
+
+@contextmanager
+def two_sdks(stage: Stage) -> Iterator[tuple[Any, Any]]:
+    """Two SDKs with a process each; the one that came last leaves first."""
+    with sdk.Codex(configured(stage)) as first, sdk.Codex(configured(stage)) as second:
+        yield first, second
+
+
+def share_a_thread(stage: Stage) -> int:
+    """What two SDKs can do with one thread; the number of Codex processes there were."""
+    with two_sdks(stage) as (first, second):
+        mine = first.thread_start(cwd=str(stage.worktree))
+        mine.run("hello 1")
+        assert [thread.id for thread in second.thread_list().data] == [mine.id]
+        theirs = second.thread_resume(mine.id)
+        theirs.run("hello 2")
+        assert mine.run("/clear 1").final_response.startswith(CLEARED)
+        theirs.run("hello 3")
+        assert turns(mine) == turns(theirs) == ["hello 1", "hello 2", "hello 3"]
+        return len(codexes(stage))
+
+
+def codexes(stage: Stage) -> list[int]:
+    """Which of the stage's processes are Codex itself."""
+    return [pid for pid in stage.codex_children() if Path(f"/proc/{pid}/exe").resolve() == CODEX.resolve()]
+
+
+async def test_two_of_them_share_one_daemon_and_its_threads(stage: Stage) -> None:
+    assert await in_thread(share_a_thread, stage) == 1
+    model_saw = stage.model.turn_requests()[-1]
+    assert [model_saw.mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
+    assert is_ended(stage)
+
+
+async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stage: Stage) -> None:
+    async with stage.serving():
+        assert await in_thread(share_a_thread, stage) == 1
+        listed = (await stage.run("status", "--json")).json()
+        assert len(listed["threads"]) == 1
+        assert len(codexes(stage)) == 1
+    assert is_ended(stage)
+
+
+async def test_those_that_joined_hear_it_when_the_one_that_is_the_daemon_ends(stage: Stage) -> None:
+    def program() -> None:
+        first = sdk.Codex(configured(stage))
+        with low_level.CodexClient(configured(stage)) as second:
+            second.initialize()
+            first.close()
+            with pytest.raises(sdk.TransportClosedError, match="has ended"):
+                until_idle(second, "no thread")
+
+    await in_thread(program)
+    assert is_ended(stage)

@@ -1,0 +1,446 @@
+"""Whatever a client sends, it gets a clear answer and the connection, and every other one, lives on (spec §3)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.config import LimitsSection
+from trimpoint.testkit import held, say
+
+from tests.e2e.conftest import House
+from tests.e2e.wire import Message, Wire, dial
+
+pytestmark = pytest.mark.codex
+
+STRANGER = "01900000-0000-7000-8000-000000000000"
+# Only what Codex answers is at hand here: it uses one code for nearly everything (measured: 0.163).
+CODEX_REFUSES = -32600
+INPUT = [{"type": "text", "text": "hello"}]
+
+
+@asynccontextmanager
+async def speaking(house: House) -> AsyncIterator[Wire]:
+    """An initialized client, and at the end the proof that both it and a new one are still served."""
+    async with house.daemon(), dial(house.socket) as wire:
+        await wire.initialize()
+        yield wire
+        await works(wire)
+        await works_for_another(house)
+
+
+async def works(wire: Wire) -> None:
+    """Both ways are open: to the daemon and through it to Codex."""
+    assert (await wire.result("sidecar/status"))["codex"]["state"] == "connected"
+    assert (await wire.result("model/list"))["data"]
+
+
+async def works_for_another(house: House) -> None:
+    async with dial(house.socket) as other:
+        await other.initialize("another")
+        await works(other)
+
+
+async def started(wire: Wire, house: House) -> str:
+    answer = await wire.result("thread/start", cwd=str(house.worktree), approvalPolicy="never", sandbox="danger-full-access")
+    return str(answer["thread"]["id"])
+
+
+async def answer_without_id(wire: Wire, data: bytes) -> Message:
+    """What is said to bytes that have no id one could answer to."""
+    after = len(wire.received)
+    await wire.say(data)
+    return dict(await wire.until(lambda message: isinstance(message, dict) and "id" in message and message["id"] is None, after))
+
+
+NO_MESSAGES = [
+    (b"nonsense", -32700), (b"{", -32700), (b'{"id":1,"method":"model/list"', -32700), (b'{"id":1,}', -32700),
+    (b'"a string"', -32600), (b"42", -32600), (b"null", -32600), (b"[]", -32600), (b"{}", -32600),
+    (b'{"jsonrpc":"1.0","method":"model/list"}', -32600), (b'{"id":{},"method":"model/list"}', -32600),
+    (b'{"id":true,"method":"model/list"}', -32600), (b"\x00\xff\xfe", -32700), (b'{"method":"\xff"}', -32700),
+    (b"{'id':1}", -32700), (b"GET / HTTP/1.1", -32700), (b"[" * 5000, -32700), (b'{"method":' * 2000, -32700),
+]  # fmt: skip
+
+
+async def test_a_line_that_is_no_message_is_answered_and_survived(house: House) -> None:
+    async with speaking(house) as wire:
+        for line, code in NO_MESSAGES:
+            answer = await answer_without_id(wire, line + b"\n")
+            assert answer["error"]["code"] == code, line
+            assert "Traceback" not in str(answer)
+            assert "result" in await wire.ask("sidecar/status"), line
+
+
+WRONG_REQUESTS = [
+    (b'{"id":"%b","method":7}', -32600), (b'{"id":"%b","method":null}', -32600), (b'{"id":"%b","method":["model/list"]}', -32600),
+    (b'{"id":"%b","method":"model/list","params":"text"}', -32600), (b'{"id":"%b","method":"model/list","params":3}', -32600),
+    (b'{"id":"%b"}', -32600), (b'{"id":"%b","jsonrpc":"3.0","method":"model/list"}', -32600),
+    (b'{"id":"%b","method":"half \\ud83d"}', -32700),
+]  # fmt: skip
+
+
+async def test_a_wrong_request_is_answered_under_its_id(house: House) -> None:
+    async with speaking(house) as wire:
+        for number, (line, code) in enumerate(WRONG_REQUESTS):
+            await wire.say(line % b"x%d" % number + b"\n")
+            assert (await wire.answer_to(f"x{number}"))["error"]["code"] == code, line
+
+
+async def test_blank_lines_and_white_space_are_nothing(house: House) -> None:
+    async with speaking(house) as wire:
+        after = len(wire.received)
+        await wire.say(b"\n\r\n   \n\t\n")
+        answer = await wire.ask("sidecar/status")
+        assert [message for message in wire.received[after:] if "id" in message] == [answer]
+
+
+async def test_an_answer_to_nothing_is_not_answered_as_a_request(house: House) -> None:
+    async with speaking(house) as wire:
+        after = len(wire.received)
+        for line in (
+            b'{"id":99,"result":{}}', b'{"id":"q1","error":{}}', b'{"id":1,"result":1,"error":{"code":1}}', b'{"id":null,"result":1}'
+        ):  # fmt: skip
+            await wire.say(line + b"\n")
+        await wire.ask("sidecar/status")
+        assert [message for message in wire.received[after:] if "error" in message] == []
+
+
+async def test_an_unknown_method_gets_the_error_that_codex_has_for_it(house: House) -> None:
+    async with speaking(house) as wire:
+        for method in ("no/such/method", "", "thread/", "rpc.discover", "initialized", "thread/start/", "🦀", "x" * 5000):
+            error = (await wire.ask(method))["error"]
+            assert error["code"] == CODEX_REFUSES, method
+            assert "unknown variant" in error["message"]
+            assert "data" not in error
+
+
+async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it(house: House) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "missing field"), ({"threadId": 5}, "invalid type"), ({"threadId": None}, "invalid type"), ({"threadId": []}, "invalid type")
+    ]  # fmt: skip
+    async with speaking(house) as wire:
+        for method in NEED_A_THREAD:
+            for params, words in wrong:
+                error = (await wire.ask(method, **params))["error"]
+                assert (error["code"], words in error["message"], "data" in error) == (CODEX_REFUSES, True, False), (
+                    method,
+                    error,
+                )
+
+
+async def test_an_unknown_thread_gets_the_error_that_codex_has_for_it(house: House) -> None:
+    async with speaking(house) as wire:
+        for method in NEED_A_THREAD:
+            for thread_id in (STRANGER, "not an id", "", "../../etc/passwd", "x" * 10_000):
+                answer = await wire.ask(
+                    method, threadId=thread_id, name="name", items=[], input=INPUT, turnId="x", expectedTurnId="x"
+                )
+                if method == "thread/unsubscribe" and thread_id == STRANGER:
+                    assert answer["result"] == {"status": "notLoaded"}
+                else:
+                    assert answer["error"].keys() == {"code", "message"}, (method, answer)
+
+
+NEED_A_THREAD = [
+    "thread/read", "thread/resume", "thread/fork", "thread/archive", "thread/unarchive", "thread/delete", "thread/unsubscribe",
+    "thread/compact/start", "thread/inject_items", "thread/name/set", "thread/turns/list", "thread/items/list", "turn/start", "turn/steer",
+    "turn/interrupt", "thread/backgroundTerminals/list", "thread/settings/update",
+]  # fmt: skip
+OWN_AND_NEED_A_THREAD: list[tuple[str, dict[str, Any]]] = [
+    ("timeline/read", {}), ("orchestration/subscribeThread", {}), ("orchestration/snapshot", {}), ("commands/execute", {"text": "/clear"})
+]  # fmt: skip
+
+
+async def test_our_own_methods_name_the_thread_they_do_not_know(house: House) -> None:
+    async with speaking(house) as wire:
+        for method, params in OWN_AND_NEED_A_THREAD:
+            for thread_id in (STRANGER, "not an id", "", "x" * 10_000):
+                data = (await wire.ask(method, threadId=thread_id, **params))["error"]["data"]
+                assert data["reason"] == "thread_not_found", method
+                assert data["hint"]
+
+
+async def test_parameters_as_an_array_are_refused(house: House) -> None:
+    async with speaking(house) as wire:
+        for method in ("thread/start", "turn/start", "thread/resume", "thread/archive", "commands/execute", "timeline/read"):
+            await wire.send({"id": method, "method": method, "params": [STRANGER, None, []]})
+            assert (await wire.answer_to(method))["error"]["data"]["reason"] == "invalid_params", method
+    assert house.model.requests == []
+
+
+async def test_wrong_types_in_our_own_methods_are_named(house: House) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"text": 7}, {"text": None}, {}, {"text": "/help", "threadID": "t"}, {"text": "/help", "commandId": 7}, {"text": ["/help"]}
+    ]  # fmt: skip
+    async with speaking(house) as wire:
+        for params in wrong:
+            error = (await wire.ask("commands/execute", **params))["error"]
+            assert (error["code"], error["data"]["reason"]) == (-32602, "invalid_params"), params
+
+
+async def test_an_input_of_the_wrong_shape_leaves_the_thread_idle(house: House) -> None:
+    async with speaking(house) as wire:
+        thread_id = await started(wire, house)
+        for turn_input in ("hello", None, 7, [7], [{}], [{"type": "text"}], [{"type": "nonsense"}], INPUT[0]):
+            answer = await wire.ask("turn/start", threadId=thread_id, input=turn_input)
+            assert answer["error"]["code"] == CODEX_REFUSES, turn_input
+            snapshot = await wire.result("orchestration/snapshot")
+            assert [thread["busy"] for thread in snapshot["threads"]] == [None]
+    assert house.model.requests == []
+
+
+WRONG_COMMANDS = [
+    ("/clear abc", "“abc”"), ("/clear -1", "“-1”"), ("/clear 3 fix it", "“3 fix it”"), ("/clear 1.5", "“1.5”"), ("/clear 0x3", "“0x3”"),
+    ("/clear 99999999", "“99999999”"), ("/clear ٣", "“٣”"), ("/clear 3\n4", "“3"), ("/CLEAR x", "“x”"),
+    ("/compact --keep", "nothing"), ("/compact --keep -1", "“-1”"), ("/compact --nonsense", "“--nonsense”"), ("/new thing", "“thing”"),
+]  # fmt: skip
+
+
+async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(house: House) -> None:
+    async with speaking(house) as wire:
+        thread_id = await started(wire, house)
+        for text, words in WRONG_COMMANDS:
+            outcome = await wire.result("commands/execute", threadId=thread_id, text=text)
+            assert (outcome["handled"], outcome["status"], outcome["reason"]) == (True, "failed", "usage"), text
+            assert words in outcome["message"]
+            assert "Usage: /" in outcome["message"]
+        snapshot = await wire.result("orchestration/snapshot", threadId=thread_id)
+        assert snapshot["thread"]["contextTrimPoints"] == []
+    assert house.model.requests == []
+
+
+async def test_what_is_no_command_of_ours_is_left_alone(house: House) -> None:
+    async with speaking(house) as wire:
+        thread_id = await started(wire, house)
+        for text in ("", " ", "/", "clear", "/clearance", "//clear", "hello /clear", "/ clear"):
+            outcome = await wire.result("commands/execute", threadId=thread_id, text=text)
+            assert outcome["handled"] is False, text
+
+
+async def test_a_huge_message_is_passed_on_and_answered(house: House) -> None:
+    async with speaking(house) as wire:
+        thread_id = await started(wire, house)
+        error = (await wire.ask("turn/start", threadId=thread_id, input=[{"type": "text", "text": "x" * 3_000_000}]))["error"]
+        assert error["data"]["input_error_code"] == "input_too_large"
+        outcome = await wire.result("commands/execute", threadId=thread_id, text="/clear " + "x" * 3_000_000)
+        assert outcome["reason"] == "usage"
+        assert len(outcome["message"]) < 1000
+
+
+async def test_a_message_over_the_limit_is_refused_and_the_next_is_served(house: House) -> None:
+    house.config = msgspec.structs.replace(house.config, limits=LimitsSection(max_message_bytes=100_000))
+    async with speaking(house) as wire:
+        await wire.say(b'{"id":"x","method":"model/list","params":{"pad":"' + b"x" * 200_000 + b'"}}\n')
+        refusal = await wire.until(lambda message: "error" in message)
+        assert refusal["error"]["data"]["reason"] == "message_too_large"
+
+
+async def test_nothing_works_before_the_handshake_and_all_does_after_it(house: House) -> None:
+    async with house.daemon(), dial(house.socket) as wire:
+        for method in ("thread/start", "sidecar/status", "no/such/method", "commands/list", "sidecar/shutdown"):
+            error = (await wire.ask(method))["error"]
+            assert (error["code"], error["message"]) == (CODEX_REFUSES, "Not initialized"), method
+            assert error["data"]["reason"] == "not_initialized"
+        await wire.initialize()
+        await works(wire)
+
+
+async def test_a_second_handshake_is_refused_in_the_words_of_codex(house: House) -> None:
+    async with speaking(house) as wire:
+        error = (await wire.initialize("somebody else"))["error"]
+        assert (error["code"], error["message"]) == (CODEX_REFUSES, "Already initialized")
+
+
+async def test_a_wrong_handshake_may_be_tried_again(house: House) -> None:
+    async with house.daemon(), dial(house.socket) as wire:
+        for params in (
+            {},
+            {"clientInfo": "me"},
+            {"clientInfo": {"name": "me", "version": "1"}, "capabilities": {"optOutNotificationMethods": 3}},
+        ):
+            assert (await wire.ask("initialize", **params))["error"]["data"]["reason"] == "invalid_params"
+        await wire.initialize()
+        await works(wire)
+
+
+async def test_requests_sent_right_behind_the_handshake_are_served(house: House) -> None:
+    async with house.daemon(), dial(house.socket) as wire:
+        info = {"name": "hasty", "version": "1"}
+        messages = [
+            {"id": 1, "method": "initialize", "params": {"clientInfo": info}}, {"method": "initialized"},
+            {"id": 2, "method": "model/list", "params": {}}, {"id": 3, "method": "sidecar/status"},
+        ]  # fmt: skip
+        await wire.say(b"".join(msgspec.json.encode(message) + b"\n" for message in messages))
+        assert "result" in await wire.answer_to(2)
+        assert "result" in await wire.answer_to(3)
+        assert "id" in wire.received[0] and wire.received[0]["id"] == 1
+
+
+async def test_a_client_that_dies_in_the_middle_of_a_line_disturbs_nobody(house: House) -> None:
+    cut_off = [
+        b'{"id":5,"meth',
+        b"",
+        b'{"id":5,"method":"thread/start","params":{"cwd":"/tm',
+        b'[{"id":5,"method":"thread/start"},{"id"',
+    ]
+    async with speaking(house) as wire:
+        for last in cut_off:
+            async with dial(house.socket) as dying:
+                await dying.initialize("dying")
+                await dying.say(last)
+                await dying.vanish()
+            await works(wire)
+        async with dial(house.socket) as dying:
+            await dying.say(b"Content-Length: 100\r\n\r\n{")
+            await dying.vanish()
+        assert (await wire.result("sidecar/status"))["threads"] == 0
+    assert house.model.requests == []
+
+
+async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(house: House) -> None:
+    async with speaking(house) as wire:
+        thread_id = await started(wire, house)
+        async with dial(house.socket) as dying:
+            await dying.initialize("dying")
+            await dying.result("thread/resume", threadId=thread_id)
+            house.script.then(say("the answer."))
+            flood = [{"id": number, "method": "model/list", "params": {}} for number in range(200)]
+            prompt = {"id": "turn", "method": "turn/start", "params": {"threadId": thread_id, "input": INPUT}}
+            await dying.say(b"".join(msgspec.json.encode(message) + b"\n" for message in [*flood, prompt]))
+            await dying.answer_to("turn")
+            await dying.vanish()
+        completed = await wire.heard("turn/completed", threadId=thread_id)
+        assert completed["params"]["turn"]["status"] == "completed"
+        read = await wire.result("thread/read", threadId=thread_id, includeTurns=True)
+        assert [item["type"] for item in read["thread"]["turns"][0]["items"]] == ["userMessage", "agentMessage"]
+
+
+IDS = ["0", "-1", "9007199254740993", "123456789012345678901234567890", "1.5", "1e3", '""', '"text"', '"\\u00e9"', '"🦀"', "null"]
+
+
+async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(house: House) -> None:
+    async with house.daemon(), await anyio.connect_unix(house.socket) as stream:
+        await stream.send(b'{"id":"0th","method":"initialize","params":{"clientInfo":{"name":"ids","version":"1"}}}\n')
+        for method in ("sidecar/status", "thread/loaded/list", "no/such/method", "timeline/read"):
+            lines = [f'{{"id":{request_id},"method":"{method}","params":{{}}}}\n' for request_id in IDS]
+            await stream.send("".join(lines).encode())
+            heard = b""
+            with anyio.fail_after(20):
+                while not all(f'{{"id":{request_id},'.encode() in heard for request_id in IDS):
+                    heard += await stream.receive()
+
+
+async def test_a_batch_is_answered_with_a_batch_bad_members_among_good_ones(house: House) -> None:
+    async with speaking(house) as wire:
+        await wire.send(
+            [
+                {"id": "a", "method": "sidecar/status"}, {"id": "b", "method": "no/such/method"}, 7, {"method": "initialized"}, [],
+                {"id": "c", "method": "model/list", "params": {}}, {"id": "d", "method": 3}, {"id": "e", "result": 1},
+                {"id": "f", "method": "timeline/read", "params": {"threadId": STRANGER}},
+            ]
+        )  # fmt: skip
+        batch = await wire.until(lambda message: isinstance(message, list))
+        kinds = {answer["id"]: "error" if "error" in answer else "result" for answer in batch if answer["id"] is not None}
+        assert kinds == {"a": "result", "b": "error", "c": "result", "d": "error", "f": "error"}
+        assert sum(answer["id"] is None for answer in batch) == 2
+
+
+async def test_a_batch_that_wants_no_answer_gets_none(house: House) -> None:
+    async with speaking(house) as wire:
+        await wire.send([{"method": "initialized"}, {"method": "no/such/notification", "params": {}}])
+        await works(wire)
+        assert not any(isinstance(message, list) for message in wire.received)
+
+
+async def test_a_whole_handshake_may_come_as_a_batch_in_the_other_dialect(house: House) -> None:
+    async with house.daemon(), dial(house.socket) as wire:
+        params = {"clientInfo": {"name": "batch", "version": "1"}}
+        await wire.send(
+            [
+                {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, {"jsonrpc": "2.0", "method": "initialized"},
+                {"jsonrpc": "2.0", "id": 2, "method": "thread/start", "params": {"cwd": str(house.worktree)}},
+            ]
+        )  # fmt: skip
+        batch = await wire.until(lambda message: isinstance(message, list))
+        assert [answer["id"] for answer in sorted(batch, key=lambda answer: answer["id"])] == [1, 2]
+        notification = await wire.heard("thread/started")
+        assert {message["jsonrpc"] for message in [*batch, notification]} == {"2.0"}
+
+
+async def test_a_client_is_spoken_to_in_the_dialect_it_speaks(house: House) -> None:
+    async with speaking(house) as plain, dial(house.socket) as versioned:
+        info = {"clientInfo": {"name": "versioned", "version": "1"}}
+        await versioned.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info})
+        await versioned.answer_to(1)
+        thread_id = await started(plain, house)
+        await versioned.heard("thread/started")
+        await versioned.send({"jsonrpc": "2.0", "id": 2, "method": "no/such/method"})
+        await versioned.send({"jsonrpc": "2.0", "id": 3, "method": "thread/read", "params": {"threadId": thread_id}})
+        await versioned.answer_to(3)
+        assert {message.get("jsonrpc") for message in versioned.received} == {"2.0"}
+        assert {message.get("jsonrpc") for message in plain.received} == {None}
+
+
+async def test_a_client_that_sends_content_length_is_answered_in_it(house: House) -> None:
+    async with house.daemon(), await anyio.connect_unix(house.socket) as stream:
+        body = msgspec.json.encode({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "lsp", "version": "1"}}})
+        bad = b"{nonsense"
+        asked = msgspec.json.encode({"id": 2, "method": "model/list"})
+        framed = [b"Content-Length: %d\r\nContent-Type: x\r\n\r\n%b" % (len(one), one) for one in (body, bad, asked)]
+        for byte in b"".join(framed):
+            await stream.send(bytes([byte]))
+        heard = b""
+        with anyio.fail_after(20):
+            while b'"id":2' not in heard or b"-32700" not in heard:
+                heard += await stream.receive()
+        assert heard.startswith(b"Content-Length: ")
+        assert b"\n{" not in heard.replace(b"\r\n\r\n{", b"")
+
+
+async def test_broken_framing_ends_that_connection_alone_and_says_why(house: House) -> None:
+    async with speaking(house), await anyio.connect_unix(house.socket) as stream:
+        await stream.send(b"Content-Length: many\r\n\r\n{}")
+        heard = b""
+        with anyio.fail_after(20), pytest.raises(anyio.EndOfStream):
+            while True:
+                heard += await stream.receive()
+        assert b"parse_error" in heard
+
+
+async def test_too_many_requests_at_once_are_refused_and_the_others_answered(house: House) -> None:
+    house.config = msgspec.structs.replace(house.config, limits=LimitsSection(max_requests_in_flight=4))
+    async with speaking(house) as wire, dial(house.socket) as other:
+        await other.initialize("other")
+        thread_id = await started(wire, house)
+        release = anyio.Event()
+        house.script.at_compaction(held(say("Held gist."), release))
+        await wire.result("turn/start", threadId=thread_id, input=INPUT)
+        await wire.heard("turn/completed", threadId=thread_id)
+        requests = [
+            {"id": n, "method": "commands/execute", "params": {"threadId": thread_id, "text": "/compact --force"}}
+            for n in range(6)
+        ]
+        await wire.say(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
+        answers = [await wire.answer_to(number) for number in (4, 5)]
+        for answer in answers:
+            assert (answer["error"]["code"], answer["error"]["data"]["reason"]) == (-32001, "overloaded")
+            assert answer["error"]["data"]["retryable"] is True
+        await works(other)
+        release.set()
+        outcomes = [(await wire.answer_to(number))["result"]["status"] for number in range(4)]
+        assert sorted(outcomes) == ["completed", "skipped", "skipped", "skipped"]
+
+
+async def test_notifications_of_a_client_are_taken_without_a_word(house: House) -> None:
+    async with speaking(house) as wire:
+        after = len(wire.received)
+        for message in (
+            {"method": "initialized"},
+            {"method": "$/cancelRequest", "params": {"id": 1}},
+            {"method": "exit", "params": None},
+        ):
+            await wire.send(message)
+        answer = await wire.ask("sidecar/status")
+        assert wire.received[after:] == [answer]

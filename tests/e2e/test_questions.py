@@ -1,0 +1,403 @@
+"""What the agent asks, on the real Codex: approvals, user input and tool calls, with clients of every kind (spec §3).
+
+Whether an answer arrived is read off what the agent did next: a file that is there or not, what the model was told.
+"""
+
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.testkit import ModelRequest, Reply, call, run, say
+
+from tests.e2e.conftest import House
+from tests.e2e.wire import Message, Wire, dial
+
+pytestmark = pytest.mark.codex
+
+COMMAND = "item/commandExecution/requestApproval"
+FILE_CHANGE = "item/fileChange/requestApproval"
+TOOL = "item/tool/call"
+USER_INPUT = "item/tool/requestUserInput"
+ACCEPT, DECLINE = {"decision": "accept"}, {"decision": "decline"}
+LOOKUP = {
+    "name": "lookup",
+    "description": "Look something up.",
+    "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}},
+}
+PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: patched.txt\n+hello\n*** End Patch\nEOF\n"
+
+
+class Scene:
+    """A daemon, clients and a thread whose agent asks before it does anything."""
+
+    def __init__(self, house: House, stack: AsyncExitStack) -> None:
+        self.house = house
+        self._stack = stack
+        self.thread_id = ""
+
+    async def client(self, name: str = "client") -> Wire:
+        wire = await self._stack.enter_async_context(dial(self.house.socket))
+        await wire.initialize(name)
+        return wire
+
+    async def joined(self, name: str = "joined") -> Wire:
+        wire = await self.client(name)
+        await wire.result("thread/resume", threadId=self.thread_id)
+        return wire
+
+    async def begin(self, wire: Wire, **params: Any) -> None:
+        """A thread of `wire`'s; asks before each command unless `params` say otherwise."""
+        settings = {"cwd": str(self.house.worktree), "approvalPolicy": "untrusted", "sandbox": "danger-full-access", **params}
+        self.thread_id = (await wire.result("thread/start", **settings))["thread"]["id"]
+
+    async def prompt(self, wire: Wire, *replies: Reply) -> str:
+        """A turn in which the model answers `replies` and then says something."""
+        self.house.script.then(*replies)
+        answer = await wire.result("turn/start", threadId=self.thread_id, input=[{"type": "text", "text": "go on"}])
+        return str(answer["turn"]["id"])
+
+    async def ended(self, wire: Wire, turn_id: str) -> str:
+        message = await wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id)
+        return str(message["params"]["turn"]["status"])
+
+    @property
+    def made(self) -> Path:
+        return self.house.worktree / "made.txt"
+
+
+def touch() -> Reply:
+    return run("touch made.txt && echo made-it")
+
+
+def told(house: House) -> str:
+    """What the model was told last of its call."""
+    outputs = [item for item in house.model.turn_requests()[-1].input if item["type"].endswith("_output")]
+    return str(outputs[-1]["output"])
+
+
+async def reply(wire: Wire, question: Message, result: Any) -> None:
+    await wire.send({"id": question["id"], "result": result})
+
+
+async def decline_to_answer(wire: Wire, question: Message) -> None:
+    await wire.send({"id": question["id"], "error": {"code": -32601, "message": "Method not found"}})
+
+
+def resolved(wire: Wire, question: Message) -> list[Message]:
+    return [
+        message
+        for message in wire.received
+        if message.get("method") == "serverRequest/resolved" and message["params"]["requestId"] == question["id"]
+    ]
+
+
+async def scene_in(house: House, stack: AsyncExitStack) -> Scene:
+    await stack.enter_async_context(house.daemon())
+    return Scene(house, stack)
+
+
+@pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
+async def test_a_command_runs_when_a_client_accepts_it_and_only_then(house: House, decision: str, is_made: bool) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        turn_id = await scene.prompt(wire, touch())
+        question = await wire.heard(COMMAND, threadId=scene.thread_id, turnId=turn_id)
+        assert not scene.made.exists()
+        await reply(wire, question, {"decision": decision})
+        assert await scene.ended(wire, turn_id) == "completed"
+        assert len(resolved(wire, question)) == 1
+    assert scene.made.exists() is is_made
+    assert ("made-it" in told(house)) is is_made
+
+
+@pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
+async def test_a_change_of_files_is_made_when_a_client_accepts_it_and_only_then(
+    house: House, decision: str, is_made: bool
+) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        turn_id = await scene.prompt(wire, run(PATCH))
+        question = await wire.heard(FILE_CHANGE, threadId=scene.thread_id)
+        await reply(wire, question, {"decision": decision})
+        await scene.ended(wire, turn_id)
+        assert len(resolved(wire, question)) == 1
+    assert (house.worktree / "patched.txt").exists() is is_made
+
+
+async def test_a_tool_of_the_clients_own_gives_the_model_what_the_client_says(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire, dynamicTools=[LOOKUP])
+        turn_id = await scene.prompt(wire, call("lookup", {"q": "answer", "threadId": scene.thread_id}))
+        question = await wire.heard(TOOL, threadId=scene.thread_id)
+        assert question["params"]["arguments"] == {"q": "answer", "threadId": scene.thread_id}
+        await reply(wire, question, {"contentItems": [{"type": "inputText", "text": "it is 42"}], "success": True})
+        await scene.ended(wire, turn_id)
+    assert told(house) == "it is 42"
+
+
+async def test_a_person_is_asked_and_the_model_told_what_they_chose(house: House) -> None:
+    house.overrides.append("features.default_mode_request_user_input=true")
+    options = [{"label": "Red (Recommended)", "description": "warm"}, {"label": "Blue", "description": "cold"}]
+    asked = {"questions": [{"id": "colour", "header": "Colour", "question": "Which one?", "options": options}]}
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        turn_id = await scene.prompt(wire, call("request_user_input", asked))
+        question = await wire.heard(USER_INPUT, threadId=scene.thread_id)
+        await reply(wire, question, {"answers": {"colour": {"answers": ["Blue"]}}})
+        await scene.ended(wire, turn_id)
+    assert "Blue" in told(house)
+
+
+async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothing(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        one = await scene.client("one")
+        await scene.begin(one)
+        two, bystander = await scene.joined("two"), await scene.client("bystander")
+        turn_id = await scene.prompt(one, touch())
+        question = await one.heard(COMMAND)
+        assert await two.heard(COMMAND) == question
+        await reply(two, question, DECLINE)
+        await one.heard("serverRequest/resolved", requestId=question["id"])
+        await reply(one, question, ACCEPT)
+        await one.heard("sidecar/answerIgnored", requestId=question["id"])
+        await scene.ended(one, turn_id)
+        await scene.ended(two, turn_id)
+        assert [len(resolved(wire, question)) for wire in (one, two, bystander)] == [1, 1, 0]
+        assert COMMAND not in bystander.methods()
+    assert not scene.made.exists()
+
+
+async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        one = await scene.client("one")
+        await scene.begin(one)
+        two = await scene.joined("two")
+        turn_id = await scene.prompt(one, touch())
+        question = await two.heard(COMMAND)
+        await decline_to_answer(one, await one.heard(COMMAND))
+        await one.settled()
+        assert resolved(two, question) == []
+        await reply(two, question, ACCEPT)
+        assert await scene.ended(two, turn_id) == "completed"
+        assert len(resolved(one, question)) == len(resolved(two, question)) == 1
+    assert scene.made.exists()
+
+
+async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer_to_its_resume(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        first = await scene.client()
+        await scene.begin(first)
+        turn_id = await scene.prompt(first, touch())
+        await first.heard(COMMAND)
+        await first.vanish()
+        late = await scene.joined("late")
+        question = await late.heard(COMMAND)
+        resume = next(position for position, message in enumerate(late.received) if message.get("id") == "w2")
+        assert late.received.index(question) > resume
+        await reply(late, question, ACCEPT)
+        assert await scene.ended(late, turn_id) == "completed"
+    assert scene.made.exists()
+
+
+async def test_with_nobody_there_when_it_asks_the_agent_waits(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        first = await scene.client()
+        await scene.begin(first)
+        watcher = await scene.client("watcher")
+        await scene.prompt(first, touch())
+        await first.vanish()
+        await watcher.until(lambda one: "waitingOnApproval" in str(one.get("params", {}).get("status")))
+        assert not scene.made.exists()
+        late = await scene.joined("late")
+        await reply(late, await late.heard(COMMAND), ACCEPT)
+        await late.heard("turn/completed")
+    assert scene.made.exists()
+
+
+async def test_who_resumes_again_is_asked_again_under_the_same_id(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        turn_id = await scene.prompt(wire, touch())
+        question = await wire.heard(COMMAND)
+        after = len(wire.received)
+        await wire.result("thread/resume", threadId=scene.thread_id)
+        assert await wire.heard(COMMAND, after) == question
+        await reply(wire, question, ACCEPT)
+        await scene.ended(wire, turn_id)
+        assert len(resolved(wire, question)) == 1
+    assert scene.made.exists()
+
+
+@pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact", "/new"])
+async def test_commands_wait_for_the_answer_and_say_so(house: House, text: str) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        await scene.ended(wire, await scene.prompt(wire))
+        turn_id = await scene.prompt(wire, touch())
+        question = await wire.heard(COMMAND)
+        outcome = await wire.result("commands/execute", threadId=scene.thread_id, text=text)
+        assert outcome["status"] == "skipped"
+        assert outcome["reason"] in ("request_pending", "turn_in_progress")
+        assert outcome["blocker"]["since"]
+        [pending] = (await wire.result("orchestration/snapshot", threadId=scene.thread_id))["thread"]["pendingRequests"]
+        assert (pending["id"], pending["method"]) == (question["id"], COMMAND)
+        await reply(wire, question, ACCEPT)
+        assert await scene.ended(wire, turn_id) == "completed"
+        outcome = await wire.result("commands/execute", threadId=scene.thread_id, text=text)
+        assert outcome["status"] == "completed", outcome
+    assert scene.made.exists()
+
+
+async def test_an_interrupted_turn_takes_its_question_back(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        one = await scene.client("one")
+        await scene.begin(one)
+        two = await scene.joined("two")
+        turn_id = await scene.prompt(one, touch())
+        question = await two.heard(COMMAND)
+        await one.result("turn/interrupt", threadId=scene.thread_id, turnId=turn_id)
+        assert await scene.ended(two, turn_id) == "interrupted"
+        assert len(resolved(one, question)) == len(resolved(two, question)) == 1
+        await reply(two, question, ACCEPT)
+        await two.heard("sidecar/answerIgnored")
+        snapshot = await one.result("orchestration/snapshot", threadId=scene.thread_id)
+        assert snapshot["thread"]["pendingRequests"] == []
+    assert not scene.made.exists()
+
+
+async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing_new(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        await wire.result("orchestration/subscribeThread", threadId=scene.thread_id)
+        turn_id = await scene.prompt(wire, touch())
+        old = await wire.heard(COMMAND)
+        os.kill(house.child_pid(), signal.SIGKILL)
+        assert await scene.ended(wire, turn_id) == "interrupted"
+        assert len(resolved(wire, old)) == 1
+        closed = await wire.until(lambda one: one.get("params", {}).get("type") == "thread.request-closed")
+        assert closed["params"]["payload"] == {"requestId": old["id"], "outcome": "expired"}
+        after = len(wire.received)
+        await until_codex_is_back(wire)
+        turn_id = await scene.prompt(wire, touch())
+        new = await wire.heard(COMMAND, after)
+        assert new["id"] != old["id"]
+        await reply(wire, old, ACCEPT)
+        await wire.heard("sidecar/answerIgnored", requestId=old["id"])
+        assert not scene.made.exists()
+        await reply(wire, new, DECLINE)
+        assert await scene.ended(wire, turn_id) == "completed"
+    assert not scene.made.exists()
+
+
+async def until_codex_is_back(wire: Wire) -> None:
+    """Until the successor of a Codex that was killed answers."""
+    while "error" in (answer := await wire.ask("thread/loaded/list")):
+        assert answer["error"]["data"]["retryable"], answer
+
+
+async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        await scene.prompt(wire, touch())
+        old = await wire.heard(COMMAND)
+    thread_id = scene.thread_id
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        scene.thread_id = thread_id
+        wire = await scene.joined("back")
+        snapshot = await wire.result("orchestration/snapshot", threadId=thread_id)
+        assert snapshot["thread"]["pendingRequests"] == []
+        turn_id = await scene.prompt(wire, touch())
+        new = await wire.heard(COMMAND)
+        await reply(wire, old, ACCEPT)
+        await wire.heard("sidecar/answerIgnored", requestId=old["id"])
+        assert not scene.made.exists()
+        await reply(wire, new, ACCEPT)
+        await scene.ended(wire, turn_id)
+    assert scene.made.exists()
+
+
+async def test_after_a_trim_a_question_still_names_the_thread_the_client_knows(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        wire = await scene.client()
+        await scene.begin(wire)
+        await scene.ended(wire, await scene.prompt(wire))
+        assert (await wire.result("commands/execute", threadId=scene.thread_id, text="/clear"))["status"] == "completed"
+        turn_id = await scene.prompt(wire, touch())
+        question = await wire.heard(COMMAND, threadId=scene.thread_id)
+        late = await scene.joined("late")
+        assert await late.heard(COMMAND) == question
+        await reply(late, question, ACCEPT)
+        await scene.ended(wire, turn_id)
+        provider_id = house.model.requests[-1].thread_id
+        assert provider_id not in (None, scene.thread_id)
+        assert str(provider_id) not in str(wire.received) + str(late.received)
+    assert scene.made.exists()
+
+
+async def test_an_ephemeral_thread_is_the_affair_of_its_client_alone(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        owner, other = await scene.client("owner"), await scene.client("other")
+        await scene.begin(owner, ephemeral=True)
+        turn_id = await scene.prompt(owner, touch())
+        await reply(owner, await owner.heard(COMMAND, threadId=scene.thread_id), ACCEPT)
+        assert await scene.ended(owner, turn_id) == "completed"
+        await other.settled()
+        heard = [message["method"] for message in other.received if "method" in message and scene.thread_id in str(message)]
+        assert set(heard) <= {"thread/started", "thread/status/changed"}
+        assert not any(method.startswith("raw") for method in owner.methods())
+    assert scene.made.exists()
+
+
+async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(house: House) -> None:
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        parent, other = await scene.client("parent"), await scene.client("other")
+        await scene.begin(parent)
+        spawn = {
+            "type": "function_call",
+            "namespace": "multi_agent_v1",
+            "name": "spawn_agent",
+            "arguments": '{"message":"sub work"}',
+        }
+
+        def answer(request: ModelRequest) -> Reply:
+            has_acted = request.input[-1]["type"].endswith("_output")
+            return say("done.") if has_acted else Reply(items=[spawn]) if request.mentions("delegate") else touch()
+
+        house.script.then(*[answer] * 4)
+        await parent.result("turn/start", threadId=scene.thread_id, input=[{"type": "text", "text": "delegate"}])
+        question = await other.heard(COMMAND)
+        assert question["params"]["threadId"] != scene.thread_id
+        assert await parent.heard(COMMAND) == question
+        await reply(other, question, ACCEPT)
+        await parent.heard("serverRequest/resolved", requestId=question["id"])
+        await other.heard("turn/completed", threadId=question["params"]["threadId"])
+    assert scene.made.exists()

@@ -1,0 +1,155 @@
+"""A client in raw bytes, of the daemon or straight of Codex: everything it was sent is in `received`, in order, answers too."""
+
+import os
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+import msgspec
+from anyio.streams.stapled import StapledByteStream
+from trimpoint.codex.launch import child_environment, launch_command
+
+from tests.e2e.conftest import House
+
+Message = dict[str, Any]
+DEADLINE_S = 20.0
+READ_CHUNK_BYTES = 256 * 1024
+
+
+class Wire:
+    """Made by `dial` or `straight`."""
+
+    def __init__(self, stream: anyio.abc.ByteStream) -> None:
+        self.received: list[Any] = []
+        self.is_closed = False
+        self._stream = stream
+        self._numbers = 0
+        self._changed = anyio.Event()
+        self._reading = anyio.CancelScope()
+
+    async def say(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        await self._stream.send(data)
+
+    async def send(self, message: Any) -> None:
+        """Send one JSON value as a line."""
+        await self.say(msgspec.json.encode(message) + b"\n")
+
+    async def ask(self, method: str, /, **params: Any) -> Message:
+        """The whole answer to a request, errors too."""
+        self._numbers += 1
+        request_id = f"w{self._numbers}"
+        await self.send({"id": request_id, "method": method, "params": params})
+        return await self.answer_to(request_id)
+
+    async def answer_to(self, request_id: Any) -> Message:
+        """The answer with this very id."""
+        return await self.until(lambda message: _is_answer(message) and message["id"] == request_id)
+
+    async def result(self, method: str, /, **params: Any) -> Any:
+        """As `ask`; an error fails the test."""
+        answer = await self.ask(method, **params)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    async def initialize(self, name: str = "test", **capabilities: Any) -> Message:
+        """Shake hands."""
+        info = {"name": name, "title": None, "version": "1"}
+        answer = await self.ask("initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities})
+        await self.send({"method": "initialized"})
+        return answer
+
+    async def until(self, wanted: Callable[[Any], bool], after: int = 0) -> Any:
+        """The first message from position `after` on that is wanted, waiting for it if need be."""
+        with anyio.fail_after(DEADLINE_S):
+            while True:
+                for message in self.received[after:]:
+                    if wanted(message):
+                        return message
+                assert not self.is_closed, f"the connection was closed after {self.received[-3:]}"
+                await self._changed.wait()
+
+    async def heard(self, method: str, after: int = 0, **params: Any) -> Message:
+        """The first notification or question `method` whose parameters include `params`."""
+
+        def fits(message: Any) -> bool:
+            if not isinstance(message, dict) or message.get("method") != method:
+                return False
+            return params.items() <= (message.get("params") or {}).items()
+
+        return dict(await self.until(fits, after))
+
+    async def until_closed(self) -> None:
+        """Return when the other side has closed."""
+        with anyio.fail_after(DEADLINE_S):
+            while not self.is_closed:
+                await self._changed.wait()
+
+    async def settled(self) -> None:
+        """Return when everything that was said before now has been dealt with: answers keep their order behind it."""
+        answer = await self.ask("thread/loaded/list")
+        assert "error" not in answer, answer
+
+    def methods(self, after: int = 0) -> list[str]:
+        """Methods of what was received, an answer as "answer"; `orchestration/*` and the like included."""
+        return [message.get("method", "answer") for message in self.received[after:]]
+
+    async def vanish(self) -> None:
+        """Close without a word, and hear no more."""
+        self._reading.cancel()
+        with anyio.CancelScope(shield=True):
+            await anyio.lowlevel.checkpoint()
+            await self._stream.aclose()
+
+    async def read_forever(self) -> None:
+        rest = b""
+        try:
+            with self._reading:
+                while True:
+                    *lines, rest = (rest + await self._stream.receive(READ_CHUNK_BYTES)).split(b"\n")
+                    self.received += [msgspec.json.decode(line) for line in lines if line]
+                    self._announce()
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self.is_closed = True
+            self._announce()
+
+    def _announce(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()
+
+
+@asynccontextmanager
+async def dial(socket: Path) -> AsyncIterator[Wire]:
+    """A connection to the daemon, not initialized."""
+    async with await anyio.connect_unix(socket) as stream, anyio.create_task_group() as tasks:
+        wire = Wire(stream)
+        tasks.start_soon(wire.read_forever)
+        yield wire
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def straight(house: House) -> AsyncIterator[Wire]:
+    """A Codex of the test's own, in the house's home and without a daemon, not initialized."""
+    environment = child_environment(house.profile, os.environ)
+    command = launch_command(house.profile)
+    process = await anyio.open_process(command, stderr=subprocess.DEVNULL, env=environment, start_new_session=True)
+    async with process, anyio.create_task_group() as tasks:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        wire = Wire(StapledByteStream(process.stdin, process.stdout))
+        tasks.start_soon(wire.read_forever)
+        try:
+            yield wire
+        finally:
+            await process.stdin.aclose()
+            tasks.cancel_scope.cancel()
+
+
+def _is_answer(message: Any) -> bool:
+    return isinstance(message, dict) and "method" not in message and "id" in message

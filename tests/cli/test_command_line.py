@@ -79,6 +79,8 @@ def test_guidance_may_follow_options() -> None:
         ("app-server", True),
         ("-c a=b --config c=d app-server --listen stdio://", True),
         ("--config=a=b --enable x app-server", True),
+        ("--model x -a never --sandbox=read-only --search app-server", True),
+        ("--model app-server", False),
         ("serve -c a=app-server", False),
         ("-c app-server", False),
         ("status", False),
@@ -97,6 +99,16 @@ def test_every_form_of_override_reaches_codex_in_order(monkeypatch: pytest.Monke
     line = "--config a=1 -cb=2 app-server --listen=stdio:// --stdio -c c=3=4 --config=d=5 --enable e --disable=f"
     assert main(line.split()) == 0
     assert seen == [["a=1", "b=2", "c=3=4", "d=5", "features.e=true", "features.f=false"]]
+
+
+def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    import trimpoint.cli.stdio
+
+    seen: list[list[str]] = []
+    monkeypatch.setattr(trimpoint.cli.stdio, "run", lambda arguments: seen.append(arguments.overrides) or 0)
+    line = "-mx --model y --dangerously-bypass-approvals-and-sandbox -c a=1 app-server --analytics-default-enabled"
+    assert main(line.split()) == 0
+    assert seen == [["a=1"]]
 
 
 def test_the_version_is_ours(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,19 @@ async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stag
         assert len(listed["threads"]) == 1
         assert len(codexes(stage)) == 1
     assert is_ended(stage)
+
+
+async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(stage: Stage) -> None:
+    here = stage.folder / "here"
+    (here / "below").mkdir(parents=True)
+
+    def program() -> None:
+        with sdk.Codex(replace(configured(stage), cwd=str(here))) as codex:
+            folders = [codex.thread_start(**named).read().thread.cwd.root for named in ({}, {"cwd": "."}, {"cwd": "below"})]
+            assert folders == [str(here), str(here), str(here / "below")]
+
+    async with stage.serving():
+        await in_thread(program)
 
 
 async def test_those_that_joined_hear_it_when_the_one_that_is_the_daemon_ends(stage: Stage) -> None:

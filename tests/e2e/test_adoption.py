@@ -68,3 +68,29 @@ def test_a_rollout_that_is_gone_yields_no_lines(tmp_path: Path) -> None:
     from trimpoint.codex.rollout import whole_conversation
 
     assert whole_conversation(str(tmp_path / "sessions" / "rollout-x.jsonl")) == []
+
+
+async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_context(house: House) -> None:
+    async with house.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await talk.type("/clear 1")
+        await talk.turn()
+        await talk.type("/compact --keep 1")
+        await talk.turn()
+        forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+        fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
+        fork.turns = 5
+        request = await fork.turn()
+        read = await talk.client.request("thread/read", threadId=fork.thread_id, includeTurns=True)
+        timeline = await fork.timeline()
+        assert (await fork.type("/clear 2"))["status"] == "completed"
+        after = await fork.turn()
+    prompts = [turn["items"][0]["content"][0]["text"] for turn in read["thread"]["turns"]]
+    assert prompts == [f"prompt-{number}." for number in range(1, 7)]
+    assert [turn["items"][0]["content"][0]["text"] for turn in forked["thread"]["turns"]] == prompts[:5]
+    assert seen_turns(request, 5) == [4, 5]
+    assert request.mentions("The gist of it all.")
+    assert [entry["kind"] for entry in timeline][:3] == ["contextTrimPointDivider", "contextSummaryBanner", "contextTrimPointDivider"]
+    assert seen_turns(after, 6) == [5, 6]
+    assert not after.mentions("The gist of it all.")

@@ -57,6 +57,14 @@ def test_a_request_that_fails_leaves_nothing_untold() -> None:
     assert scene.guest.methods() == [*ARCHIVED, "thread/unarchived"]
 
 
+def test_what_is_taken_out_meanwhile_is_not_said() -> None:
+    scene = Scene()
+    with scene.announcements.held("t") as untold:
+        scene.happens(ev.ThreadArchived())
+        untold.clear()
+    assert scene.guest.methods() == ["thread/status/changed"]
+
+
 def test_two_who_ask_at_once_cause_one_announcement() -> None:
     scene = Scene()
     with scene.announcements.held("t"), scene.announcements.held("t"):

@@ -1,4 +1,7 @@
-"""A conversation that Codex has and we have not: its turns as facts for a new ledger (spec §3, "adopted")."""
+"""A conversation that is new to our books: its turns as facts for a new ledger (spec §3, "adopted").
+
+What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +13,7 @@ from trimpoint.codex.rollout import items_by_turn, whole_conversation
 from trimpoint.codex.translate import entry_of
 from trimpoint.core import events as ev
 from trimpoint.core.loose import members, rows
+from trimpoint.core.state import ThreadState, Turn
 
 
 async def imported_turns(thread: dict[str, Any], turns: list[dict[str, Any]]) -> tuple[ev.AnyEvent, ...]:
@@ -31,3 +35,36 @@ def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Ite
         yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
     error = members(turn.get("error")).get("message")
     yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, error, items_heard=False)
+
+
+def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:
+    """The past that a fork shares with its parent beyond the parent's present provider thread: earlier turns and the trim points.
+
+    They come before what Codex reports of the fork; items are kept only of turns that are still in the context.
+    """
+    current = parent.generation.number
+    earlier = [turn for turn in parent.turns if turn.generation < current]
+    turns = tuple(fact for turn in earlier for fact in _inherited_turn(parent, turn))
+    return (*turns, *_inherited_trim_points(parent, earlier, fork_id))
+
+
+def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
+    index = parent.turn_index[turn.id]
+    yield ev.TurnStarted(turn.id, 1)
+    for entry in parent.entries[turn.first_entry_index : parent.entries_end(index)]:
+        yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
+    if turn.items:
+        yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout")
+    yield ev.TurnCompleted(turn.id, turn.status, turn.error, items_heard=False)
+
+
+def _inherited_trim_points(parent: ThreadState, earlier: list[Turn], fork_id: str) -> Iterator[ev.AnyEvent]:
+    for point in parent.trim_points:
+        # A boundary after all earlier turns stands before whatever Codex reports of the fork.
+        first_kept = earlier[point.turn_index].id if point.turn_index < len(earlier) else None
+        yield ev.TrimPointCreated(
+            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, point.pruned_turn_ids,
+            first_kept, 1, point.trigger, point.summary_unavailable,
+        )  # fmt: skip
+        if point.summary is not None:
+            yield ev.ContextSummarized(fork_id, point.id, point.summary, 0)

@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 from trimpoint_protocol.commands import AnyClientCommand
 
-from trimpoint.codex.adoption import imported_turns
+from trimpoint.codex.adoption import imported_turns, inherited_history
 from trimpoint.codex.driver import OperationDriver
 from trimpoint.codex.inbound import Route
 from trimpoint.codex.link import ProviderUnavailable, says_missing
@@ -19,8 +19,9 @@ from trimpoint.codex.settings import initial_settings
 from trimpoint.codex.versions import refuse_if_too_old
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
-from trimpoint.core.loose import members
+from trimpoint.core.loose import members, rows
 from trimpoint.core.operations import Phase
+from trimpoint.core.state import ThreadState
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import EngineError
 from trimpoint.engine.writer import ThreadWriter
@@ -79,8 +80,12 @@ class Sessions:
                 self._threads.use(thread_id, Route(thread_id, "current", 1))
             on_begun(raw, thread_id)
 
-    async def adopt(self, thread: dict[str, Any], params: dict[str, Any], origin: str, turns: list[dict[str, Any]]) -> None:
+    async def adopt(
+        self, thread: dict[str, Any], params: dict[str, Any], origin: str, parent: ThreadState | None = None
+    ) -> None:
         """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns with it.
+
+        `parent` is the thread of ours that it was forked from, whose earlier generations are its past too.
 
         :raises JournalRefuses: it could not be written down.
         """
@@ -88,7 +93,8 @@ class Sessions:
         writer = await self._engine.create(_creation(thread, params, origin, raw_events=False))
         self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
         if not writer.state.turns:
-            writer.record_facts(*await imported_turns(thread, turns))
+            inherited = inherited_history(parent, thread_id) if parent is not None else ()
+            writer.record_facts(*inherited, *await imported_turns(thread, rows(thread.get("turns"))))
             await writer.settle()
 
     async def ready(self, thread_id: str) -> ReadySession:

@@ -9,7 +9,7 @@ from msgspec import Raw
 from trimpoint_protocol.commands import ArchiveThread
 
 from trimpoint.codex.link import says_missing
-from trimpoint.codex.peer import ProviderError
+from trimpoint.codex.peer import ProviderError, ProviderFailure
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
 from trimpoint.core import events as ev
@@ -85,9 +85,11 @@ class ArchiveMethods:
         for generation in reversed(writer.state.generations):
             if generation.provider_thread_id is not None:
                 await self._delete_provider_thread(generation.provider_thread_id)
-        if not writer.state.archived:
-            await self._put_away(thread_id)
-        exchange.answer({})
+        with self._announcements.held(thread_id) as untold:
+            if not writer.state.archived:
+                await self._put_away(thread_id)
+            untold.clear()  # to clients it is gone, and not archived
+            exchange.answer({})
         self._announcements.deleted(thread_id)
         return None
 
@@ -130,8 +132,15 @@ class ArchiveMethods:
         return Raw(msgspec.json.encode({"thread": thread}))
 
     async def _delete_provider_thread(self, provider_id: str) -> None:
+        # Retired, because that one life of the thread is gone is not for clients to hear; that the thread is, comes with the answer.
+        route = self._threads.inbound.route_of(provider_id)
+        if route is not None:
+            self._threads.inbound.bind(provider_id, route._replace(role="retired"))
         try:
             await self._link.request("thread/delete", {"threadId": provider_id})
-        except ProviderError as error:
-            if not says_missing(error):
-                raise
+        except ProviderFailure as error:
+            if isinstance(error, ProviderError) and says_missing(error):
+                return
+            if route is not None:
+                self._threads.inbound.bind(provider_id, route)
+            raise

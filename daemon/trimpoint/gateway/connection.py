@@ -117,14 +117,12 @@ def _non_blocking_fd(fd: int, access: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """A byte stream to one client; `peer` says for logs and people who is at the other end.
-
-    `source` and `sink` are the same object for a socket.
-    """
+    """A byte stream to one client, `peer` to people, at work in `folder` if that is known. A socket is `source` and `sink` in one."""
 
     source: End
     sink: End
     peer: str
+    folder: str | None = None
 
     @property
     def is_peer_gone(self) -> bool:
@@ -165,7 +163,7 @@ class Connection:
     def __init__(self, transport: Transport, limits: Limits, on_message: OnMessage) -> None:
         self.id = f"c{next(_numbers)}"
         """Unique in this process."""
-        self.peer = transport.peer
+        self.peer, self.folder = transport.peer, transport.folder
         self.closed_because: str | None = None
         """Why it ended or is ending; None while it is open."""
         self._loop = asyncio.get_running_loop()

@@ -26,6 +26,7 @@ from trimpoint.gateway.connection import Connection, wants_answer
 from trimpoint.gateway.dispatch import Call, OwnMethods
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.experimental_gate import ExperimentalGate
+from trimpoint.gateway.folders import placed
 from trimpoint.gateway.greetings import Greetings
 from trimpoint.gateway.handles import Handles
 from trimpoint.gateway.handshake import Handshake, require_initialized
@@ -161,6 +162,7 @@ class Gateway:
         if self._own.owns(exchange.method):
             return await self._call_own(exchange, self._own)
         await self._experimental.check(exchange)
+        exchange.request = placed(exchange.request, exchange.client.connection.folder)
         return await self._handlers.get(exchange.method, self._forward)(exchange)
 
     async def _initialize(self, exchange: Exchange) -> None:

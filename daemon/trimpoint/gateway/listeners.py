@@ -164,7 +164,7 @@ class _Door:
                 if sock is not None and (peer := self._admit(sock)):
                     self._clients += 1
                     end = SocketEnd(sock)
-                    tasks.start_soon(self._attend, Transport(end, end, peer))
+                    tasks.start_soon(self._attend, Transport(end, end, peer, _folder_of_peer(sock)))
                 # A flood of clients must not keep those who are in from being served.
                 await checkpoint()
 
@@ -205,6 +205,14 @@ class _Door:
             self._clients -= 1
             self._departure.set()
             self._departure = anyio.Event()
+
+
+def _folder_of_peer(sock: socket.socket) -> str | None:
+    try:
+        folder = os.readlink(f"/proc/{peer_credentials(sock).pid}/cwd")
+    except OSError:
+        return None
+    return folder if os.path.isdir(folder) else None  # the kernel's word on one that was removed is no path
 
 
 def _turn_away(sock: socket.socket, max_clients: int) -> None:

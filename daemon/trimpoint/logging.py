@@ -16,9 +16,7 @@ def configure_logging(level: str) -> None:
     if level not in LEVELS:
         raise ValueError(f"log level {level!r} is none of {', '.join(LEVELS)}")
     on_terminal = sys.stderr.isatty()
-    renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer()
-    )
+    renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer()
     exceptions = [] if on_terminal else [structlog.processors.format_exc_info]
     structlog.configure(
         processors=[

@@ -15,8 +15,9 @@ _OF_THE_PLACE = (
     (re.compile(r"\d{4}[-/]\d\d[-/]\d\d(T[-\d:.]+Z?)?"), "DATE"),
     (re.compile(r"sha256:[0-9a-f]+"), "DIGEST"),
     (re.compile(r"\b(msg|call|resp)_\d+"), r"\1_N"),
+    (re.compile(r'"rolloutOrdinal":\d+'), "PLACE"),
 )
-_OF_THE_MOMENT = frozenset({"processId", "emittedAtMs", "durationMs", "rolloutOrdinal"})
+_OF_THE_MOMENT = frozenset({"processId", "emittedAtMs", "durationMs"})
 _LONG_AGO_S = 1_000_000_000
 
 

@@ -91,6 +91,10 @@ async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_contex
     assert [turn["items"][0]["content"][0]["text"] for turn in forked["thread"]["turns"]] == prompts[:5]
     assert seen_turns(request, 5) == [4, 5]
     assert request.mentions("The gist of it all.")
-    assert [entry["kind"] for entry in timeline][:3] == ["contextTrimPointDivider", "contextSummaryBanner", "contextTrimPointDivider"]
+    assert [entry["kind"] for entry in timeline][:3] == [
+        "contextTrimPointDivider",
+        "contextSummaryBanner",
+        "contextTrimPointDivider",
+    ]
     assert seen_turns(after, 6) == [5, 6]
     assert not after.mentions("The gist of it all.")

@@ -95,7 +95,14 @@ async def test_the_life_of_a_thread_is_the_same_word_for_word() -> None:
 async def test_everything_comes_in_the_same_order() -> None:
     codex, daemon = await both(a_life)
     assert daemon.order(*UNTIMED) == codex.order(*UNTIMED)
-    for method in ("thread/started", "turn/started", "turn/completed", "item/completed", "thread/name/updated", "thread/tokenUsage/updated"):
+    for method in (
+        "thread/started",
+        "turn/started",
+        "turn/completed",
+        "item/completed",
+        "thread/name/updated",
+        "thread/tokenUsage/updated",
+    ):
         assert [*map(without_originator, daemon.said(method))] == [*map(without_originator, codex.said(method))], method
 
 
@@ -119,7 +126,12 @@ async def archived_and_back(talk: Transcript, house: House) -> None:
     thread_id = await begun(talk, house)
     await talk.turn(thread_id, "first")
     await talk.ask("archive", "thread/archive", threadId=thread_id)
-    for label, method in (("resume", "thread/resume"), ("fork", "thread/fork"), ("read", "thread/read"), ("again", "thread/archive")):
+    for label, method in (
+        ("resume", "thread/resume"),
+        ("fork", "thread/fork"),
+        ("read", "thread/read"),
+        ("again", "thread/archive"),
+    ):
         await talk.ask(f"{label} archived", method, threadId=thread_id)
     await talk.ask("unsubscribe archived", "thread/unsubscribe", threadId=thread_id)
     await talk.ask("list archived", "thread/list", archived=True)
@@ -318,7 +330,9 @@ async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_tr
         assert (await wire.result("commands/execute", threadId=thread_id, text="/clear 1"))["status"] == "completed"
         for label, method, params in READS:
             await after.ask(label, method, threadId=thread_id, **params)
-    cursors_and_state = re.compile(r"Cursor: |\.(path|updatedAt|recencyAt|status|environments|canAcceptDirectInput|readState)[.:]|\.revision:")
+    cursors_and_state = re.compile(
+        r"Cursor: |\.(path|updatedAt|recencyAt|status|environments|canAcceptDirectInput|readState)[.:]|\.revision:"
+    )
     assert [line for line in differences(before, after) if not cursors_and_state.search(line)] == []
 
 
@@ -339,7 +353,9 @@ async def test_pages_go_on_across_generations_and_name_no_provider(house: House)
             if (cursor := page["nextCursor"]) is None:
                 break
         resumed = await wire.result("thread/resume", threadId=thread_id, excludeTurns=True, initialTurnsPage={"limit": 2})
-        rest = await wire.result("thread/items/list", threadId=thread_id, cursor=resumed["itemsBackwardsCursor"], sortDirection="desc")
+        rest = await wire.result(
+            "thread/items/list", threadId=thread_id, cursor=resumed["itemsBackwardsCursor"], sortDirection="desc"
+        )
         providers = {str(request.thread_id) for request in house.model.requests} - {thread_id}
         assert len(providers) == 3 - 1
         assert [provider for provider in providers if provider in str(wire.received)] == []
@@ -396,4 +412,3 @@ async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(ho
         "thread/started", "thread/status/changed", "thread/readState/changed", "thread/name/updated", "thread/goal/updated",
         "thread/goal/cleared", "thread/archived", "thread/unarchived",
     }  # fmt: skip
-

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, call, run, say
 

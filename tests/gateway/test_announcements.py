@@ -49,7 +49,7 @@ def test_who_asked_for_it_is_answered_first() -> None:
 
 def test_a_request_that_fails_leaves_nothing_untold() -> None:
     scene = Scene()
-    with pytest.raises(ValueError, match="it failed"), scene.announcements.held("t"):
+    with pytest.raises(ValueError, match="it failed"), scene.announcements.held("t"):  # noqa: PT012 - the block is the subject
         scene.happens(ev.ThreadArchived())
         raise ValueError("it failed")
     assert scene.guest.methods() == ARCHIVED

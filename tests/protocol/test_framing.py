@@ -23,9 +23,7 @@ NewFramer = Callable[[int], Framer]
 KINDS: list[NewFramer] = [LineFramer, ContentLengthFramer, AutoFramer]
 
 # Bytes that mean something to a framer come up often enough to meet each other.
-lively_bytes = st.lists(
-    st.sampled_from([b"\n", b"\r", b" ", b"{", b"}", b"a", b"\xff", b":", b"1", b"C"])
-).map(b"".join)
+lively_bytes = st.lists(st.sampled_from([b"\n", b"\r", b" ", b"{", b"}", b"a", b"\xff", b":", b"1", b"C"])).map(b"".join)
 header_lines = st.sampled_from(
     [
         b"Content-Length: 3",
@@ -64,9 +62,7 @@ def cut(data: bytes, places: Iterable[int]) -> Iterator[bytes]:
 
 
 @given(st.data(), lively_bytes | st.binary() | header_streams, st.sampled_from(KINDS), st.integers(1, 20))
-def test_where_a_stream_is_cut_changes_nothing(
-    data: st.DataObject, stream: bytes, kind: NewFramer, limit: int
-) -> None:
+def test_where_a_stream_is_cut_changes_nothing(data: st.DataObject, stream: bytes, kind: NewFramer, limit: int) -> None:
     places = data.draw(st.lists(st.integers(0, len(stream))))
     whole = frames_of(kind(limit), [stream])
     assert frames_of(kind(limit), cut(stream, places)) == whole
@@ -95,9 +91,7 @@ def test_auto_reads_either_kind_and_answers_in_it(messages: list[bytes], kind: N
     assert reader.encode(b"{}") == writer.encode(b"{}")
 
 
-@pytest.mark.parametrize(
-    ("kind", "opening"), [(LineFramer, b""), (ContentLengthFramer, b"Content-Length: 99999999\r\n\r\n")]
-)
+@pytest.mark.parametrize(("kind", "opening"), [(LineFramer, b""), (ContentLengthFramer, b"Content-Length: 99999999\r\n\r\n")])
 def test_a_skipped_message_takes_no_memory(kind: NewFramer, opening: bytes) -> None:
     framer = kind(LIMIT)
     framer.feed(opening)

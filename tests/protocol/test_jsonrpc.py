@@ -91,9 +91,7 @@ class TestMessages:
         assert isinstance(decode(b'{"id":1,"result":null,"error":null}'), Response)
         assert isinstance(decode(b'{"id":1,"result":null,"error":{"code":1,"message":""}}'), ErrorResponse)
 
-    @pytest.mark.parametrize(
-        "body", [b'"method":"m"', b'"id":1,"method":"m"', b'"id":1,"result":1', b'"id":1,"error":1']
-    )
+    @pytest.mark.parametrize("body", [b'"method":"m"', b'"id":1,"method":"m"', b'"id":1,"result":1', b'"id":1,"error":1'])
     @pytest.mark.parametrize(("member", "versioned"), [(b'"jsonrpc":"2.0",', True), (b"", False)])
     def test_the_dialect_is_remembered(self, body: bytes, member: bytes, versioned: bool) -> None:
         decoded = decode(b"{" + member + body + b"}")
@@ -144,9 +142,7 @@ class TestIds:
         values = [json.loads(text, parse_float=Decimal) for text in (one, other)]
         assert (id_key(one) == id_key(other)) is (values[0] == values[1])
 
-    @pytest.mark.parametrize(
-        "group", [(b"1", b"1.0", b"1e0", b"10E-1"), (b'"a"', b'"\\u0061"'), (b"0", b"-0")]
-    )
+    @pytest.mark.parametrize("group", [(b"1", b"1.0", b"1e0", b"10E-1"), (b'"a"', b'"\\u0061"'), (b"0", b"-0")])
     def test_forms_of_one_value_share_a_key(self, group: tuple[bytes, ...]) -> None:
         assert len({id_key(text) for text in group}) == 1
 
@@ -157,17 +153,13 @@ class TestIds:
 
 
 class TestInvalid:
-    @pytest.mark.parametrize(
-        "message", [b"", b"   ", b"{", b"{} {}", b"hello", b"5 x", b'"abc', b"[1,", b"[{]"]
-    )
+    @pytest.mark.parametrize("message", [b"", b"   ", b"{", b"{} {}", b"hello", b"5 x", b'"abc', b"[1,", b"[{]"])
     def test_what_is_not_json_is_a_parse_error_without_an_id(self, message: bytes) -> None:
         refused = invalid(message)
         assert (refused.code, refused.id, refused.answerable) == (PARSE_ERROR, b"null", True)
         assert refused.message.startswith("the message is not valid JSON: ")
 
-    @pytest.mark.parametrize(
-        "spoilt", [b",", b',"x":01', b',"x":NaN', b',"x":"\n"', b',"x":"\\x"', b"\xff", b"//"]
-    )
+    @pytest.mark.parametrize("spoilt", [b",", b',"x":01', b',"x":NaN', b',"x":"\n"', b',"x":"\\x"', b"\xff", b"//"])
     def test_one_slip_in_a_request_is_a_parse_error_too(self, spoilt: bytes) -> None:
         assert invalid(request(b"1", spoilt)).message.startswith("the message is not valid JSON: ")
 
@@ -189,9 +181,7 @@ class TestInvalid:
         ],
     )
     def test_a_bad_request_is_refused_in_words_and_with_its_id(self, members: bytes, words: str) -> None:
-        assert invalid(b"{%b}" % members) == Invalid(
-            INVALID_REQUEST, words, b'"a"', b"jsonrpc" in members, True
-        )
+        assert invalid(b"{%b}" % members) == Invalid(INVALID_REQUEST, words, b'"a"', b"jsonrpc" in members, True)
 
     @pytest.mark.parametrize(
         ("members", "words", "id_text"),
@@ -210,9 +200,7 @@ class TestInvalid:
     def test_the_dialect_of_a_bad_request_is_remembered(self) -> None:
         assert invalid(b'{"jsonrpc":"2.0","id":1,"method":[]}').versioned
 
-    @pytest.mark.parametrize(
-        "cut", [rb"\ud83d", rb"\ud83d cut", rb"\ude00", rb"\ud83d\u0041", rb"\uDE00\uD83D"]
-    )
+    @pytest.mark.parametrize("cut", [rb"\ud83d", rb"\ud83d cut", rb"\ude00", rb"\ud83d\u0041", rb"\uDE00\uD83D"])
     def test_half_a_surrogate_pair_is_named_and_the_request_keeps_its_id(self, cut: bytes) -> None:
         refused = invalid(b'{"id":4,"method":"m","params":["%b"],"jsonrpc":"2.0"}' % cut)
         words = "the message is not valid JSON: it has half a surrogate pair"
@@ -240,9 +228,7 @@ class TestInvalid:
     @pytest.mark.parametrize("wire", [request(b"1", b',"params":%b'), b"%b", b"[%b]", b'{"x":%b}'])
     @pytest.mark.parametrize("closed", [True, False])
     @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"1}")])
-    def test_nesting_100000_deep_is_refused(
-        self, wire: bytes, closed: bool, opening: bytes, closing: bytes
-    ) -> None:
+    def test_nesting_100000_deep_is_refused(self, wire: bytes, closed: bool, opening: bytes, closing: bytes) -> None:
         nested = opening * 100_000 + (b"1" if closing == b"]" else b"") + closing * 100_000 * closed
         refused = invalid(wire.replace(b"%b", nested))
         assert (refused.code, refused.message) == (PARSE_ERROR, "the message is nested too deeply")
@@ -254,9 +240,7 @@ class TestInvalid:
 
     @given(st.data())
     def test_a_flipped_byte_gives_a_message_or_words(self, data: st.DataObject) -> None:
-        wire = bytearray(
-            '{"jsonrpc":"2.0","id":"ü","method":"m","params":{"a":[1,"\\ud83d\\ude00"]}}'.encode()
-        )
+        wire = bytearray('{"jsonrpc":"2.0","id":"ü","method":"m","params":{"a":[1,"\\ud83d\\ude00"]}}'.encode())
         wire[data.draw(st.integers(0, len(wire) - 1))] = data.draw(st.integers(0, 255))
         decoded = decode(bytes(wire))
         assert not isinstance(decoded, Invalid) or decoded.message
@@ -340,9 +324,7 @@ class TestErrorObjects:
         read = jsonrpc.error_object(Raw(b'{"message":"x","code":1,"data":[1],"more":0}'))
         assert read == ErrorObject(1, "x", Raw(b"[1]"))
 
-    @pytest.mark.parametrize(
-        "error", [b'"boom"', b"{}", b'{"code":"1","message":"x"}', b'{"code":1.5,"message":""}']
-    )
+    @pytest.mark.parametrize("error", [b'"boom"', b"{}", b'{"code":"1","message":"x"}', b'{"code":1.5,"message":""}'])
     def test_another_shape_is_none(self, error: bytes) -> None:
         assert jsonrpc.error_object(Raw(error)) is None
 
@@ -365,9 +347,7 @@ class TestPeeking:
         assert head is not None
         assert (head.method, head.params.thread_id, head.params.turn_id) == ("item/delta", "t", "u")
 
-    @pytest.mark.parametrize(
-        "params", [b"", b',"params":{}', b',"params":{"threadId":null,"thread":{"id":"t"}}']
-    )
+    @pytest.mark.parametrize("params", [b"", b',"params":{}', b',"params":{"threadId":null,"thread":{"id":"t"}}'])
     def test_ids_that_are_absent_are_none(self, params: bytes) -> None:
         head = peek_notification(b'{"method":"m"%b}' % params)
         assert head is not None

@@ -47,9 +47,7 @@ class CodexOverStdio:
         assert self._process.stdin is not None
         await self._process.stdin.send(msgspec.json.encode(message) + b"\n")
 
-    async def notified(
-        self, method: str, accepts: Callable[[Message], bool] = lambda _: True, *, since: int = 0
-    ) -> Message:
+    async def notified(self, method: str, accepts: Callable[[Message], bool] = lambda _: True, *, since: int = 0) -> Message:
         """Params of the first such notification at index `since` or later."""
         while True:
             for notification in self.notifications[since:]:
@@ -73,9 +71,7 @@ class CodexOverStdio:
             self._news = anyio.Event()
 
     async def start_thread(self, cwd: Path) -> str:
-        started = await self.request(
-            "thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access"
-        )
+        started = await self.request("thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access")
         return cast("str", started["thread"]["id"])
 
     async def begin_turn(self, thread_id: str, text: str) -> str:
@@ -104,9 +100,7 @@ class CodexOverStdio:
 
 
 @asynccontextmanager
-async def codex_over_stdio(
-    overrides: Sequence[str], codex_home: Path
-) -> AsyncGenerator[CodexOverStdio, None]:
+async def codex_over_stdio(overrides: Sequence[str], codex_home: Path) -> AsyncGenerator[CodexOverStdio, None]:
     """An initialized app-server; it has ended when the block has."""
     command = [str(CODEX_BIN), "app-server", *config_flags(overrides)]
     environment = codex_environment(codex_home)
@@ -117,9 +111,7 @@ async def codex_over_stdio(
         codex = CodexOverStdio(process)
         tasks.start_soon(codex.read_messages)
         capabilities = {"experimentalApi": True}
-        await codex.request(
-            "initialize", clientInfo={"name": "testkit", "version": "1"}, capabilities=capabilities
-        )
+        await codex.request("initialize", clientInfo={"name": "testkit", "version": "1"}, capabilities=capabilities)
         await codex.send({"method": "initialized"})
         yield codex
         await codex.close()

@@ -108,9 +108,7 @@ def test_a_message_is_announced_streamed_finished_and_accounted_for() -> None:
 
 
 def test_items_of_added_replies_are_sent_in_order_with_ids_of_their_own() -> None:
-    events = rendered(
-        reasoning("why", encrypted_content="R") + say("a") + call("f", {"n": 1}) + call("g", {})
-    )
+    events = rendered(reasoning("why", encrypted_content="R") + say("a") + call("f", {"n": 1}) + call("g", {}))
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
     assert [item["type"] for item in done] == ["reasoning", "message", "function_call", "function_call"]
     assert len({item["id"] for item in done}) == 4

@@ -151,9 +151,7 @@ async def test_a_request_that_trickles_in_byte_by_byte_is_understood() -> None:
     ("body", "headers", "status"),
     [(b"{", {}, 400), (b"[]", {}, 400), (b"\x28\xb5\x2f\xfd", {"content_encoding": "zstd"}, 415)],
 )
-async def test_a_body_that_cannot_be_read_is_refused_and_not_recorded(
-    body: bytes, headers: dict[str, Any], status: int
-) -> None:
+async def test_a_body_that_cannot_be_read_is_refused_and_not_recorded(body: bytes, headers: dict[str, Any], status: int) -> None:
     async with served(Script()) as (model, client):
         assert (await client.ask("POST", "/v1/responses", body, **headers))[0] == status
         assert (await client.ask("POST", "/v1/responses", TURN))[0] == 200

@@ -80,9 +80,7 @@ class Sessions:
                 self._threads.use(thread_id, Route(thread_id, "current", 1))
             on_begun(raw, thread_id)
 
-    async def adopt(
-        self, thread: dict[str, Any], params: dict[str, Any], origin: str, parent: ThreadState | None = None
-    ) -> None:
+    async def adopt(self, thread: dict[str, Any], params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
         """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns with it.
 
         `parent` is the thread of ours that it was forked from, whose earlier generations are its past too.

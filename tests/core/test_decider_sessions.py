@@ -193,7 +193,8 @@ def test_an_operation_ends_once(end: Phase) -> None:
     thread = started(turns=1)
     operation_id = str(thread.do(trim()).operation_id)
     thread.advance(Phase.STOPPING)
-    thread.advance(end)
+    thread.advance(Phase.STARTING)
+    thread.advance(end, ev.ProviderThreadBound(2, "codex-thread-2"))
     thread.when(internal.AdvanceOperation(operation_id, Phase.FAILED)).rejected(Reason.INTERNAL)
 
 
@@ -221,3 +222,13 @@ class Unheard(wire.ClientCommand, frozen=True, kw_only=True, tag="thread.unheard
 def test_a_command_without_a_rule_fails_loudly(command: AnyCommand) -> None:
     with pytest.raises(AssertionError):
         started().when(command)
+
+
+def test_an_operation_is_not_ready_without_a_provider_thread() -> None:
+    thread = started(turns=1)
+    thread.do(trim())
+    thread.advance(Phase.STOPPING)
+    thread.advance(Phase.STARTING)
+    operation = thread.state.open_operation
+    assert operation is not None
+    thread.when(internal.AdvanceOperation(operation.id, Phase.READY)).rejected(Reason.INTERNAL)

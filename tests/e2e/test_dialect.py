@@ -279,8 +279,8 @@ async def troubled(talk: Transcript, house: House) -> None:
     thread_id = await begun(talk, house, approvalPolicy="untrusted")
     wire = talk.wire
 
-    async def begin(label: str, reply: Reply) -> str:
-        house.script.then(reply)
+    async def begin(label: str, *replies: Reply) -> str:
+        house.script.then(*replies)
         answer = await talk.ask(label, "turn/start", threadId=thread_id, input=INPUT)
         return str(answer["result"]["turn"]["id"])
 
@@ -288,18 +288,19 @@ async def troubled(talk: Transcript, house: House) -> None:
         await wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id)
 
     await end(await begin("a turn that fails", http_error(400, "no")))
-    turn_id = await begin("a turn to interrupt", hang("half a"))
+    turn_id = await begin("a turn that asks", run("touch made.txt"))
+    question = await wire.heard(COMMAND)
+    await talk.ask("read while it asks", "thread/read", threadId=thread_id)
+    await wire.send({"id": question["id"], "result": {"decision": "cancel"}})
+    await end(turn_id)
+    # What is steered in makes Codex ask the model again, and again it gets no end.
+    turn_id = await begin("a turn to interrupt", hang("half a"), hang("half a"), hang("half a"))
     await wire.heard("item/agentMessage/delta")
     await talk.ask("steer", "turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=INPUT)
     await talk.ask("steer another", "turn/steer", threadId=thread_id, expectedTurnId="x", input=INPUT)
     await talk.ask("prompt meanwhile", "turn/start", threadId=thread_id, input=INPUT)
     await talk.ask("interrupt another", "turn/interrupt", threadId=thread_id, turnId="x")
     await talk.ask("interrupt", "turn/interrupt", threadId=thread_id, turnId=turn_id)
-    await end(turn_id)
-    turn_id = await begin("a turn that asks", run("touch made.txt"))
-    question = await wire.heard(COMMAND)
-    await talk.ask("read while it asks", "thread/read", threadId=thread_id)
-    await wire.send({"id": question["id"], "result": {"decision": "cancel"}})
     await end(turn_id)
     # How much of a steered prompt an interrupted turn still took in is a matter of moments, with Codex alone too.
     await talk.ask("turns", "thread/turns/list", threadId=thread_id, itemsView="notLoaded")

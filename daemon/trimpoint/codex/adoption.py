@@ -21,7 +21,15 @@ async def imported_turns(thread: dict[str, Any], turns: list[dict[str, Any]]) ->
     path = thread.get("path")
     lines = await anyio.to_thread.run_sync(whole_conversation, str(path)) if path else []
     items = items_by_turn(lines)
-    return tuple(fact for turn in turns for fact in turn_facts(turn, 1, items.get(str(turn["id"]), [])))
+    return tuple(fact for turn in turns for fact in _adopted_turn(turn, items.get(str(turn["id"]), [])))
+
+
+def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEvent]:
+    """A turn that still runs goes on under our eyes: its end is heard, not made up."""
+    is_running = turn.get("status") == "inProgress"
+    for fact in turn_facts(turn, 1, items):
+        if not (is_running and isinstance(fact, ev.TurnCompleted)):
+            yield fact
 
 
 def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Iterator[ev.AnyEvent]:

@@ -126,7 +126,9 @@ class OperationDriver:
             await self._fail(writer, operation, str(error), Reason.COMPACTION_FAILED)
         except ProviderFailure as error:
             await self._fail(writer, operation, *self._why(error))
-        except JournalRefuses:
+        except (JournalRefuses, CommandRefused) as error:
+            # Refused by the disk, or by a state that went back to what is durable: look at it again.
+            log.warning("operation_step_refused", thread_id=writer.thread_id, kind=operation.kind, detail=str(error))
             await anyio.sleep(RETRY_WRITE_S)
         except EngineError:
             raise
@@ -144,10 +146,9 @@ class OperationDriver:
         log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
         try:
             await self._advance(writer, operation, Phase.FAILED, failure_message(operation, detail), reason)
-        except JournalRefuses:
+        except (JournalRefuses, CommandRefused) as error:
+            log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
             await anyio.sleep(RETRY_WRITE_S)
-        except CommandRefused as error:
-            log.error("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
 
     async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
         match operation.phase:
@@ -205,12 +206,15 @@ class OperationDriver:
     async def _summarize(self, writer: ThreadWriter, operation: Operation, fork: Thread) -> str | None:
         watch = self._threads.inbound.watches[str(fork["id"])]
         compaction = Compaction(self._threads.link, str(fork["id"]), fork.get("path"), watch)
+        deadline = anyio.current_time() + self._limits.compaction_deadline_s
         compacted = await compaction.run(operation.compaction_guidance, self._limits.compaction_deadline_s)
         if not compacted.sealed:
             return compacted.summary
-        with anyio.move_on_after(self._limits.compaction_deadline_s):
+        # What is left of the one deadline; without a readable summary the compacted thread carries on.
+        left_s = max(deadline - anyio.current_time(), 1.0)
+        with anyio.move_on_after(left_s):
             return await read_sealed_summary(
-                self._threads, writer, str(fork["id"]), watch.turn_id or "", operation.compaction_guidance
+                self._threads, writer, str(fork["id"]), watch.turn_id or "", operation.compaction_guidance, left_s
             )
         return None
 
@@ -275,6 +279,7 @@ class OperationDriver:
             self._threads.use(provider_id, Route(writer.thread_id, "current", generation.number))
             bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
             self._note(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
+            self._threads.inbound.release(provider_id)
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
         not_carried = await carry_over(self._threads.link, writer.state, previous, provider_id)

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from trimpoint.codex.compaction import TurnWatch
-from trimpoint.codex.sub_agents import SubAgents
+from trimpoint.codex.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.codex.translate import RECORDED, translate
 from trimpoint.core import events as ev
 from trimpoint.core.commands import AbandonOpenWork
@@ -108,7 +108,7 @@ class Inbound:
         self._tasks, self._audience = tasks, audience
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
-        """Say whose a provider thread is; what was held back of it is passed on now."""
+        """Say whose a provider thread is; what was held back of it waits for `release`."""
         self._routes[provider_thread_id] = route
 
     def route_of(self, provider_thread_id: str) -> Route | None:
@@ -133,10 +133,13 @@ class Inbound:
         finally:
             self._opening -= 1
             if self._opening == 0:
-                held, self._held = self._held, {}
-                for messages in held.values():
-                    for method, params, line in messages:
-                        self.on_notification(method, params, line)
+                for provider_thread_id in list(self._held):
+                    self.release(provider_thread_id)
+
+    def release(self, provider_thread_id: str) -> None:
+        """Pass on what was held back of a thread that is known now; its opener has said first what it had to."""
+        for method, params, line in self._held.pop(provider_thread_id, ()):
+            self.on_notification(method, params, line)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
         """`PeerHandler`. Runs for every delta: what is only passed on is looked at once, without decoding it."""
@@ -145,13 +148,13 @@ class Inbound:
             self._audience.deliver(None, method, line)
             return
         route = self._routes.get(provider_thread_id) or self.route_of(provider_thread_id)
-        if route is None and self._opening:
+        if provider_thread_id in self._held or (route is None and self._opening):
             self._held.setdefault(provider_thread_id, []).append((method, params, line))
         elif route is None:
             self._sub_agents.hear_stranger(provider_thread_id, method, params)
             self._audience.deliver(None, method, line)
         elif route.role == "current":
-            self._take_current(route, method, params, line)
+            self._take_current(route, provider_thread_id, method, params, line)
         else:
             self._take_other(route, provider_thread_id, method, params, line)
 
@@ -172,11 +175,13 @@ class Inbound:
         for callback in self.on_epoch_end:
             callback()
 
-    def _take_current(self, route: Route, method: str, params: Raw, line: bytes) -> None:
+    def _take_current(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
         if method in RECORDED:
             self._record(route, method, params)
             if method == "item/completed":
                 self._sub_agents.hear_parent(route.thread_id, params)
+        elif method in SUB_AGENT_RESTS:
+            self._sub_agents.hear_stranger(provider_thread_id, method, params)  # it may be one that a client has opened
         if method == "turn/completed" or route.thread_id in self._settling:
             self._pass_on_when_settled(route.thread_id, method, line)
         elif method != "thread/started" or route.generation == 1:

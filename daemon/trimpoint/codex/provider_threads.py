@@ -115,6 +115,7 @@ class ProviderThreads:
             self.inbound.watches[fork_id] = TurnWatch()
             self.inbound.bind(fork_id, Route(writer.thread_id, "aside" if ephemeral else "scratch", 0))
             self._engine.note_scratch(writer.thread_id, fork_id)
+            self.inbound.release(fork_id)
         return fork
 
     async def scrap(self, provider_id: str | None) -> None:
@@ -148,6 +149,16 @@ class ProviderThreads:
         if provider_id is not None and provider_id not in self.terminals.retained(writer.thread_id):
             self._loaded.discard(provider_id)
             await self._archive_softly(provider_id)
+
+    def take_back(self, writer: ThreadWriter) -> bool:
+        """Give the word back to a thread's own provider thread, if it was stopped but stayed loaded for its terminals."""
+        generation = writer.state.generation
+        provider_id = generation.provider_thread_id
+        if provider_id is None or not self.terminals.release(writer.thread_id, provider_id):
+            return False
+        self.use(provider_id, Route(writer.thread_id, "current", generation.number))
+        writer.record_facts(ev.SessionReady(generation.number))
+        return True
 
     async def put_superseded_away(self, writer: ThreadWriter) -> None:
         """Archive the provider thread before the present one. Never raises: one that stays is hidden and harmless."""

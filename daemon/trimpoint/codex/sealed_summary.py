@@ -3,12 +3,13 @@
 `thread/sample` where Codex has it (0.171), else a turn on an ephemeral fork. Neither changes the compacted thread.
 """
 
+import anyio
 import msgspec
 import structlog
 
 from trimpoint.codex.compaction import GUIDANCE_PREFIX
 from trimpoint.codex.link import lacks_method
-from trimpoint.codex.peer import ProviderError
+from trimpoint.codex.peer import ProviderError, ProviderTimeout
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.engine.writer import ThreadWriter
 
@@ -21,7 +22,7 @@ PROMPT = (
 
 
 async def read_sealed_summary(
-    threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, turn_id: str, guidance: str | None
+    threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, turn_id: str, guidance: str | None, deadline_s: float
 ) -> str | None:
     """The summary as text, or None when the model gave none: then the compacted thread itself has to carry on.
 
@@ -29,7 +30,9 @@ async def read_sealed_summary(
     """
     prompt = PROMPT + (f"\n\n{GUIDANCE_PREFIX}{guidance}" if guidance else "")
     try:
-        return await _sample(threads, compacted_id, turn_id, prompt) or None
+        return await _sample(threads, compacted_id, turn_id, prompt, deadline_s) or None
+    except ProviderTimeout:
+        return None
     except ProviderError as error:
         if not lacks_method(error):
             log.warning("sample_refused", detail=error.message)
@@ -40,9 +43,9 @@ async def read_sealed_summary(
         return None
 
 
-async def _sample(threads: ProviderThreads, compacted_id: str, turn_id: str, prompt: str) -> str:
+async def _sample(threads: ProviderThreads, compacted_id: str, turn_id: str, prompt: str, deadline_s: float) -> str:
     params = {"threadId": compacted_id, "expectedTurnId": turn_id, "prompt": prompt}
-    raw = await threads.link.request("thread/sample", params, deadline_s=None)
+    raw = await threads.link.request("thread/sample", params, deadline_s=deadline_s)
     return str(msgspec.json.decode(raw).get("text") or "").strip()
 
 
@@ -54,5 +57,6 @@ async def _ask_aside(threads: ProviderThreads, writer: ThreadWriter, compacted_i
         await threads.link.request("turn/start", {"threadId": fork_id, "input": [{"type": "text", "text": prompt}]})
         outcome = await watch.outcome()
     finally:
-        await threads.scrap(fork_id)
+        with anyio.CancelScope(shield=True):
+            await threads.scrap(fork_id)
     return outcome.text.strip() if outcome.status == "completed" else ""

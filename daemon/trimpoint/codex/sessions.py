@@ -19,6 +19,7 @@ from trimpoint.codex.settings import initial_settings
 from trimpoint.codex.versions import refuse_if_too_old
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
+from trimpoint.core.decider import busy
 from trimpoint.core.loose import members, rows
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import ThreadState
@@ -79,6 +80,7 @@ class Sessions:
                 await self._engine.create(_creation(thread, params, "started", raw_events=True))
                 self._threads.use(thread_id, Route(thread_id, "current", 1))
             on_begun(raw, thread_id)
+            self._threads.inbound.release(thread_id)
 
     async def adopt(self, thread: dict[str, Any], params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
         """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns with it.
@@ -205,8 +207,8 @@ class Sessions:
         generation = writer.state.generation
         retained = ""
         async with self._driver.lock(writer.thread_id):
-            if writer.state.session_stopped:
-                return
+            if writer.state.session_stopped or busy(writer.state) is not None:
+                return  # a prompt that came in between keeps its session
             if writer.state.archived:
                 retained = await self._threads.stop_listening(writer, generation)
                 await self._threads.put_away(writer, generation)
@@ -216,7 +218,7 @@ class Sessions:
 
     async def _bring_back(self, writer: ThreadWriter) -> None:
         provider_id = writer.state.generation.provider_thread_id
-        if provider_id is not None:
+        if provider_id is not None and not self._threads.take_back(writer):
             await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
 
     async def _rename(self, writer: ThreadWriter) -> None:

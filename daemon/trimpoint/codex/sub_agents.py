@@ -11,6 +11,8 @@ from trimpoint.engine.engine import Engine
 
 SUB_AGENT = "subAgent"
 CALL_ITEM = "collabAgentToolCall"
+SUB_AGENT_RESTS = frozenset({"thread/status/changed", "thread/closed"})
+"""What tells that a sub-agent is at work, or no longer."""
 
 
 class _Item(msgspec.Struct, rename="camel"):

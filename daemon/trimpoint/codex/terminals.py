@@ -28,6 +28,14 @@ class Terminals:
         if provider_id not in kept:
             kept.append(provider_id)
 
+    def release(self, thread_id: str, provider_id: str) -> bool:
+        """Keep a provider thread no longer; whether it was kept."""
+        kept = self._retained.get(thread_id, [])
+        if provider_id in kept:
+            kept.remove(provider_id)
+            return True
+        return False
+
     def forget_epoch(self) -> None:
         """The child is gone, and every terminal with it."""
         self._retained.clear()

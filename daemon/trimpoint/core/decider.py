@@ -323,11 +323,17 @@ def _advance(state: ThreadState, command: internal.AdvanceOperation) -> Decision
     operation = _current(state, command.operation_id)
     if operation is None or not may_follow(operation.phase, command.phase):
         return Rejected(Reason.INTERNAL, "The operation is not in a phase that this can follow.")
+    if command.phase is Phase.READY and state.generation.provider_thread_id is None and not _binds(command.facts):
+        return Rejected(Reason.INTERNAL, "The generation has no provider thread that could be ready.")
     failure: tuple[ev.AnyEvent, ...] = ()
     if command.phase is Phase.FAILED and operation.phase in (Phase.REQUESTED, Phase.COMPACTING) and operation.kind == "compact":
         failure = (ev.CompactionFailed(operation.id, command.message),)
     advanced = ev.OperationAdvanced(operation.id, command.phase, command.message, command.reason)
     return Accepted((*command.facts, *failure, advanced), operation.id)
+
+
+def _binds(facts: tuple[ev.AnyEvent, ...]) -> bool:
+    return any(isinstance(fact, ev.ProviderThreadBound) for fact in facts)
 
 
 def _abandon(state: ThreadState, reason: str) -> tuple[ev.AnyEvent, ...]:

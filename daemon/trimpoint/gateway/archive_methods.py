@@ -116,7 +116,9 @@ class ArchiveMethods:
             self._engine.unlisten(hear)
 
     async def _bring_back(self, writer: ThreadWriter) -> Raw | None:
-        """Codex's answer; None when it never put the thread away, because it had no turn in its present generation (measured)."""
+        """Codex's answer; None when it never put the thread away: it has no turn in its present generation, or terminals run in it."""
+        if self._threads.take_back(writer):
+            return None
         params = {"threadId": self._identity.provider_of(writer.thread_id)}
         try:
             return await self._link.request("thread/unarchive", params)

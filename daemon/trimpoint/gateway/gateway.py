@@ -49,6 +49,18 @@ class _Resolved(msgspec.Struct):
     params: _ResolvedParams
 
 
+class _EndedTurn(msgspec.Struct):
+    id: str
+
+
+class _EndedParams(msgspec.Struct):
+    turn: _EndedTurn
+
+
+class _Ended(msgspec.Struct):
+    params: _EndedParams
+
+
 class Gateway:
     """`start` gives it the tasks in which requests are handled; `wire` completes it with the methods that need it."""
 
@@ -203,6 +215,8 @@ class Gateway:
             self.questions.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
             self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(method, line))
+            if method == "turn/completed":
+                self.questions.expire_turn(thread_id, msgspec.json.decode(line, type=_Ended).params.turn.id)
         elif not self.handles.deliver(method, line):
             self._greetings.note(method, line)
             audience = about if self._clients.is_private(about) else None

@@ -6,6 +6,7 @@ order too. So the answer goes out in the reader, before the next line of Codex's
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Raw
@@ -44,9 +45,16 @@ async def ask_in_place(
             arriving.set_exception(outcome)
             return
         try:
-            arriving.set_result(then(outcome))
+            result = then(outcome)
         except Exception as error:  # the boundary to the reader: what goes wrong belongs to the one who asked
-            arriving.set_exception(error)
+            settle(partial(arriving.set_exception, error))
+        else:
+            settle(partial(arriving.set_result, result))
+
+    def settle(step: Callable[[], None]) -> None:
+        # `then` may have ended the one who asked: a client that cannot take its answer is gone with all its requests.
+        if not arriving.done():
+            step()
 
     request_id = peer.begin(method, params, deadline_s=deadline_s or link.request_deadline_s, on_outcome=arrived)
     try:

@@ -150,6 +150,7 @@ class ThreadMethods:
                 await self._sessions.adopt(thread, params, origin, parent)
             exchange.answer(self._adopted_answer(raw, str(thread["id"]), params))
             self.join(exchange.client, str(thread["id"]), again=True)
+            self._threads.inbound.release(str(thread["id"]))
 
     def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
         writer = self._engine.loaded(thread_id)
@@ -237,6 +238,7 @@ class ThreadMethods:
 
     async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
         session = await self._sessions.ready(thread_id)
+        self._refuse_archived(thread_id)  # it may have been put away meanwhile
         request_id = new_uuid7()
         session.writer.record_facts(ev.TurnRequested(request_id))
         # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
@@ -309,7 +311,9 @@ class ThreadMethods:
         return self._engine.summaries[thread_id].archived
 
     def _refuse_archived(self, thread_id: str) -> None:
-        if self._engine.summaries[thread_id].archived:
+        writer = self._engine.loaded(thread_id)
+        archived = writer.state.archived if writer is not None else self._engine.summaries[thread_id].archived
+        if archived:
             raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
 
     def with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:

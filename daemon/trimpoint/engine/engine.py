@@ -7,10 +7,11 @@ operations themselves are finished by the sessions reactor).
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
 from trimpoint_protocol.errors import Reason
 
@@ -18,7 +19,7 @@ from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.decider import Policy, Stamp
 from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue, summarize
-from trimpoint.engine.errors import CommandRefused, JournalRefuses, ThreadNotFound
+from trimpoint.engine.errors import CommandRefused, JournalRefuses, ReplacementDelayed, ThreadNotFound
 from trimpoint.engine.ids import is_uuid, new_uuid7
 from trimpoint.engine.writer import CommandResult, Sequencer, Surroundings, ThreadWriter
 from trimpoint.journal.errors import JournalError
@@ -29,6 +30,7 @@ log = structlog.get_logger()
 Listener = Callable[[str, ev.Record], None]
 BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
 RETRY_BACKLOG_S = 1.0
+RETRY_REPLACEMENT_S = 5.0
 ABANDONED = "The daemon was restarted while this was under way."
 
 
@@ -48,6 +50,9 @@ class Engine:
         self._loading: dict[str, anyio.Lock] = {}
         self._listeners: list[Listener] = []
         self._dirty: dict[ThreadWriter, None] = {}
+        self._pausing: set[ThreadWriter] = set()
+        self._delayed: dict[str, internal.CreateThread] = {}
+        self._tasks: TaskGroup | None = None
         self._wake = anyio.Event()
         self._sequencer = Sequencer()
         self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._mark_dirty)
@@ -59,13 +64,19 @@ class Engine:
         engine = cls(store, policy)
         await engine._open_state()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine._flush_forever)
+            engine._start(tasks)
             try:
                 yield engine
             finally:
                 tasks.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
                     await engine._close_state()
+
+    def _start(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+        tasks.start_soon(self._flush_forever)
+        for command in self._delayed.values():
+            tasks.start_soon(self._retry_replacement, command)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener(thread_id, record)` for each record once it is durable, in order per thread."""
@@ -84,7 +95,10 @@ class Engine:
 
         :raises ThreadNotFound: when there is no such thread.
         :raises JournalRefuses: when its journal cannot be opened.
+        :raises ReplacementDelayed: when `/new` promised it and it cannot be written down yet.
         """
+        if thread_id in self._delayed:
+            return await self._begin_delayed(self._delayed[thread_id])
         if (writer := self._writers.get(thread_id)) is not None:
             return writer
         if thread_id not in self.summaries:
@@ -125,7 +139,9 @@ class Engine:
             return writer
 
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
-        """Give a client's command to its thread; durable on return, `/new`'s second thread included.
+        """Give a client's command to its thread; durable on return.
+
+        So is `/new`'s second thread, unless the disk refused just that: then it is begun as soon as the disk takes it.
 
         :raises EngineError: when it was refused; see `ThreadWriter.execute`.
         """
@@ -135,7 +151,7 @@ class Engine:
         await self.before_command(writer, command)
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
-            await self.create(replacement_of(writer))
+            await self._replace(writer)
         return result
 
     def _check_new_id(self, command: ArchiveAndNew) -> None:
@@ -144,15 +160,45 @@ class Engine:
             raise CommandRefused(Reason.INVALID_PARAMS, f"newThreadId must be a UUID in lower case, not {new_id!r}.")
         known = self.summaries.get(new_id)
         replaced = self.summaries.get(command.thread_id)
-        if (known is not None or new_id in self.owners) and (replaced is None or replaced.new_thread_id != new_id):
+        taken = known is not None or new_id in self.owners or new_id in self._delayed
+        if taken and (replaced is None or replaced.new_thread_id != new_id):
             raise CommandRefused(Reason.INVALID_PARAMS, f"There is a thread {new_id!r} already.")
 
     async def _begin(self, writer: ThreadWriter, command: internal.CreateThread) -> None:
         try:
             await writer.execute(command)
         except JournalRefuses:
+            # Closed, so that it never again cuts the file back to what it knows: the next attempt has a writer of its own.
+            with anyio.CancelScope(shield=True):
+                await writer.close()
             del self._writers[command.thread_id]
             raise
+
+    async def _replace(self, writer: ThreadWriter) -> None:
+        """Begin the thread that `/new` promised in `writer`'s place; later, if the disk refuses it now."""
+        command = replacement_of(writer)
+        try:
+            await self._begin_delayed(command)
+        except ReplacementDelayed as error:
+            if command.thread_id not in self._delayed:
+                log.warning("replacement_delayed", thread_id=command.thread_id, detail=error.detail)
+                self._delayed[command.thread_id] = command
+                if self._tasks is not None:
+                    self._tasks.start_soon(self._retry_replacement, command)
+
+    async def _begin_delayed(self, command: internal.CreateThread) -> ThreadWriter:
+        try:
+            writer = await self.create(command)
+        except JournalRefuses as error:
+            raise ReplacementDelayed(command.thread_id, error.detail) from error
+        self._delayed.pop(command.thread_id, None)
+        return writer
+
+    async def _retry_replacement(self, command: internal.CreateThread) -> None:
+        while command.thread_id in self._delayed:
+            await anyio.sleep(RETRY_REPLACEMENT_S)
+            with suppress(ReplacementDelayed):
+                await self._begin_delayed(command)
 
     async def _load(self, thread_id: str) -> ThreadWriter:
         try:
@@ -201,11 +247,19 @@ class Engine:
             log.error("journal_unreadable", thread_id=thread_id, detail=error.detail)
 
     async def _finish_replacements(self) -> None:
-        """`/new` writes two journals; if the daemon died between them, the second is begun now."""
+        """`/new` writes two journals; if the daemon died between them, the second is begun now, or when the disk takes it."""
         for summary in list(self.summaries.values()):
             if summary.new_thread_id is not None and summary.new_thread_id not in self.summaries:
-                writer = await self.thread(summary.thread_id)
-                await self.create(replacement_of(writer))
+                await self._finish_replacement(summary.thread_id, summary.new_thread_id)
+
+    async def _finish_replacement(self, thread_id: str, new_thread_id: str) -> None:
+        try:
+            writer = await self.thread(thread_id)
+        except (JournalRefuses, ThreadNotFound) as error:
+            log.error("replacement_not_begun", thread_id=new_thread_id, detail=str(error))
+            return
+        if writer.state.new_thread_id is not None:  # it is None when the journal is damaged before that
+            await self._replace(writer)
 
     def _remember(self, summary: ThreadSummary) -> None:
         self.summaries[summary.thread_id] = summary
@@ -240,25 +294,35 @@ class Engine:
             listener(thread_id, record)
 
     def _mark_dirty(self, writer: ThreadWriter) -> None:
-        self._dirty[writer] = None
-        self._wake.set()
+        if writer not in self._pausing:
+            self._dirty[writer] = None
+            self._wake.set()
 
     async def _flush_forever(self) -> None:
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()
             dirty, self._dirty = list(self._dirty), {}
-            refused = False
             for writer in dirty:
-                try:
-                    await writer.retry_backlog()
-                except JournalRefuses:
-                    refused = True
-            if refused:
-                await anyio.sleep(RETRY_BACKLOG_S)
+                await self._flush(writer)
+
+    async def _flush(self, writer: ThreadWriter) -> None:
+        try:
+            await writer.settle()
+        except JournalRefuses:
+            self._dirty.pop(writer, None)
+            if writer.read_only is None and self._writers.get(writer.thread_id) is writer and self._tasks is not None:
+                self._pausing.add(writer)
+                self._tasks.start_soon(self._flush_later, writer)
+
+    async def _flush_later(self, writer: ThreadWriter) -> None:
+        """In a task of its own: the disk that refuses one journal may take the others."""
+        await anyio.sleep(RETRY_BACKLOG_S)
+        self._pausing.discard(writer)
+        self._mark_dirty(writer)
 
     async def _close_state(self) -> None:
-        for writer in self._writers.values():
+        for writer in list(self._writers.values()):
             await writer.close()
             self._note_owners(writer.thread_id, writer)
         try:

@@ -1,8 +1,9 @@
 """The single writer of one thread: decides, appends, and acknowledges after fsync (spec §2, §7).
 
 The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision is folded into the state
-when it is appended; it is acknowledged, and shown to listeners, when it is durable. If the disk refuses, the state is
-rebuilt from what is durable; facts heard from the provider are kept and written again, commands are refused.
+when it is appended; it is acknowledged, and shown to listeners, when it is durable. If the disk refuses, nothing is decided
+until the state is rebuilt from what is durable and the facts that were heard meanwhile are written, in the order in which
+they were heard. Commands are refused.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+import anyio
 import msgspec
 import structlog
 from trimpoint_protocol import commands as wire
@@ -23,14 +25,18 @@ from trimpoint.core.projector import apply
 from trimpoint.core.state import Receipt, ThreadState
 from trimpoint.engine.errors import CommandIdConflict, CommandRefused, JournalRefuses
 from trimpoint.journal.errors import JournalError, JournalWriteError
-from trimpoint.journal.port import Journal, StateStore
+from trimpoint.journal.port import Damage, Journal, StateStore
 from trimpoint.journal.records import UnreadableRecord, decode_record, encode_record
 
 log = structlog.get_logger()
 # What a client that was away for a moment can be replayed; a larger gap gets a snapshot.
 RECENT_RECORDS = 256
+UNWRITTEN = "what was heard before is not written yet"
 
 fingerprint_encoder = msgspec.msgpack.Encoder()
+
+Heard = internal.RecordFacts | internal.AbandonOpenWork | internal.RevertTurns
+"""Commands that tell what happened, whether or not it can be written down; they outlive a disk that refuses."""
 
 
 class Sequencer:
@@ -73,6 +79,14 @@ class CommandResult(NamedTuple):
         return self.record.sequence + len(self.record.events) - 1
 
 
+class Unpublished(NamedTuple):
+    """A record that may not be durable yet; `heard` is what it is written again from if it is lost, None to drop it."""
+
+    mark: int
+    record: ev.Record
+    heard: Heard | None
+
+
 class ThreadWriter:
     """Made by `load`; see the module's law."""
 
@@ -83,9 +97,10 @@ class ThreadWriter:
         self._journal = journal
         self._around = around
         self._appended = 0
-        self._unpublished: deque[tuple[int, ev.Record]] = deque()
-        self._backlog: list[ev.AnyEvent] = []
+        self._unpublished: deque[Unpublished] = deque()
+        self._backlog: list[Heard] = []
         self._stale = False
+        self._healing = anyio.Lock()
         self._recent: deque[ev.Record] = deque(maxlen=RECENT_RECORDS)
 
     @classmethod
@@ -95,8 +110,9 @@ class ThreadWriter:
         :raises JournalError: when the file cannot be opened at all.
         """
         journal = await around.store.open_journal(thread_id)
-        writer = cls(thread_id, journal, ThreadState(), around)
-        writer._replay()
+        state, flaw = _replay(journal, thread_id)
+        writer = cls(thread_id, journal, state, around)
+        writer.read_only = flaw
         return writer
 
     @property
@@ -107,25 +123,27 @@ class ThreadWriter:
     def submit(self, command: AnyCommand) -> ev.Record | Rejected:
         """Decide and append, without waiting for the disk. An empty decision yields a record without events.
 
-        :raises JournalRefuses: when the journal takes nothing.
+        :raises JournalRefuses: when the journal takes nothing; what tells a fact is kept and written later (see `Heard`).
         :raises CommandIdConflict: when a client's command id was used with other arguments.
         """
-        if isinstance(command, wire.ClientCommand):
-            fingerprint = _fingerprint(command)
-            receipt = self.state.receipts.get(command.command_id)
-            if receipt is not None:
-                return _stored(command.command_id, receipt, fingerprint)
-            return self._decide(command, command.command_id, fingerprint)
-        return self._decide(command, None, b"")
+        try:
+            return self._submit(command)
+        except JournalRefuses:
+            heard = _heard(command)
+            if heard is not None and self.read_only is None:
+                self._backlog.append(heard)
+                self._around.dirty(self)
+            raise
 
     async def execute(self, command: AnyCommand) -> CommandResult:
         """Decide, and return when the decision is durable.
 
         :raises CommandRefused: when a rule says no.
         :raises CommandIdConflict: see `submit`.
-        :raises JournalRefuses: when it could not be written down; then nothing happened.
+        :raises JournalRefuses: when it could not be written down; then nothing happened, unless it tells a fact (see `Heard`).
         """
-        await self._heal()
+        with contextlib.suppress(JournalRefuses):  # then `submit` refuses too, and keeps what has to be kept
+            await self._heal()
         outcome = self.submit(command)
         await self.settle()
         if isinstance(outcome, Rejected):
@@ -134,22 +152,22 @@ class ThreadWriter:
 
     def record_facts(self, *facts: ev.AnyEvent) -> None:
         """Write down what happened; durable at the latest with the next `settle`. Never refuses: facts outlive a full disk."""
-        try:
-            self.submit(internal.RecordFacts(facts))
-        except JournalRefuses:
-            self._backlog.extend(facts)
-            self._around.dirty(self)
+        if facts:
+            with contextlib.suppress(JournalRefuses):
+                self.submit(internal.RecordFacts(facts))
 
     async def settle(self) -> None:
-        """Return when everything submitted so far is durable and listeners have heard of it.
+        """Return when everything submitted or recorded so far is durable and listeners have heard of it.
 
-        :raises JournalRefuses: when the disk refused; what was not durable is gone from the state.
+        :raises JournalRefuses: when the disk refused, or the thread is read-only; what was not durable is gone from the state,
+            and facts are written again as soon as the disk lets us.
         """
+        await self._heal()
         mark = self._appended
         try:
             await self._journal.commit()
         except JournalWriteError as error:
-            await self._fall_back(error)
+            await self._fall_back()
             raise JournalRefuses(str(error)) from error
         except JournalError as error:
             raise JournalRefuses(str(error)) from error
@@ -161,24 +179,30 @@ class ThreadWriter:
             return None
         return [record for record in self._recent if record.sequence > sequence]
 
-    async def retry_backlog(self) -> None:
-        """Try again to write facts that the disk refused.
-
-        :raises JournalRefuses: while it still does.
-        """
-        await self._heal()
-        facts, self._backlog = tuple(self._backlog), []
-        if facts:
-            self.record_facts(*facts)
-        await self.settle()
-
     async def close(self) -> None:
         """Make everything durable and let go of the file."""
         try:
             await self.settle()
         except JournalRefuses as error:
-            log.warning("journal_closed_unwritten", thread_id=self.thread_id, detail=error.detail)
+            if self.read_only is None:
+                log.warning("journal_closed_unwritten", thread_id=self.thread_id, detail=error.detail)
         await self._journal.close()
+
+    @property
+    def _is_sound(self) -> bool:
+        """Whether the state is what the journal holds or is about to, with all that was heard."""
+        return self._journal.failure is None and not self._stale and not self._backlog
+
+    def _submit(self, command: AnyCommand) -> ev.Record | Rejected:
+        if not self._is_sound:
+            raise JournalRefuses(str(self._journal.failure or UNWRITTEN))
+        if not isinstance(command, wire.ClientCommand):
+            return self._decide(command, None, b"")
+        fingerprint = _fingerprint(command)
+        receipt = self.state.receipts.get(command.command_id)
+        if receipt is not None:
+            return _stored(command.command_id, receipt, fingerprint)
+        return self._decide(command, command.command_id, fingerprint)
 
     def _decide(self, command: AnyCommand, command_id: str | None, fingerprint: bytes) -> ev.Record | Rejected:
         if self.read_only is not None:
@@ -187,81 +211,138 @@ class ThreadWriter:
         decision = decide(self.state, command, stamp, self._around.policy)
         if isinstance(decision, Rejected):
             if command_id is not None and self.state.exists:
-                note = ev.CommandRejected(decision.reason, decision.message)
-                self._append(Accepted((note,)), stamp, command_id, fingerprint)
+                note = Accepted((ev.CommandRejected(decision.reason, decision.message),))
+                self._append(self._record(note, stamp, command_id, fingerprint), None)
             return decision
-        return self._append(decision, stamp, command_id, fingerprint)
+        record = self._record(decision, stamp, command_id, fingerprint)
+        if record.events or command_id is not None:
+            self._append(record, _heard(command))
+        return record
 
-    def _append(self, decision: Accepted, stamp: Stamp, command_id: str | None, fingerprint: bytes) -> ev.Record:
+    def _record(self, decision: Accepted, stamp: Stamp, command_id: str | None, fingerprint: bytes) -> ev.Record:
         count = len(decision.events)
         if count == 0 and command_id is None:
             return ev.Record(self._around.sequencer.last, self.state.thread_sequence, stamp.now_ms, ())
-        record = ev.Record(
+        return ev.Record(
             self._around.sequencer.reserve(count), self.state.thread_sequence + 1, stamp.now_ms, decision.events,
             command_id, fingerprint, decision.operation_id,
         )  # fmt: skip
+
+    def _append(self, record: ev.Record, heard: Heard | None) -> None:
+        """Fold first: a record that cannot be folded would keep the thread from being read again, so it is never written."""
+        self._stale = True  # until the state and the journal both have it
+        self._around.dirty(self)
+        apply(self.state, record)
         try:
             self._journal.append(encode_record(record))
         except JournalError as error:
             raise JournalRefuses(str(error)) from error
-        apply(self.state, record)
+        self._stale = False
         self._appended += 1
-        self._unpublished.append((self._appended, record))
-        self._around.dirty(self)
-        return record
+        self._unpublished.append(Unpublished(self._appended, record, heard))
 
     def _publish_through(self, mark: int) -> None:
-        while self._unpublished and self._unpublished[0][0] <= mark:
-            record = self._unpublished.popleft()[1]
-            self._recent.append(record)
-            self._around.listener(self.thread_id, record)
+        while self._unpublished and self._unpublished[0].mark <= mark:
+            self._publish(self._unpublished.popleft().record)
+
+    def _publish(self, record: ev.Record) -> None:
+        self._recent.append(record)
+        self._around.listener(self.thread_id, record)
+
+    async def _fall_back(self) -> None:
+        """Return to what is durable at once if the disk lets us; the flusher tries again if it does not."""
+        self._around.dirty(self)
+        with contextlib.suppress(JournalRefuses):
+            await self._heal()
 
     async def _heal(self) -> None:
-        """End a failure of the journal: cut what is not durable off the disk, then rebuild the state from the rest."""
-        if self._journal.failure is None and not self._stale:
-            return
+        """End a failure of the journal: return to what is durable, then append the facts that it lost or did not take.
+
+        :raises JournalRefuses: while the disk refuses, and always when the thread is read-only.
+        """
+        if not self._is_sound:
+            async with self._healing:
+                while self.read_only is None and not self._is_sound:
+                    await self._heal_once()
+        if self.read_only is not None:
+            raise JournalRefuses(self.read_only)
+
+    async def _heal_once(self) -> None:
+        self._note_failure()
+        if self._stale:
+            await self._return_to_durable()
+        self._drain()
+
+    def _note_failure(self) -> None:
+        if self._journal.failure is not None and not self._stale:
+            log.error("journal_write_failed", thread_id=self.thread_id, detail=str(self._journal.failure))
+            self._stale = True
+
+    async def _return_to_durable(self) -> None:
+        """Nothing is appended meanwhile, because the state is stale."""
         try:
             await self._journal.reopen()
+            await self._journal.commit()
             fresh = await self._around.store.open_journal(self.thread_id)
         except (JournalError, OSError) as error:
             raise JournalRefuses(str(error)) from error
-        self.state = ThreadState()
-        for payload in fresh.read():
-            apply(self.state, decode_record(payload))
-        await fresh.close()
-        self._stale = False
-
-    async def _fall_back(self, error: JournalWriteError) -> None:
-        """Keep the facts of what was lost and, if the disk lets us, return to what is durable at once."""
-        lost = [record for _, record in self._unpublished]
-        if lost:
-            log.error("journal_write_failed", thread_id=self.thread_id, detail=str(error), lost_records=len(lost))
-        self._unpublished.clear()
-        self._stale = True
-        self._backlog.extend(event for record in lost for event in record.events if _is_fact(event))
-        with contextlib.suppress(JournalRefuses):
-            await self._heal()
-        self._around.dirty(self)
-
-    def _replay(self) -> None:
         try:
-            for payload in self._journal.read():
-                apply(self.state, decode_record(payload))
-        except UnreadableRecord as error:
-            self.read_only = str(error)
-        report = self._journal.report
-        if report.damage.value == "damaged_middle":
-            self.read_only = f"the journal is damaged at byte {report.end.offset_bytes}: {report.reason}"
+            self._adopt(*_replay(fresh, self.thread_id))
+        finally:
+            await fresh.close()
+
+    def _adopt(self, state: ThreadState, flaw: str | None) -> None:
+        pending = list(self._unpublished)
+        self._unpublished.clear()
+        durable = [one.record for one in pending if one.record.thread_sequence <= state.thread_sequence]
+        lost = pending[len(durable) :]
+        log.warning("returned_to_durable", thread_id=self.thread_id, lost_records=len(lost), read_only=flaw)
+        self.state, self.read_only, self._stale = state, flaw, False
+        kept = [one.heard for one in lost if one.heard is not None] + self._backlog
+        self._backlog = kept if flaw is None else []
+        for record in durable:
+            self._publish(record)
+
+    def _drain(self) -> None:
+        """Decide anew, in order, what was heard. What is refused once more is kept by `submit`, and so is all that follows."""
+        waiting, self._backlog = self._backlog, []
+        for heard in waiting:
+            self._write_again(heard)
+
+    def _write_again(self, heard: Heard) -> None:
+        try:
+            self.submit(heard)
+        except JournalRefuses:
+            pass
+        except Exception:  # the boundary of the backlog: a fact that fits no more is lost alone
+            log.exception("fact_lost", thread_id=self.thread_id, what=type(heard).__name__)
 
 
-_FACTS = (
-    ev.TurnRequestEnded, ev.TurnStarted, ev.EntryRecorded, ev.ContextItemsRecorded, ev.UsageReported, ev.TurnCompleted,
-    ev.RequestOpened, ev.RequestClosed, ev.SettingsChanged, ev.ThreadRenamed,
-)  # fmt: skip
+def _replay(journal: Journal, thread_id: str) -> tuple[ThreadState, str | None]:
+    """The state that the journal tells, as far as it can be told, and why the thread is read-only, if it is."""
+    state, folded = ThreadState(), 0
+    try:
+        for payload in journal.read():
+            apply(state, decode_record(payload))
+            folded += 1
+    except UnreadableRecord as error:
+        return state, str(error)
+    except Exception:  # the boundary of replay: a flawed past costs its thread the writing, not the daemon its start
+        log.exception("journal_not_replayed", thread_id=thread_id, folded_records=folded)
+        return state, f"record {folded + 1} of the journal does not follow from those before it; the log has the details"
+    report = journal.report
+    if report.damage is Damage.DAMAGED_MIDDLE:
+        return state, f"the journal is damaged at byte {report.end.offset_bytes}: {report.reason}"
+    return state, None
 
 
-def _is_fact(event: ev.AnyEvent) -> bool:
-    return isinstance(event, _FACTS)
+def _heard(command: AnyCommand) -> Heard | None:
+    """`command` if it tells what happened; all others ask for something, and whoever asked decides anew."""
+    match command:
+        case internal.RecordFacts() | internal.AbandonOpenWork() | internal.RevertTurns(provider_did=True):
+            return command
+        case _:
+            return None
 
 
 def _fingerprint(command: wire.ClientCommand) -> bytes:

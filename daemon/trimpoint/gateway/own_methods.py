@@ -75,7 +75,8 @@ class OwnHandlers:
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
-        await writer.settle()
+        if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
+            await writer.settle()
         sequence = writer.state.sequence
         missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
         call.client.followed.add(params.thread_id)

@@ -306,10 +306,10 @@ async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(house
             await dying.initialize("dying")
             await dying.result("thread/resume", threadId=thread_id)
             house.script.then(say("the answer."))
-            flood = [{"id": number, "method": "model/list", "params": {}} for number in range(200)]
+            flood = [{"id": number, "method": "model/list", "params": {}} for number in range(50)]  # Codex takes some 130 at once
             prompt = {"id": "turn", "method": "turn/start", "params": {"threadId": thread_id, "input": INPUT}}
             await dying.say(b"".join(msgspec.json.encode(message) + b"\n" for message in [*flood, prompt]))
-            await dying.answer_to("turn")
+            assert "result" in await dying.answer_to("turn")
             await dying.vanish()
         completed = await wire.heard("turn/completed", threadId=thread_id)
         assert completed["params"]["turn"]["status"] == "completed"
@@ -443,4 +443,4 @@ async def test_notifications_of_a_client_are_taken_without_a_word(house: House) 
         ):
             await wire.send(message)
         answer = await wire.ask("sidecar/status")
-        assert wire.received[after:] == [answer]
+        assert [message for message in wire.received[after:] if "id" in message] == [answer]

@@ -3,8 +3,10 @@
 What differs is listed here, each with the reason; anything else is a defect.
 """
 
+import dataclasses
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from trimpoint.testkit import Reply, hang, http_error, run, say
 
 from tests.e2e.conftest import House, opened_house
 from tests.e2e.dialect import Transcript, differences
-from tests.e2e.wire import dial, straight
+from tests.e2e.wire import Wire, dial, straight
 
 pytestmark = pytest.mark.codex
 
@@ -380,6 +382,33 @@ async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(hou
         read = await wire.result("thread/read", threadId=thread_id)
     assert house.model.requests[-1].body["reasoning"]["summary"] == "detailed"
     assert read["thread"]["name"] == "the newest name"
+
+
+async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_once(house: House) -> None:
+    text = " ".join(map(str, range(8_000)))
+    async with house.daemon(), dial(house.socket) as one, AsyncExitStack() as joiners:
+        await one.initialize()
+        thread_id = await begun(Transcript(one), house)
+        house.script.then(dataclasses.replace(say(text), delta_chars=4))
+        await one.result("turn/start", threadId=thread_id, input=INPUT)
+        await one.heard(DELTA)
+        late: list[Wire] = []
+        for _ in range(5):
+            late.append(await joiners.enter_async_context(dial(house.socket)))
+            await late[-1].initialize()
+            await late[-1].result("thread/resume", threadId=thread_id)
+        for wire in (one, *late):
+            completed = await wire.until(
+                lambda m: m.get("method") == "item/completed" and m["params"]["item"]["type"] == "agentMessage"
+            )
+            assert completed["params"]["item"]["text"] == text
+            heard = "".join(message["params"]["delta"] for message in wire.received if message.get("method") == DELTA)
+            assert text.endswith(heard)
+            assert (heard == text) is (wire is one)
+    assert any(DELTA in wire.methods() for wire in late)
+
+
+DELTA = "item/agentMessage/delta"
 
 
 async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(house: House) -> None:

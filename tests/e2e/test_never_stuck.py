@@ -35,7 +35,9 @@ async def test_a_thread_with_a_running_terminal_comes_back_from_the_archive(hous
     async with house.conversation() as talk:
         marker = house.worktree / "pid"
         os.mkfifo(marker)
-        talk.script.then(call("exec_command", {"cmd": f"echo $$ > {marker}; exec tail -f /dev/null", "yield_time_ms": 250}), say("up"))
+        talk.script.then(
+            call("exec_command", {"cmd": f"echo $$ > {marker}; exec tail -f /dev/null", "yield_time_ms": 250}), say("up")
+        )
         await talk.prompt("prompt-0.")
         pid = int(await anyio.to_thread.run_sync(marker.read_text))
         with anyio.fail_after(20):

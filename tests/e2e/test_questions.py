@@ -5,6 +5,7 @@ Whether an answer arrived is read off what the agent did next: a file that is th
 
 import os
 import signal
+import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, call, run, say
 
+from tests.e2e import asking_mcp_server
 from tests.e2e.conftest import House
 from tests.e2e.wire import Message, Wire, dial
 
@@ -21,6 +23,8 @@ COMMAND = "item/commandExecution/requestApproval"
 FILE_CHANGE = "item/fileChange/requestApproval"
 TOOL = "item/tool/call"
 USER_INPUT = "item/tool/requestUserInput"
+ELICITATION = "mcpServer/elicitation/request"
+ASK_A_PERSON = {"type": "function_call", "namespace": "mcp__asking", "name": "ask", "arguments": "{}"}
 ACCEPT, DECLINE = {"decision": "accept"}, {"decision": "decline"}
 LOOKUP = {
     "name": "lookup",
@@ -157,6 +161,27 @@ async def test_a_person_is_asked_and_the_model_told_what_they_chose(house: House
         await reply(wire, question, {"answers": {"colour": {"answers": ["Blue"]}}})
         await scene.ended(wire, turn_id)
     assert "Blue" in told(house)
+
+
+async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said(house: House) -> None:
+    server = Path(asking_mcp_server.__file__)
+    house.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
+    async with AsyncExitStack() as stack:
+        scene = await scene_in(house, stack)
+        one = await scene.client("one")
+        await scene.begin(one, approvalPolicy="on-request")
+        two = await scene.joined("two")
+        await one.heard("mcpServer/startupStatus/updated", status="ready")
+        turn_id = await scene.prompt(one, Reply(items=[ASK_A_PERSON]))
+        allowed = await two.heard(ELICITATION)
+        await reply(two, allowed, {"action": "accept", "content": {}})
+        await one.heard("serverRequest/resolved", requestId=allowed["id"])
+        question = await one.heard(ELICITATION, message="Which one?")
+        assert await two.heard(ELICITATION, message="Which one?") == question
+        await decline_to_answer(two, question)
+        await reply(one, question, {"action": "accept", "content": {"colour": "blue"}})
+        assert await scene.ended(two, turn_id) == "completed"
+    assert "blue" in told(house)
 
 
 async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothing(house: House) -> None:

@@ -168,6 +168,18 @@ def test_who_joins_again_is_asked_again_only_where_codex_would() -> None:
     assert len(resolved_for(guest)) == 1
 
 
+def test_what_codex_repeats_while_somebody_joins_is_the_same_question() -> None:
+    scene = Scene()
+    guest = scene.guest("t")
+    scene.ask(b"5")
+    scene.ask(b"5")
+    assert len(asked_of(guest)) == 1
+    scene.answer(guest)
+    scene.ask(b"5")  # on its way when the answer was given
+    assert len(asked_of(guest)) == 1
+    assert scene.codex.heard == [(b"5", ACCEPT)]
+
+
 def test_who_was_not_asked_cannot_answer() -> None:
     scene = Scene()
     asked, stranger = scene.guest("t"), scene.guest("u")

@@ -22,6 +22,11 @@ def test_what_the_provider_took_back_is_gone_from_the_ledger() -> None:
     assert thread.replayed() == thread.state
 
 
+def test_what_was_taken_back_already_is_not_taken_back_again() -> None:
+    thread = started(turns=1)
+    thread.when(revert("turn-unknown", provider_did=True)).then()
+
+
 def test_a_carried_turn_is_taken_back_by_a_new_generation_with_what_is_left() -> None:
     thread = started(turns=4)
     thread.clear(3)

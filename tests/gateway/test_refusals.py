@@ -10,7 +10,14 @@ from trimpoint.codex.driver import SessionRestarting
 from trimpoint.codex.link import ProviderUnavailable
 from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderGone, ProviderOverloaded, ProviderTimeout
 from trimpoint.core.decider import Block
-from trimpoint.engine.errors import CommandIdConflict, CommandRefused, EngineError, JournalRefuses, ThreadNotFound
+from trimpoint.engine.errors import (
+    CommandIdConflict,
+    CommandRefused,
+    EngineError,
+    JournalRefuses,
+    ReplacementDelayed,
+    ThreadNotFound,
+)
 from trimpoint.gateway.refusals import DEFAULT_HINTS, Refusal, as_wire_error, wire_error
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
@@ -60,6 +67,7 @@ def test_an_error_of_codex_is_passed_on_as_it_came() -> None:
         (ThreadNotFound("t"), Reason.THREAD_NOT_FOUND),
         (CommandIdConflict("c"), Reason.COMMAND_ID_CONFLICT),
         (JournalRefuses("disk full"), Reason.JOURNAL_READ_ONLY),
+        (ReplacementDelayed("t", "disk full"), Reason.JOURNAL_READ_ONLY),
         (SessionRestarting("clear", 3.0), Reason.SESSION_RESTARTING),
         (CommandRefused(Reason.NOTHING_TO_TRIM, "Nothing."), Reason.NOTHING_TO_TRIM),
         (ProviderTimeout("turn/start", 60.0), Reason.PROVIDER_TIMEOUT),

@@ -278,7 +278,7 @@ def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Sta
 def _revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
     reverted = ev.TurnsReverted(command.turn_id)
     if command.provider_did:
-        return Accepted((reverted,))
+        return Accepted((reverted,) if command.turn_id in state.turn_index else ())
     if (refusal := _when_idle(state, "revert")) is not None:
         return refusal
     index = state.turn_index.get(command.turn_id, -1)

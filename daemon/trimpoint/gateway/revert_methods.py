@@ -59,6 +59,7 @@ class RevertMethods:
     async def _take_back(self, exchange: Exchange, session: ReadySession, turn_id: str) -> Any:
         state = session.writer.state
         turn = state.turns[state.turn_index[turn_id]]
+        await session.writer.settle()  # Codex is not asked while nothing can be written down
         if turn.generation == state.generation.number:
             request = {**exchange.params(), "threadId": session.provider_thread_id}
             raw = await self._methods.link.request(exchange.method, request)

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.peer import Peer, ProviderGone
+from trimpoint.codex.peer import Express, Peer, ProviderGone
 from trimpoint.codex.process import CodexChild, LaunchProfile, spawn_codex
 
 from tests.codex.children import IMPATIENT
@@ -38,6 +38,7 @@ class Timeline:
         self.lines: list[bytes] = []
         self.params: list[Any] = []
         self.on_request: Callable[[Raw], None] | None = None
+        self.express: Express | None = None
         self._changed = anyio.Event()
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:

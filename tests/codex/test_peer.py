@@ -12,6 +12,7 @@ import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
 from trimpoint.codex.peer import (
+    Express,
     Outcome,
     ProviderError,
     ProviderGone,
@@ -74,6 +75,21 @@ async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(puppet: L
         stage.peer.begin("emit", {"text": text}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply"))
         await stage.timeline.until("after")
     assert stage.timeline.events == ["before", "reply", "after"]
+
+
+async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(puppet: LaunchProfile) -> None:
+    def pass_on(line: bytes) -> None:
+        if b"bug" in line:
+            raise RuntimeError("handler bug")
+        stage.timeline.note(line.decode())
+
+    async with staged(puppet) as stage:
+        stage.timeline.express = Express(b'{"method":"delta","params":{"n":', pass_on)
+        first, second = '{"method":"delta","params":{"n":1}}', '{"method":"delta","params":{"n":2}}'
+        broken = '{"method":"delta","params":{"n":"bug"}}'
+        stage.emit(f'{{"method":"before"}}\n{first}\n{broken}\n{second}\n{{"method":"after"}}\n')
+        await stage.timeline.until("after")
+    assert stage.timeline.events == ["before", first, second, "after"]
 
 
 async def test_a_notification_is_handed_over_with_its_whole_line(puppet: LaunchProfile) -> None:

@@ -7,6 +7,7 @@ lost, reordered, or shown under a provider's id.
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -15,6 +16,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from trimpoint.codex.compaction import TurnWatch
+from trimpoint.codex.peer import Express
 from trimpoint.codex.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.codex.translate import RECORDED, translate
 from trimpoint.core import events as ev
@@ -93,6 +95,7 @@ class Inbound:
 
     def __init__(self, engine: Engine) -> None:
         self.watches: dict[str, TurnWatch] = {}
+        self.express: Express | None = None
         self.on_epoch_end: list[Callable[[], None]] = []
         self._engine = engine
         self._audience: Audience = _Nobody()
@@ -109,6 +112,7 @@ class Inbound:
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
         """Say whose a provider thread is; what was held back of it waits for `release`."""
+        self.express = None
         self._routes[provider_thread_id] = route
 
     def route_of(self, provider_thread_id: str) -> Route | None:
@@ -128,6 +132,7 @@ class Inbound:
     def holding(self) -> Generator[None]:
         """While a thread is being opened, hold back what is said of threads nobody knows yet."""
         self._opening += 1
+        self.express = None
         try:
             yield
         finally:
@@ -142,7 +147,8 @@ class Inbound:
             self.on_notification(method, params, line)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """`PeerHandler`. Runs for every delta: what is only passed on is looked at once, without decoding it."""
+        """`PeerHandler`. What is only passed on is looked at once, without decoding its parameters."""
+        self.express = None
         provider_thread_id = _leading_thread_id(method, line) or _thread_id_of(method, params)
         if provider_thread_id is None:
             self._audience.deliver(None, method, line)
@@ -166,6 +172,7 @@ class Inbound:
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
         """`LinkHandler`: end every turn of the epoch, once, for the ledger and for the clients."""
+        self.express = None
         for watch in self.watches.values():
             watch.abort(f"Codex went away: {reason}")
         self._audience.expire_questions(reason)
@@ -186,6 +193,14 @@ class Inbound:
             self._pass_on_when_settled(route.thread_id, method, line)
         elif method != "thread/started" or route.generation == 1:
             self._audience.deliver(route.thread_id, method, line)
+            self._expect_more(route.thread_id, method, line)
+
+    def _expect_more(self, thread_id: str, method: str, line: bytes) -> None:
+        """After one delta of a thread the next is most likely another; nothing else may come between, or it is looked at again."""
+        if method in RECORDED or method in SUB_AGENT_RESTS or _leading_thread_id(method, line) is None:
+            return
+        end = line.find(b'"', len(method) + LEADING_BYTES) + 1
+        self.express = Express(line[:end], partial(self._audience.deliver, thread_id, method))
 
     def _take_other(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
         watch = self.watches.get(provider_thread_id)

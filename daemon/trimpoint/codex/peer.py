@@ -13,7 +13,7 @@ Handlers and callbacks are therefore plain functions and must be cheap. They may
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 import msgspec
@@ -59,12 +59,24 @@ class InitializeResult(msgspec.Struct, frozen=True):
     raw: Raw
 
 
+class Express(NamedTuple):
+    """Lines that begin so are notifications which are only passed on: `pass_on` takes them as they are."""
+
+    prefix: bytes
+    pass_on: Callable[[bytes], None]
+
+
 class PeerHandler(Protocol):
     """Who hears what Codex says on its own accord. See the module's law for what the methods may do.
 
     `params` is empty (`Raw()`) when there were none. A Raw keeps the whole line alive; `copy()` it to keep a
     part.
     """
+
+    @property
+    def express(self) -> Express | None:
+        """What need not be decoded at present. A stream of deltas is most of what Codex says."""
+        ...
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
         """`line` is the whole message as it came, without the newline."""
@@ -248,6 +260,13 @@ class Peer:
         return request_id
 
     def _take_line(self, line: bytes) -> None:
+        express = self._handler.express
+        if express is not None and line.startswith(express.prefix):
+            try:
+                express.pass_on(line)
+            except Exception:  # the same boundary as below
+                _log.exception("codex_message_handler_failed", method="express")
+            return
         try:
             message = _decode_envelope(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -155,7 +155,9 @@ class Clients:
         if wanting is None:
             wanting = [client for client in self._clients.values() if client.wants(thread_id, method)]
             self._wanting[thread_id, method] = wanting
-        if wanting:
+        if len(wanting) == 1 and not wanting[0].versioned:
+            wanting[0].connection.send_encoded_line(encode() + b"\n")
+        elif wanting:
             Delivery(method, encode).to(wanting)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False) -> None:

@@ -52,11 +52,29 @@ def test_nothing_is_left_when_the_first_turn_is_taken_back() -> None:
     assert thread.state.entries == []
 
 
-def test_a_pruned_or_unknown_turn_is_out_of_reach() -> None:
+def test_an_unknown_turn_is_out_of_reach() -> None:
+    started(turns=3).when(revert("turn-unknown")).rejected(Reason.NOT_SUPPORTED)
+
+
+def test_a_pruned_turn_brings_back_the_context_that_was_active_then() -> None:
     thread = started(turns=3)
     thread.clear(1)
-    thread.when(revert(thread.state.turns[0].id)).rejected(Reason.NOT_SUPPORTED)
-    thread.when(revert("turn-unknown")).rejected(Reason.NOT_SUPPORTED)
+    thread.turns(2)
+    thread.clear()
+    turns = [turn.id for turn in thread.state.turns]
+    thread.do(revert(turns[4]))
+    assert thread.state.generation.turn_ids == (turns[2], turns[3])
+    assert len(thread.state.trim_points) == 1
+    assert [turn.id for turn in thread.state.active_turns] == turns[2:4]
+
+
+def test_back_before_the_first_trim_there_is_no_trim_point() -> None:
+    thread = started(turns=3)
+    thread.clear(1)
+    turns = [turn.id for turn in thread.state.turns]
+    thread.do(revert(turns[1]))
+    assert thread.state.generation.turn_ids == (turns[0],)
+    assert thread.state.trim_points == []
 
 
 def test_a_busy_thread_is_not_reverted() -> None:

@@ -198,12 +198,18 @@ def test_the_end_of_an_older_turn_leaves_the_running_one_running() -> None:
 
 
 def test_whether_items_are_heard_is_a_matter_of_the_turns_own_generation() -> None:
-    thread = started()
-    thread.turn()
-    thread.clear()
+    thread = started(turns=2)
+    thread.clear(1)
     thread.write(ev.ProviderThreadBound(2, "codex-thread-2", None, raw_events=False))
     thread.turn()
-    assert [turn.items_complete for turn in thread.state.turns] == [True, False]
+    assert [turn.items_complete for turn in thread.state.turns] == [False, True, False]
+
+
+def test_a_pruned_turn_lets_go_of_its_items_and_knows_that_it_has_none() -> None:
+    thread = started(turns=1)
+    assert thread.state.turns[0].items
+    thread.clear()
+    assert (thread.state.turns[0].items, thread.state.turns[0].items_complete) == ([], False)
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,25 @@ async def test_a_thread_goes_into_the_archive_and_comes_back_as_with_codex() -> 
     assert [method for method in daemon.order() if method in lives] == [method for method in codex.order() if method in lives]
 
 
+@pytest.mark.parametrize("turns", [0, 1])
+async def test_a_thread_whose_present_generation_never_had_a_turn_comes_back_from_the_archive(house: House, turns: int) -> None:
+    async with house.daemon(), dial(house.socket) as wire:
+        await wire.initialize()
+        talk = Transcript(wire)
+        thread_id = await begun(talk, house)
+        for _ in range(turns):
+            await talk.turn(thread_id, "before")
+        if turns:
+            assert (await wire.result("commands/execute", threadId=thread_id, text="/clear"))["status"] == "completed"
+        assert await wire.result("thread/archive", threadId=thread_id) == {}
+        answer = await wire.result("thread/unarchive", threadId=thread_id)
+        assert answer["thread"]["id"] == thread_id
+        assert wire.methods().count("thread/archived") == wire.methods().count("thread/unarchived") == 1
+        await talk.turn(thread_id, "after")
+        read = await wire.result("thread/read", threadId=thread_id, includeTurns=True)
+        assert len(read["thread"]["turns"]) == turns + 1
+
+
 async def forked(talk: Transcript, house: House) -> None:
     thread_id = await begun(talk, house)
     house.script.then(say("one."), say("of the fork."))

@@ -1,7 +1,6 @@
 """`thread/revert` on a thread with several generations (spec §3)."""
 
 import pytest
-from trimpoint.cli.client import RemoteError
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import seen_turns
@@ -35,10 +34,26 @@ async def test_a_turn_that_was_carried_over_a_clear_is_taken_back_too(house: Hou
         answer = await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
         await talk.client.heard("thread/reverted", threadId=talk.thread_id)
         request = await talk.turn()
-        with pytest.raises(RemoteError, match="no longer in the agent's context") as refusal:
-            await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[0]["id"])
         texts = [entry["text"] for entry in await talk.timeline(expand="all") if entry["kind"] == "message"]
     assert [turn["items"][0]["content"][0]["text"] for turn in answer["thread"]["turns"]] == ["prompt-1.", "prompt-2."]
     assert seen_turns(request, 5) == [2]
-    assert refusal.value.reason == "not_supported"
     assert texts == ["prompt-1.", "answer-1.", "prompt-2.", "answer-2.", "prompt-6.", "answer-6."]
+
+
+async def test_a_pruned_turn_brings_back_the_context_of_its_time_item_for_item(house: House) -> None:
+    async with house.conversation() as talk:
+        requests = [await talk.turn(tool=True) for _ in range(4)]
+        turns = (await talk.snapshot())["turns"]
+        await talk.type("/clear 1")
+        await talk.turn()
+        await talk.type("/compact")
+        await talk.turn()
+        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
+        snapshot = await talk.snapshot()
+        after = await talk.turn()
+    assert snapshot["contextTrimPoints"] == []
+    assert seen_turns(after, 6) == [1, 2]
+    before = requests[2].input
+    first, end = (next(i for i, item in enumerate(before) if text in str(item)) for text in ("prompt-1.", "prompt-3."))
+    start = next(i for i, item in enumerate(after.input) if "prompt-1." in str(item))
+    assert after.input[start : start + end - first] == before[first:end]

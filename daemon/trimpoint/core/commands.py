@@ -71,7 +71,7 @@ class OpenSession(msgspec.Struct, frozen=True):
 
 
 class RevertTurns(msgspec.Struct, frozen=True):
-    """Take back a turn of the active context and all after it.
+    """Take back a turn and all after it; of a pruned turn, the context that was active then comes back too.
 
     `provider_did`: Codex has taken them back in its own thread. Otherwise a new generation is opened with what is left.
     """

@@ -281,18 +281,21 @@ def _revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stam
         return Accepted((reverted,) if command.turn_id in state.turn_index else ())
     if (refusal := _when_idle(state, "revert")) is not None:
         return refusal
-    index = state.turn_index.get(command.turn_id, -1)
-    if index < state.active_from_turn:
-        return Rejected(Reason.NOT_SUPPORTED, "That turn is no longer in the agent's context, so it cannot be taken back to.")
-    generation = state.generation
-    if generation.bootstrap == "provider":
+    index = state.turn_index.get(command.turn_id)
+    if index is None:
+        return Rejected(Reason.NOT_SUPPORTED, "The thread has no such turn.")
+    point = next((point for point in reversed(state.trim_points) if point.turn_index <= index), None)
+    if point is not None and point.summary_unavailable:
         return Rejected(
             Reason.NOT_SUPPORTED, "Only Codex has the summary that the turn builds on, so it cannot be taken back to."
         )
-    left = tuple(turn.id for turn in state.turns[state.active_from_turn : index])
-    bootstrap = "summary" if generation.summary is not None else "turns" if left else "none"
-    number = generation.number + 1
-    opened = ev.GenerationOpened(number, "revert", bootstrap, left, generation.summary, generation.summarized_messages)
+    # The context that was active at that turn: what the last trim before it had left, and the turns since.
+    left = tuple(turn.id for turn in state.turns[point.turn_index if point is not None else 0 : index])
+    summary = point.summary if point is not None else None
+    bootstrap = "summary" if summary is not None else "turns" if left else "none"
+    number = state.generation.number + 1
+    summarized = point.pruned_message_count if point is not None and summary is not None else 0
+    opened = ev.GenerationOpened(number, "revert", bootstrap, left, summary, summarized)
     requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
     return Accepted((ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id)
 

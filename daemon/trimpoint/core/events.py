@@ -258,7 +258,7 @@ class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-comple
 
 
 class TurnsReverted(Event, frozen=True, array_like=True, tag="thread.turns-reverted"):
-    """This turn of the active context and all after it are no longer part of the thread; files are as they were."""
+    """This turn and all after it are no longer part of the thread, nor are the trim points after it; files are as they were."""
 
     turn_id: str
 

@@ -109,7 +109,8 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
     turn_index = len(state.turns) if kept is None else state.turn_index[kept]
     entry_index = len(state.entries) if kept is None else state.turns[turn_index].first_entry_index
     for turn in state.turns[state.active_from_turn : turn_index]:
-        turn.items = []  # the journal keeps them; memory holds what a bootstrap can need
+        # Memory holds what a bootstrap can need; should the turn come back by a revert, the rollout has its items still.
+        turn.items, turn.items_complete = [], False
     state.trim_points.append(
         TrimPoint(
             id=event.trim_point_id,
@@ -235,6 +236,7 @@ def _revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> No
         del state.turn_index[turn.id]
     kept = {entry.id: index for index, entry in enumerate(state.entries[:first_entry])}
     del state.turns[first:], state.entries[first_entry:]
+    state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     state.entry_index = kept
 
 

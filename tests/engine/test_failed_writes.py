@@ -224,8 +224,8 @@ async def test_what_was_durable_before_the_failure_is_shown_once_and_not_written
 
 async def test_a_record_that_cannot_be_folded_is_never_written(writer: ThreadWriter, disk: Disk) -> None:
     before = disk.written()
-    with pytest.raises(KeyError):
-        await writer.execute(internal.RevertTurns("unknown", provider_did=True))
+    with pytest.raises(IndexError):
+        await writer.execute(internal.RecordFacts((ev.SessionReady(99),)))
     await writer.settle()
     assert writer.state == before
     writer.record_facts(*turn("T1"))
@@ -236,7 +236,7 @@ async def test_a_record_that_cannot_be_folded_is_never_written(writer: ThreadWri
 async def test_a_fact_that_fits_no_more_is_lost_alone(writer: ThreadWriter, disk: Disk) -> None:
     disk.fill()
     await lose_facts(writer, ev.TurnRequested("R1"))
-    for fact in (internal.RevertTurns("unknown", provider_did=True), internal.RecordFacts((ev.TurnRequested("R2"),))):
+    for fact in (internal.RecordFacts((ev.SessionReady(99),)), internal.RecordFacts((ev.TurnRequested("R2"),))):
         with pytest.raises(JournalRefuses):
             writer.submit(fact)
     disk.free()

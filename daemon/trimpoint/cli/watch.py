@@ -13,6 +13,9 @@ from trimpoint.cli.live_view import LiveView
 from trimpoint.cli.reach import chosen_thread, say_which, with_daemon
 from trimpoint.cli.terminal import out, print_json
 
+# A thread whose operation is still under way is joined when that has ended; its events are shown meanwhile.
+JOIN_WAIT_S = 5.0
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Watch until Ctrl-C, which is how it is meant to end.
@@ -26,11 +29,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _watch(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments.thread)
-    await client.request("orchestration/subscribeThread", threadId=thread.id)
-    if not arguments.json:
-        say_which(thread, None)
+    joined = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_join, client, thread)
+        tasks.start_soon(_join, client, thread, joined)
+        with anyio.move_on_after(JOIN_WAIT_S):
+            await joined.wait()
+        await client.request("orchestration/subscribeThread", threadId=thread.id)
+        if not arguments.json:
+            say_which(thread, None)
         view = LiveView(out(), thread.id)
         async for message in client.stream():
             if arguments.json:
@@ -40,8 +46,9 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
     return Exit.DONE
 
 
-async def _join(client: Client, thread: ThreadOverview) -> None:
+async def _join(client: Client, thread: ThreadOverview, joined: anyio.Event) -> None:
     """Hear what Codex says too. An archived thread has nothing live to say, and its events are heard all the same."""
     if not thread.archived:
         with suppress(RemoteError):
             await client.request("thread/resume", threadId=thread.id, excludeTurns=True)
+    joined.set()

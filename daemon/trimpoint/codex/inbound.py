@@ -6,7 +6,7 @@ lost, reordered, or shown under a provider's id.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -19,9 +19,7 @@ from trimpoint.codex.compaction import TurnWatch
 from trimpoint.codex.peer import Express
 from trimpoint.codex.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.codex.translate import RECORDED, translate
-from trimpoint.core import events as ev
 from trimpoint.core.commands import AbandonOpenWork
-from trimpoint.core.decider import Rejected
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import JournalRefuses
 from trimpoint.engine.writer import ThreadWriter
@@ -255,12 +253,8 @@ class Inbound:
         if not state.exists or writer.read_only is not None:
             return
         turn_id = state.running_turn_id
-        try:
-            outcome = writer.submit(AbandonOpenWork(reason))
-        except JournalRefuses:
-            writer.record_facts(*((ev.TurnCompleted(turn_id, "interrupted", reason, False),) if turn_id else ()))
-        else:
-            assert not isinstance(outcome, Rejected)
+        with suppress(JournalRefuses):  # the writer keeps what it could not write, and writes it when the disk lets it
+            writer.submit(AbandonOpenWork(reason))
         if turn_id is not None:
             for method, params in _interrupted(state.id, turn_id, reason):
                 self._audience.deliver(state.id, method, msgspec.json.encode({"method": method, "params": params}))

@@ -16,7 +16,7 @@ from trimpoint.codex.process import LaunchProfile
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
 from trimpoint.config import Config
-from trimpoint.core.decider import Policy
+from trimpoint.core.decision import Policy
 from trimpoint.engine.engine import Engine
 from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.clients import Clients

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Self
 import msgspec
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
-from trimpoint.core.decider import Accepted, AnyCommand, Decision, Policy, Rejected, Stamp, decide
+from trimpoint.core.decider import AnyCommand, decide
+from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp
 from trimpoint.core.operations import Phase
 from trimpoint.core.projector import apply, replay
 from trimpoint.core.state import ThreadState

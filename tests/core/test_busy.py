@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
-from trimpoint.core.decider import AnyCommand, Block, busy
+from trimpoint.core.decider import AnyCommand
+from trimpoint.core.decision import Block, busy
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 

@@ -4,7 +4,7 @@ import pytest
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.context import active_message_count, bootstrap_items
-from trimpoint.core.decider import Policy
+from trimpoint.core.decision import Policy
 from trimpoint.core.operations import Phase
 from trimpoint_protocol.errors import Reason
 

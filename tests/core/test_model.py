@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items
-from trimpoint.core.decider import busy
+from trimpoint.core.decision import busy
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import ThreadState
 from trimpoint.core.timeline import derive_timeline_entries

@@ -8,7 +8,7 @@ from hypothesis import given as given_any
 from hypothesis import strategies as st
 from trimpoint.core import events as ev
 from trimpoint.core.clock import rfc3339
-from trimpoint.core.decider import busy
+from trimpoint.core.decision import busy
 from trimpoint.core.operations import Phase
 from trimpoint.core.view import blocker, envelopes, read_model
 

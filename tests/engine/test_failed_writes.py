@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
-from trimpoint.core.decider import Policy
+from trimpoint.core.decision import Policy
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import ThreadState
 from trimpoint.engine import engine as engine_module

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 from trimpoint.core import events as ev
-from trimpoint.core.decider import Policy
+from trimpoint.core.decision import Policy
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import JournalRefuses
 from trimpoint.engine.writer import ThreadWriter

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 from trimpoint.core import events as ev
-from trimpoint.core.decider import Policy
+from trimpoint.core.decision import Policy
 from trimpoint.engine import engine as engine_module
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import CommandRefused, JournalRefuses, ReplacementDelayed

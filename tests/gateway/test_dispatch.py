@@ -10,7 +10,7 @@ import pytest
 import trimpoint
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.core.decider import Block
+from trimpoint.core.decision import Block
 from trimpoint.engine.errors import CommandRefused, ThreadNotFound
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.dispatch import Answer, Call, OwnMethods

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from trimpoint.codex.driver import SessionRestarting
 from trimpoint.codex.link import ProviderUnavailable
 from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderGone, ProviderOverloaded, ProviderTimeout
-from trimpoint.core.decider import Block
+from trimpoint.core.decision import Block
 from trimpoint.engine.errors import (
     CommandIdConflict,
     CommandRefused,

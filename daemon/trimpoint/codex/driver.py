@@ -28,7 +28,7 @@ from trimpoint.codex.wording import failure_message, ready_message
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items, kept_items, rebuilt_generation
-from trimpoint.core.decider import Rejected
+from trimpoint.core.decision import Rejected
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import Generation, Operation, Turn
 from trimpoint.engine.engine import Engine

@@ -19,7 +19,7 @@ from trimpoint.codex.settings import initial_settings
 from trimpoint.codex.versions import refuse_if_too_old
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
-from trimpoint.core.decider import busy
+from trimpoint.core.decision import busy
 from trimpoint.core.loose import members, rows
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import ThreadState

@@ -9,7 +9,7 @@ from trimpoint_protocol.errors import Blocker
 
 from trimpoint.core.clock import rfc3339
 from trimpoint.core.context import active_message_count
-from trimpoint.core.decider import Block
+from trimpoint.core.decision import Block
 from trimpoint.core.events import AnyEvent, Record
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import Operation, Pending, ThreadState, TrimPoint, Turn

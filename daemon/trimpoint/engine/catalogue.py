@@ -5,7 +5,7 @@ A derived file: it is trusted per thread only while the journal has the size tha
 
 import msgspec
 
-from trimpoint.core.decider import busy
+from trimpoint.core.decision import busy
 from trimpoint.core.state import ThreadState
 
 FILE_NAME = "catalogue"

@@ -17,7 +17,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
-from trimpoint.core.decider import Policy, Stamp
+from trimpoint.core.decision import Policy, Stamp
 from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue, summarize
 from trimpoint.engine.errors import CommandRefused, JournalRefuses, ReplacementDelayed, ThreadNotFound
 from trimpoint.engine.ids import is_uuid, new_uuid7

@@ -2,7 +2,7 @@
 
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.decider import Block
+from trimpoint.core.decision import Block
 
 
 class EngineError(Exception):

@@ -20,7 +20,8 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
-from trimpoint.core.decider import Accepted, AnyCommand, Policy, Rejected, Stamp, decide
+from trimpoint.core.decider import AnyCommand, decide
+from trimpoint.core.decision import Accepted, Policy, Rejected, Stamp
 from trimpoint.core.projector import apply
 from trimpoint.core.state import Receipt, ThreadState
 from trimpoint.engine.errors import CommandIdConflict, CommandRefused, JournalRefuses

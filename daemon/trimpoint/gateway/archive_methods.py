@@ -13,7 +13,7 @@ from trimpoint.codex.peer import ProviderError, ProviderFailure
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
 from trimpoint.core import events as ev
-from trimpoint.core.decider import busy
+from trimpoint.core.decision import busy
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.ids import new_uuid7
 from trimpoint.engine.writer import ThreadWriter

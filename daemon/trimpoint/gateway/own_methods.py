@@ -11,7 +11,7 @@ from trimpoint import __version__
 from trimpoint.codex.link import CodexLink
 from trimpoint.core import slash
 from trimpoint.core.clock import rfc3339
-from trimpoint.core.decider import busy
+from trimpoint.core.decision import busy
 from trimpoint.core.view import envelopes, read_model
 from trimpoint.engine.catalogue import ThreadSummary
 from trimpoint.engine.engine import Engine

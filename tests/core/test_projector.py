@@ -191,10 +191,10 @@ def test_the_end_of_an_older_turn_leaves_the_running_one_running() -> None:
     thread = started()
     thread.begin_turn()
     thread.begin_turn()
-    thread.report(ev.TurnCompleted("turn-1", "interrupted", "superseded"))
+    thread.report(ev.TurnCompleted("turn-1", "interrupted", "superseded", error_kind="other"))
     assert thread.state.running_turn_id == "turn-2"
     assert [turn.status for turn in thread.state.turns] == ["interrupted", "running"]
-    assert thread.state.turns[0].error == "superseded"
+    assert (thread.state.turns[0].error, thread.state.turns[0].error_kind) == ("superseded", "other")
 
 
 def test_whether_items_are_heard_is_a_matter_of_the_turns_own_generation() -> None:

@@ -10,7 +10,7 @@ import anyio
 import msgspec
 
 from trimpoint.codex.rollout import items_by_turn, whole_conversation
-from trimpoint.codex.translate import entry_of
+from trimpoint.codex.translate import entry_of, error_kind
 from trimpoint.core import events as ev
 from trimpoint.core.loose import members, rows
 from trimpoint.core.state import ThreadState, Turn
@@ -41,8 +41,10 @@ def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Ite
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items:
         yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
-    error = members(turn.get("error")).get("message")
-    yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, error, items_heard=False)
+    error = members(turn.get("error"))
+    message = error.get("message")
+    kind = error_kind(error.get("codexErrorInfo"), str(message))
+    yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, message, False, kind)
 
 
 def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:
@@ -63,7 +65,7 @@ def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
         yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
     if turn.items:
         yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout")
-    yield ev.TurnCompleted(turn.id, turn.status, turn.error, items_heard=False)
+    yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
 
 
 def _inherited_trim_points(parent: ThreadState, earlier: list[Turn], fork_id: str) -> Iterator[ev.AnyEvent]:

@@ -236,25 +236,34 @@ class ContextItemsRecorded(Event, frozen=True, array_like=True, tag="thread.cont
 
 
 class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-reported"):
-    """Tokens: `last_total` is what the context holds now; `window` is None when the provider does not say."""
+    """Tokens: `last_total` is what the context holds now; `window` is None when the provider does not say.
+
+    `input`, `cached_input`, `output` and `reasoning_output` are of this one model call (cached is part of input, reasoning
+    part of output); all are 0 where the provider only estimates what the context holds, as after its own compaction.
+    """
 
     turn_id: str
     last_total: int
     total: int
     window: int | None = None
+    input: int = 0
+    cached_input: int = 0
+    output: int = 0
+    reasoning_output: int = 0
 
 
 class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-completed"):
     """`status`: completed | interrupted | failed; `error` is the provider's own message.
 
     `items_heard` is False when the daemon missed part of the turn, so that its raw items must come from the
-    rollout.
+    rollout. `error_kind` is the provider's word for the error, "" when it has none: contextWindowExceeded, other, …
     """
 
     turn_id: str
     status: str
     error: str | None = None
     items_heard: bool = True
+    error_kind: str = ""
 
 
 class TurnsReverted(Event, frozen=True, array_like=True, tag="thread.turns-reverted"):

@@ -222,6 +222,7 @@ def _report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> No
 def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:
     turn = state.turns[state.turn_index[event.turn_id]]
     turn.status, turn.error, turn.completed_at_ms = event.status, event.error, at_ms
+    turn.error_kind = event.error_kind
     if state.running_turn_id == event.turn_id:
         state.running_turn_id = None
     state.may_have_missed |= event.status == "interrupted" and not event.items_heard

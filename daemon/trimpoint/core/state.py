@@ -20,6 +20,7 @@ class Turn(msgspec.Struct):
     status: str = "running"
     completed_at_ms: int | None = None
     error: str | None = None
+    error_kind: str = ""
     message_count: int = 0
     items: list[bytes] = []
     items_complete: bool = False

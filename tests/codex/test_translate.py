@@ -1,0 +1,77 @@
+"""Codex's notifications as facts, with parameters as Codex 0.163 and 0.171 send them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from trimpoint.codex.adoption import turn_facts
+from trimpoint.codex.translate import translate
+from trimpoint.core import events as ev
+
+OVERFLOW = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying."
+RAW_BODY = '{"error":{"message":"Too long.","type":"invalid_request_error","code":"context_length_exceeded"}}'
+
+
+def heard(method: str, **params: Any) -> ev.AnyEvent:
+    """The one fact in a notification."""
+    [fact] = translate(method, msgspec.json.encode({"threadId": "T", **params}), 1, b"{}")
+    return fact
+
+
+def counts(total: int, spent: int = 0, cached: int = 0, said: int = 0, thought: int = 0) -> dict[str, int]:
+    return {
+        "totalTokens": total, "inputTokens": spent, "cachedInputTokens": cached, "cacheWriteInputTokens": 0,
+        "outputTokens": said, "reasoningOutputTokens": thought,
+    }  # fmt: skip
+
+
+def test_usage_tells_what_the_last_model_call_took_part_by_part() -> None:
+    usage = {
+        "total": counts(30_200, 29_900, 15_000, 300),
+        "last": counts(15_100, 15_000, 9_000, 100, 60),
+        "modelContextWindow": 258_400,
+    }
+    fact = heard("thread/tokenUsage/updated", turnId="t", tokenUsage=usage)
+    assert fact == ev.UsageReported("t", 15_100, 30_200, 258_400, 15_000, 9_000, 100, 60)
+
+
+def test_usage_that_is_only_an_estimate_has_no_parts() -> None:
+    usage = {"total": counts(30_200, 29_900), "last": counts(4_321), "modelContextWindow": None}
+    fact = heard("thread/tokenUsage/updated", turnId="t", tokenUsage=usage)
+    assert fact == ev.UsageReported("t", 4_321, 30_200, None, 0, 0, 0, 0)
+
+
+ERRORS = pytest.mark.parametrize(
+    ("info", "message", "kind"),
+    [
+        ("contextWindowExceeded", OVERFLOW, "contextWindowExceeded"),
+        ("other", "stream disconnected before completion", "other"),
+        ("other", RAW_BODY, "contextWindowExceeded"),
+        ({"httpConnectionFailed": {"httpStatusCode": 401}}, "unexpected status 401", "httpConnectionFailed"),
+        ({}, "of a kind yet to be invented", ""),
+        (None, "no kind at all", ""),
+    ],
+)
+
+
+def failed_turn(info: Any, message: str) -> dict[str, Any]:
+    error = {"message": message, "codexErrorInfo": info, "additionalDetails": None}
+    return {"id": "t", "items": [], "status": "failed", "error": error}
+
+
+@ERRORS
+def test_a_failed_turn_says_of_which_kind_its_error_is(info: Any, message: str, kind: str) -> None:
+    assert heard("turn/completed", turn=failed_turn(info, message)) == ev.TurnCompleted("t", "failed", message, True, kind)
+
+
+@ERRORS
+def test_so_does_a_turn_that_is_read_back(info: Any, message: str, kind: str) -> None:
+    *_, ended = turn_facts(failed_turn(info, message), 1, [])
+    assert ended == ev.TurnCompleted("t", "failed", message, False, kind)
+
+
+def test_a_turn_without_error_has_no_kind_of_error() -> None:
+    turn = {"id": "t", "items": [], "status": "completed", "error": None}
+    assert heard("turn/completed", turn=turn) == ev.TurnCompleted("t", "completed")
+    *_, ended = turn_facts(turn, 1, [])
+    assert ended == ev.TurnCompleted("t", "completed", items_heard=False)

@@ -20,17 +20,16 @@ from trimpoint.codex.inbound import Route
 from trimpoint.codex.link import says_missing
 from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderTimeout
 from trimpoint.codex.provider_threads import ProviderThreads, Thread, thread_in
-from trimpoint.codex.rollout import items_by_turn, rollout_lines
 from trimpoint.codex.sealed_summary import read_sealed_summary
 from trimpoint.codex.settings import start_params
+from trimpoint.codex.steps import advance, complete_items, note
 from trimpoint.codex.versions import lacking, missing_method
 from trimpoint.codex.wording import failure_message, ready_message
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items, kept_items, rebuilt_generation
-from trimpoint.core.decision import Rejected
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import Generation, Operation, Turn
+from trimpoint.core.state import Generation, Operation
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import CommandRefused, EngineError, JournalRefuses
 from trimpoint.engine.writer import ThreadWriter
@@ -145,7 +144,7 @@ class OperationDriver:
     async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
         log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
         try:
-            await self._advance(writer, operation, Phase.FAILED, failure_message(operation, detail), reason)
+            await advance(writer, operation, Phase.FAILED, failure_message(operation, detail), reason)
         except (JournalRefuses, CommandRefused) as error:
             log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
             await anyio.sleep(RETRY_WRITE_S)
@@ -155,9 +154,9 @@ class OperationDriver:
             case Phase.REQUESTED if operation.kind == "compact":
                 await self._compact(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
-                self._note(writer, operation, Phase.STARTING, "Starting the session.")
+                note(writer, operation, Phase.STARTING, "Starting the session.")
             case Phase.REQUESTED:
-                self._note(writer, operation, Phase.STOPPING, "Stopping the old session.")
+                note(writer, operation, Phase.STOPPING, "Stopping the old session.")
             case Phase.COMPACTING:
                 await self._threads.scrap(operation.compaction_fork)
                 raise CompactionFailed("the daemon was restarted during the compaction")
@@ -165,27 +164,15 @@ class OperationDriver:
                 await self._stop_previous(writer, operation)
             case Phase.BOOTSTRAPPING:
                 # Broken off between the injection and `ready`: whether the items arrived cannot be told, so another is prepared.
-                self._note(writer, operation, Phase.STARTING, "Starting the new session once more.")
+                note(writer, operation, Phase.STARTING, "Starting the new session once more.")
             case _:
                 await self._bring_up(writer, operation)
 
-    async def _advance(
-        self, writer: ThreadWriter, operation: Operation, phase: Phase, message: str, reason: str = "", *facts: ev.AnyEvent
-    ) -> None:
-        """Journal a step that has to survive before anything builds on it."""
-        await writer.execute(internal.AdvanceOperation(operation.id, phase, message, reason, facts))
-
-    def _note(self, writer: ThreadWriter, operation: Operation, phase: Phase, message: str, *facts: ev.AnyEvent) -> None:
-        """Journal a step that may be taken again: it is appended now and durable with the next one that has to be."""
-        outcome = writer.submit(internal.AdvanceOperation(operation.id, phase, message, "", facts))
-        if isinstance(outcome, Rejected):
-            raise CommandRefused(outcome.reason, outcome.message)
-
     async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
-        await self._advance(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
+        await advance(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
-        await self._complete_items(writer)
+        await complete_items(writer, writer.state.active_turns)
         fork = await self._threads.fork_scratch(writer, provider_id)
         writer.record_facts(ev.CompactionForked(operation.id, str(fork["id"])))
         carries_on = False
@@ -232,11 +219,11 @@ class OperationDriver:
         previous = writer.state.generations[-2]
         retained = await self._threads.stop_listening(writer, previous)
         stopped = ev.SessionStopped(previous.number, retained)
-        self._note(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
+        note(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
 
     async def _ready(self, writer: ThreadWriter, operation: Operation, not_carried: list[str], *facts: ev.AnyEvent) -> None:
         """The old session is put away only now: a daemon that dies before `ready` begins again and has to carry over from it."""
-        await self._advance(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
+        await advance(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
         if operation.kind != "start":
             await self._threads.put_superseded_away(writer)
 
@@ -266,10 +253,10 @@ class OperationDriver:
             await self._bring_up_fresh(writer, operation, generation)
             return
         message = "Codex no longer has the conversation; rebuilding it from the journal."
-        await self._advance(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
+        await advance(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
 
     async def _bring_up_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
-        await self._complete_items(writer)
+        await complete_items(writer, writer.state.active_turns)
         params = start_params(writer.state.settings)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"
@@ -278,7 +265,7 @@ class OperationDriver:
             provider_id = str(thread["id"])
             self._threads.use(provider_id, Route(writer.thread_id, "current", generation.number))
             bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
-            self._note(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
+            note(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
             self._threads.inbound.release(provider_id)
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
@@ -292,17 +279,3 @@ class OperationDriver:
         if not self._threads.is_loaded(generation.provider_thread_id):
             writer.record_facts(*await self._threads.resume(writer, generation))
         return generation.provider_thread_id
-
-    async def _complete_items(self, writer: ThreadWriter) -> None:
-        """Have the raw items of every turn in the active context, from the rollout where events did not bring them all."""
-        by_file: dict[str, list[Turn]] = {}
-        for turn in writer.state.active_turns:
-            path = writer.state.generations[turn.generation - 1].rollout_path
-            if not turn.items_complete and path is not None:
-                by_file.setdefault(path, []).append(turn)
-        for path, turns in by_file.items():
-            found = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, path))
-            complete = [
-                ev.ContextItemsRecorded(turn.id, tuple(found[turn.id]), "rollout") for turn in turns if found.get(turn.id)
-            ]
-            writer.record_facts(*complete)

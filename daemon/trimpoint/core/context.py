@@ -118,28 +118,31 @@ def _message_item(entry: Entry) -> bytes:
 def injectable(items: list[bytes]) -> list[bytes]:
     """`items` without what a new thread refuses: half a tool call, reasoning without its sealed content."""
     decoded = [msgspec.json.decode(item) for item in items]
-    calls = {_call_id(item) for item in decoded if _is_call(item)}
-    outputs = {_call_id(item) for item in decoded if _is_output(item)}
+    calls = {call_id(item) for item in decoded if is_call(item)}
+    outputs = {call_id(item) for item in decoded if is_output(item)}
     return [raw for raw, item in zip(items, decoded, strict=True) if _may_inject(item, calls, outputs)]
 
 
 def _may_inject(item: dict[str, Any], calls: set[Any], outputs: set[Any]) -> bool:
-    if _is_call(item):
-        return _call_id(item) in outputs
-    if _is_output(item):
-        return _call_id(item) in calls
+    if is_call(item):
+        return call_id(item) in outputs
+    if is_output(item):
+        return call_id(item) in calls
     return item.get("type") != "reasoning" or bool(item.get("encrypted_content"))
 
 
-def _call_id(item: dict[str, Any]) -> Any:
+def call_id(item: dict[str, Any]) -> Any:
+    """What a tool call and its result have in common."""
     return item.get("call_id")
 
 
-def _is_call(item: dict[str, Any]) -> bool:
-    return str(item.get("type", "")).endswith("_call") and _call_id(item) is not None and "output" not in item
+def is_call(item: dict[str, Any]) -> bool:
+    """Whether the item asks for a tool whose result is an item of its own."""
+    return str(item.get("type", "")).endswith("_call") and call_id(item) is not None and "output" not in item
 
 
-def _is_output(item: dict[str, Any]) -> bool:
+def is_output(item: dict[str, Any]) -> bool:
+    """Whether the item is a tool's result."""
     return str(item.get("type", "")).endswith(("_call_output", "tool_search_output"))
 
 

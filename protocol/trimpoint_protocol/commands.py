@@ -4,7 +4,7 @@ Each carries a `commandId` chosen by the sender: the same id with the same argum
 result, with other arguments it is refused as `command_id_conflict`. Counts are turns, never messages.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -52,6 +52,21 @@ class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archiv
     new_thread_id: str | None = None
 
 
+class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.checkpoint.revert"):
+    """Take the thread back to where it was after a turn: its files, its context, its ledger.
+
+    The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first). `undo` names none: it takes back
+    the last revert. `scope` `context` leaves files alone. `force` restores files that somebody else has changed since the thread last
+    looked; a safety checkpoint has them still.
+    """
+
+    turn_id: Identifier | None = None
+    turn_count: TurnCount | None = None
+    undo: bool = False
+    scope: Literal["files+context", "context"] = "files+context"
+    force: bool = False
+
+
 class StopSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session.stop"):
     """Let go of the provider thread; the next turn resumes it."""
 
@@ -75,5 +90,13 @@ class RenameThread(ClientCommand, frozen=True, kw_only=True, tag="thread.rename"
 
 
 AnyClientCommand = (
-    TrimContext | CompactContext | ArchiveAndNew | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread
+    TrimContext
+    | CompactContext
+    | ArchiveAndNew
+    | RevertToCheckpoint
+    | StopSession
+    | StartSession
+    | ArchiveThread
+    | UnarchiveThread
+    | RenameThread
 )

@@ -32,6 +32,11 @@ class Reason(StrEnum):
     NOTHING_TO_TRIM = "nothing_to_trim"
     NOT_ENOUGH_MESSAGES = "not_enough_messages"
     COMPACTION_FAILED = "compaction_failed"
+    TURN_NOT_FOUND = "turn_not_found"
+    NOTHING_TO_REVERT = "nothing_to_revert"
+    CHECKPOINT_NOT_FOUND = "checkpoint_not_found"
+    FILES_CHANGED = "files_changed"
+    WORKTREE_FAILED = "worktree_failed"
     SESSION_RESTARTING = "session_restarting"
     PROVIDER_UNAVAILABLE = "provider_unavailable"
     PROVIDER_TIMEOUT = "provider_timeout"
@@ -77,6 +82,11 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.REQUEST_EXPIRED: ErrorKind(-32024, False),
     Reason.JOURNAL_READ_ONLY: ErrorKind(-32025, True),
     Reason.NOT_SUPPORTED: ErrorKind(-32026, False),
+    Reason.TURN_NOT_FOUND: ErrorKind(-32027, False),
+    Reason.NOTHING_TO_REVERT: ErrorKind(-32028, False),
+    Reason.CHECKPOINT_NOT_FOUND: ErrorKind(-32029, False),
+    Reason.FILES_CHANGED: ErrorKind(-32030, True),
+    Reason.WORKTREE_FAILED: ErrorKind(-32031, True),
 }
 
 

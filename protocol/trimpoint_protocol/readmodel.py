@@ -47,10 +47,26 @@ class ThreadTurn(WireStruct, frozen=True, kw_only=True):
     trimmed: bool
 
 
+class ThreadCheckpoint(WireStruct, frozen=True, kw_only=True):
+    """A snapshot of the worktree. `moment`: before | after (of the turn) | safety (before a revert, of no turn).
+
+    `commit` is null when there is none; `problem` says why. `notes` say what is not in it.
+    """
+
+    turn_id: str | None
+    moment: str
+    created_at: Timestamp
+    repository: str | None
+    ref: str | None
+    commit: str | None
+    notes: list[str]
+    problem: str | None
+
+
 class ThreadOperation(WireStruct, frozen=True, kw_only=True):
     """A clear, compact, start … under way or last ended.
 
-    `phase`: requested | compacting | stopping | starting | bootstrapping, then ready | failed.
+    `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping | restoring, then ready | failed.
     """
 
     id: str
@@ -98,6 +114,7 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     session: ThreadSession
     operation: ThreadOperation | None
     pending_requests: list[PendingRequest]
+    checkpoints: list[ThreadCheckpoint]
     compaction_count: int
     read_only: str | None
 

@@ -15,6 +15,7 @@ from trimpoint.core.decider import AnyCommand, decide
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp
 from trimpoint.core.operations import Phase
 from trimpoint.core.projector import apply, replay
+from trimpoint.core.reverting import aim_of
 from trimpoint.core.state import ThreadState
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -51,7 +52,7 @@ class Conversation:
     def __init__(self, policy: Policy | None = None) -> None:
         self.state = ThreadState()
         self.records: list[ev.Record] = []
-        self._policy = policy or Policy()
+        self.policy = policy or Policy()
         self._numbers = count(1)
 
     @property
@@ -71,7 +72,7 @@ class Conversation:
     def when(self, command: AnyCommand) -> Outcome:
         """Decide and nothing else."""
         before = _encode(self.state)
-        outcome = Outcome(decide(self.state, command, self.stamp(), self._policy))
+        outcome = Outcome(decide(self.state, command, self.stamp(), self.policy))
         assert _encode(self.state) == before
         return outcome
 
@@ -151,6 +152,34 @@ class Conversation:
         self.do(internal.CompleteCompaction(operation_id, summary, 1_500, carrier))
         self.settle()
         return self.state.trim_points[-1].id
+
+    def checkpoint(self, turn_id: str | None, moment: str = "after") -> str:
+        """A checkpoint of that moment; its commit."""
+        commit = f"commit-{len(self.records)}"
+        self.report(ev.CheckpointCaptured(turn_id, moment, "/work", f"refs/{turn_id}/{moment}", commit))
+        return commit
+
+    def revert(self, **arguments: Any) -> None:
+        """A revert, of the context alone unless said otherwise, until it is ready."""
+        arguments = {"scope": "context", **arguments}
+        self.do(client(wire.RevertToCheckpoint, **arguments))
+        self.finish_revert()
+
+    def finish_revert(self) -> None:
+        operation = self.state.open_operation
+        assert operation is not None
+        assert operation.reverting is not None
+        prepared = None
+        if operation.reverting.commit:
+            self.advance(Phase.CHECKPOINTING)
+            self.checkpoint(None, "safety")
+        self.advance(Phase.STARTING)
+        if aim_of(self.state, operation.reverting) is not None:
+            prepared = f"codex-thread-{self.state.generation.number + 1}"
+            self.report(ev.RevertPrepared(operation.id, prepared))
+        if operation.reverting.commit:
+            self.advance(Phase.RESTORING)
+        self.do(internal.CompleteRevert(operation.id, prepared, "/rollouts/reverted", written=2, removed=1, message="Back."))
 
     def settle(self) -> None:
         """Let the open operation go on until it is ready."""

@@ -36,6 +36,14 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.UsageReported("turn-1", 9_000, 20_000, 258_400, 8_900, 8_000, 100, 60),
     ev.TurnCompleted("turn-1", "failed", "no room", False, "contextWindowExceeded"),
     ev.TurnsReverted("turn-1"),
+    ev.CheckpointCaptured(
+        "turn-1", "after", "/work", "refs/trimpoint/checkpoints/thread/turn-1", "c0ffee", ("big.bin left out",)
+    ),
+    ev.CheckpointFailed("turn-2", "before", "no git repository"),
+    ev.RevertRequested("operation", "turn-1", "files+context", False, True, "/work", "c0ffee"),
+    ev.RevertPrepared("operation", SECRET),
+    ev.FilesRestored("operation", "c0ffee", 3, 1),
+    ev.Reverted("operation", "turn-1", "files+context", True),
     ev.RequestOpened("0", "item/commandExecution/requestApproval"),
     ev.RequestClosed("0", "expired"),
     ev.ContextLost(2, "rollout is gone"),

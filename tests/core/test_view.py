@@ -141,6 +141,7 @@ def test_the_read_model_of_a_fresh_thread() -> None:
         "session": {"status": "ready", "generation": 1, "generationReason": "start"},
         "operation": None,
         "pendingRequests": [],
+        "checkpoints": [],
         "compactionCount": 0,
         "readOnly": "the disk is full",
     }
@@ -233,3 +234,13 @@ def test_times_are_rfc_3339_to_the_millisecond(at_ms: int) -> None:
     text = rfc3339(at_ms)
     assert len(text) == len("2026-01-31T09:05:00.250Z")
     assert text.endswith(f".{at_ms % 1000:03}Z")
+
+
+def test_checkpoints_are_shown_and_so_is_why_there_is_none() -> None:
+    thread = started()
+    first = thread.turn()
+    commit = thread.checkpoint(first)
+    thread.report(ev.CheckpointFailed("turn-2", "before", "The disk is full."))
+    made, missing = view(thread)["checkpoints"]
+    assert (made["turnId"], made["moment"], made["commit"], made["problem"]) == (first, "after", commit, None)
+    assert (missing["turnId"], missing["commit"], missing["problem"]) == ("turn-2", None, "The disk is full.")

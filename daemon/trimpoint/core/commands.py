@@ -80,6 +80,23 @@ class RevertTurns(msgspec.Struct, frozen=True):
     provider_did: bool
 
 
+class CompleteRevert(msgspec.Struct, frozen=True):
+    """The revert's session is prepared and its files are in place.
+
+    `provider_thread_id` is None when the context is what it was, so that no session had to be prepared. `in_provider`: it holds the
+    context by itself, instead of having been given it. `written` and `removed` count files.
+    """
+
+    operation_id: str
+    provider_thread_id: str | None = None
+    rollout_path: str | None = None
+    raw_events: bool = False
+    in_provider: bool = False
+    written: int = 0
+    removed: int = 0
+    message: str = ""
+
+
 class AbandonOpenWork(msgspec.Struct, frozen=True):
     """The session is gone (child or daemon died): end what it ran, each once.
 
@@ -89,4 +106,13 @@ class AbandonOpenWork(msgspec.Struct, frozen=True):
     reason: str
 
 
-InternalCommand = CreateThread | RecordFacts | AdvanceOperation | CompleteCompaction | OpenSession | RevertTurns | AbandonOpenWork
+InternalCommand = (
+    CreateThread
+    | RecordFacts
+    | AdvanceOperation
+    | CompleteCompaction
+    | OpenSession
+    | RevertTurns
+    | CompleteRevert
+    | AbandonOpenWork
+)

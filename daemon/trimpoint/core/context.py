@@ -3,6 +3,7 @@
 Turns are whole or absent; an item is the provider's JSON as the model saw it.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -53,8 +54,14 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
 
 def active_message_count(state: ThreadState) -> int:
     """Messages of the active context; a summary in it counts as one."""
-    has_summary = state.generation.bootstrap == "summary" or state.generation.reason == "compact"
+    has_summary = state.generation.summary is not None or has_sealed_summary(state)
     return sum(turn.message_count for turn in state.active_turns) + int(has_summary)
+
+
+def has_sealed_summary(state: ThreadState) -> bool:
+    """Whether the context begins with a summary that only the provider thread has."""
+    in_provider = state.generation.bootstrap == "provider"
+    return in_provider and bool(state.trim_points) and state.trim_points[-1].summary_unavailable
 
 
 def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
@@ -67,7 +74,7 @@ def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
     bootstrap = "summary" if summary is not None else "turns" if turn_ids else "none"
     summarized = lost.summarized_messages if summary is not None else 0
     opened = ev.GenerationOpened(lost.number + 1, "resume", bootstrap, turn_ids, summary, summarized)
-    if summary is not None or lost.bootstrap != "provider" or lost.reason != "compact":
+    if not has_sealed_summary(state):
         return (opened,)
     return (opened, ev.ContextLost(lost.number, SEALED_SUMMARY_LOST))
 
@@ -77,13 +84,17 @@ def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
 
     Where the provider keeps the context, there is nothing to add to it.
     """
-    items: list[bytes] = []
     if generation.bootstrap == "provider":
-        return items
-    if generation.summary is not None:
-        items.append(summary_item(generation.summary, generation.summarized_messages))
-    for turn_id in generation.turn_ids:
-        items.extend(turn_items(state, state.turns[state.turn_index[turn_id]]))
+        return []
+    turns = [state.turns[state.turn_index[turn_id]] for turn_id in generation.turn_ids]
+    return context_items(state, generation.summary, generation.summarized_messages, turns)
+
+
+def context_items(state: ThreadState, summary: str | None, summarized_messages: int, turns: Iterable[Turn]) -> list[bytes]:
+    """The items of a context that begins with `summary`, if there is one, and goes on with `turns`."""
+    items = [summary_item(summary, summarized_messages)] if summary is not None else []
+    for turn in turns:
+        items.extend(turn_items(state, turn))
     return items
 
 
@@ -97,8 +108,7 @@ def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
     """A turn's items as the model saw them, or rebuilt from its messages when none were recorded."""
     if turn.items:
         return injectable(turn.items)
-    entries = state.entries[turn.first_entry_index : state.entries_end(state.turn_index[turn.id])]
-    return [_message_item(entry) for entry in entries if entry.kind == "message"]
+    return [_message_item(entry) for entry in state.entries_of(turn) if entry.kind == "message"]
 
 
 def summary_item(summary: str, message_count: int) -> bytes:

@@ -14,7 +14,7 @@ from trimpoint.core import events as ev
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
 from trimpoint.core.news import news
 from trimpoint.core.operations import Phase, may_follow
-from trimpoint.core.reverting import revert_turns
+from trimpoint.core.reverting import complete_revert, revert_to_checkpoint, revert_turns
 from trimpoint.core.state import ThreadState
 from trimpoint.core.trimming import compact, complete_compaction, trim
 
@@ -38,6 +38,8 @@ def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: St
             return when_idle(state, "compact") or compact(state, command, stamp, policy)
         case wire.ArchiveAndNew():
             return when_idle(state, "replace") or _archive_and_new(state, command, stamp)
+        case wire.RevertToCheckpoint():
+            return when_idle(state, "revert") or revert_to_checkpoint(state, command, stamp)
         case wire.StopSession():
             return when_idle(state, "stop") or _stop(state)
         case wire.StartSession():
@@ -66,6 +68,8 @@ def _decide_internal(state: ThreadState, command: internal.InternalCommand, stam
             return _start(state, stamp, force=command.force) if state.open_operation is None else Accepted(())
         case internal.RevertTurns():
             return revert_turns(state, command, stamp)
+        case internal.CompleteRevert():
+            return complete_revert(state, command)
         case internal.AbandonOpenWork():
             return Accepted(_abandon(state, command.reason))
         case _:

@@ -8,20 +8,25 @@ class Phase(StrEnum):
 
     REQUESTED = "requested"
     COMPACTING = "compacting"
+    CHECKPOINTING = "checkpointing"
     STOPPING = "stopping"
     STARTING = "starting"
     BOOTSTRAPPING = "bootstrapping"
+    RESTORING = "restoring"
     READY = "ready"
     FAILED = "failed"
 
 
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
-    Phase.REQUESTED: frozenset({Phase.COMPACTING, Phase.STOPPING, Phase.STARTING, Phase.FAILED}),
+    Phase.REQUESTED: frozenset({Phase.COMPACTING, Phase.CHECKPOINTING, Phase.STOPPING, Phase.STARTING, Phase.FAILED}),
     Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.FAILED}),
+    Phase.CHECKPOINTING: frozenset({Phase.STARTING, Phase.RESTORING, Phase.FAILED}),
     Phase.STOPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
     # A daemon that died while starting or bootstrapping starts over: an injection cannot be told from none.
-    Phase.STARTING: frozenset({Phase.STARTING, Phase.BOOTSTRAPPING, Phase.READY, Phase.FAILED}),
+    Phase.STARTING: frozenset({Phase.STARTING, Phase.BOOTSTRAPPING, Phase.RESTORING, Phase.READY, Phase.FAILED}),
     Phase.BOOTSTRAPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
+    # Files are written from here on; a daemon that died there finishes them.
+    Phase.RESTORING: frozenset({Phase.READY, Phase.FAILED}),
     Phase.READY: frozenset(),
     Phase.FAILED: frozenset(),
 }

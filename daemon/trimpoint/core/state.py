@@ -72,6 +72,50 @@ class Generation(msgspec.Struct):
     session_approvals: bool = False
 
 
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A snapshot of the worktree, or why there is none: then `commit` is empty. See `events.CheckpointCaptured`."""
+
+    turn_id: str | None
+    moment: str
+    created_at_ms: int
+    repository: str = ""
+    ref: str = ""
+    commit: str = ""
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Reverting(msgspec.Struct):
+    """What a revert aims at. `prepared` is the provider thread that will serve, `safety` the commit to go back to."""
+
+    turn_id: str | None
+    scope: str
+    undo: bool
+    force: bool
+    repository: str
+    commit: str
+    prepared: str | None = None
+    safety: str = ""
+
+
+class TakenBack(msgspec.Struct):
+    """What the last revert took out of the thread, for as long as that can be undone.
+
+    `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before it. `commit` holds the files as they
+    were, empty when the revert left them alone.
+    """
+
+    generation: int
+    kept_turns: int
+    kept_entries: int
+    turns: list[Turn]
+    entries: list[Entry]
+    trim_points: list[TrimPoint]
+    scope: str
+    repository: str = ""
+    commit: str = ""
+
+
 class Operation(msgspec.Struct):
     """The operation under way or last ended."""
 
@@ -85,6 +129,7 @@ class Operation(msgspec.Struct):
     compaction_guidance: str | None = None
     compaction_trigger: str = "user"
     compaction_fork: str | None = None
+    reverting: Reverting | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -143,6 +188,8 @@ class ThreadState(msgspec.Struct):
     session_stopped: bool = False
     may_have_missed: bool = False
     compaction_count: int = 0
+    checkpoints: list[Checkpoint] = []
+    taken_back: TakenBack | None = None
     usage_last_total: int | None = None
     usage_window: int | None = None
     receipts: dict[str, Receipt] = {}
@@ -171,6 +218,14 @@ class ThreadState(msgspec.Struct):
         """Index just after the last entry of the turn at `turn_index`."""
         following = turn_index + 1
         return self.turns[following].first_entry_index if following < len(self.turns) else len(self.entries)
+
+    def entries_of(self, turn: Turn) -> list[Entry]:
+        """The entries of a turn, also of one that a revert took back."""
+        index = self.turn_index.get(turn.id)
+        if index is not None:
+            return self.entries[turn.first_entry_index : self.entries_end(index)]
+        past = self.taken_back.entries if self.taken_back is not None else []
+        return [entry for entry in past if entry.turn_id == turn.id]
 
     @property
     def open_operation(self) -> Operation | None:

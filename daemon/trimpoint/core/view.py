@@ -12,7 +12,7 @@ from trimpoint.core.context import active_message_count
 from trimpoint.core.decision import Block
 from trimpoint.core.events import AnyEvent, Record
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import Operation, Pending, ThreadState, TrimPoint, Turn
+from trimpoint.core.state import Checkpoint, Operation, Pending, ThreadState, TrimPoint, Turn
 
 
 def read_model(state: ThreadState, read_only: str | None = None) -> rm.OrchestrationThread:
@@ -38,6 +38,7 @@ def read_model(state: ThreadState, read_only: str | None = None) -> rm.Orchestra
         session=_session(state),
         operation=_operation(state.operation) if state.operation is not None else None,
         pending_requests=[_pending(pending) for pending in state.pending_requests.values()],
+        checkpoints=[_checkpoint(checkpoint) for checkpoint in state.checkpoints],
         compaction_count=state.compaction_count,
         read_only=read_only,
     )
@@ -140,6 +141,19 @@ def _operation(operation: Operation) -> rm.ThreadOperation:
         phase=operation.phase,
         started_at=rfc3339(operation.started_at_ms),
         message=operation.message,
+    )
+
+
+def _checkpoint(checkpoint: Checkpoint) -> rm.ThreadCheckpoint:
+    return rm.ThreadCheckpoint(
+        turn_id=checkpoint.turn_id,
+        moment=checkpoint.moment,
+        created_at=rfc3339(checkpoint.created_at_ms),
+        repository=checkpoint.repository or None,
+        ref=checkpoint.ref or None,
+        commit=checkpoint.commit or None,
+        notes=list(checkpoint.notes),
+        problem=checkpoint.problem or None,
     )
 
 

@@ -1,0 +1,309 @@
+"""Reverts to a turn: which turns, trim points and context the thread has afterwards, in both directions."""
+
+from itertools import product
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.context import active_message_count, bootstrap_items
+from trimpoint.core.decider import decide
+from trimpoint.core.operations import Phase
+from trimpoint.core.reverting import aim_of, aimed_items
+from trimpoint.core.state import ThreadState
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from tests.core.given import Conversation, assistant, client, compact, started, texts, trim
+
+
+class Seen(NamedTuple):
+    """What a thread is at one time: its ledger, its trim points, and what its agent has in context."""
+
+    turns: tuple[str, ...]
+    entries: tuple[str, ...]
+    points: tuple[str, ...]
+    boundaries: tuple[int, ...]
+    active: tuple[str, ...]
+    summary: str | None
+    messages: int
+
+
+def seen(state: ThreadState) -> Seen:
+    points = state.trim_points
+    return Seen(
+        tuple(turn.id for turn in state.turns),
+        tuple(entry.id for entry in state.entries),
+        tuple(point.id for point in points),
+        tuple(point.entry_index for point in points),
+        tuple(turn.id for turn in state.active_turns),
+        points[-1].summary if points else None,
+        active_message_count(state),
+    )
+
+
+def revert(**arguments: Any) -> wire.RevertToCheckpoint:
+    command = client(wire.RevertToCheckpoint, **arguments)
+    assert isinstance(command, wire.RevertToCheckpoint)
+    return command
+
+
+TRIMS = ("clear", "clear 1", "clear 2", "compact", "compact 1")
+
+
+def apply_trim(thread: Conversation, name: str) -> None:
+    verb, _, keep = name.partition(" ")
+    if verb == "clear":
+        thread.clear(int(keep or 0))
+    else:
+        thread.compact(f"summary {len(thread.records)}", int(keep or 0))
+
+
+def life(trims: tuple[str, ...]) -> tuple[Conversation, list[Seen]]:
+    """Three turns before each trim and three after the last; what the thread was after each turn, nothing first."""
+    thread = started()
+    history = [seen(thread.state)]
+    for step in (*trims, None):
+        for _ in range(3):
+            thread.turn()
+            history.append(seen(thread.state))
+        if step is not None:
+            apply_trim(thread, step)
+    return thread, history
+
+
+@pytest.mark.parametrize("trims", list(product(TRIMS, repeat=2)))
+def test_a_revert_to_any_turn_brings_back_what_the_thread_was_then(trims: tuple[str, ...]) -> None:
+    _, history = life(trims)
+    for count in range(len(history)):
+        thread, _ = life(trims)
+        if thread.when(revert(turn_count=count, scope="context")).decision[0] is Reason.NOTHING_TO_REVERT:
+            assert seen(thread.state) == history[count]
+            continue
+        before = seen(thread.state)
+        thread.revert(turn_count=count)
+        assert seen(thread.state) == history[count]
+        assert thread.replayed() == thread.state
+        thread.revert(undo=True)
+        assert seen(thread.state) == before
+        thread.revert(undo=True)
+        assert seen(thread.state) == history[count]
+
+
+@drawn(
+    st.lists(st.sampled_from(["turn", *TRIMS, "revert", "undo", "late entry"]), max_size=25), st.randoms(use_true_random=False)
+)
+def test_any_life_with_reverts_in_it(steps: list[str], chance: Any) -> None:
+    thread = started()
+    then: dict[tuple[str, ...], Seen] = {(): seen(thread.state)}
+    for step in steps:
+        state = thread.state
+        match step:
+            case "turn":
+                thread.turn()
+                then[tuple(turn.id for turn in thread.state.turns)] = seen(thread.state)
+            case "revert":
+                count = chance.randint(0, len(state.turns))
+                target = then[tuple(turn.id for turn in state.turns[:count])]
+                decision = decide(state, revert(turn_count=count, scope="context"), thread.stamp(), thread.policy)
+                if decision[0] is not Reason.NOTHING_TO_REVERT:
+                    thread.revert(turn_count=count)
+                assert seen(thread.state)[:3] == target[:3]
+                assert seen(thread.state)[4:6] == target[4:6]
+            case "undo" if state.taken_back is not None:
+                before = seen(state)
+                thread.revert(undo=True)
+                thread.revert(undo=True)
+                assert seen(thread.state) == before
+            case "late entry" if state.turns:
+                turn_id = chance.choice(state.turns).id
+                thread.report(assistant(turn_id, f"late {len(thread.records)}"))
+            case "undo" | "late entry":
+                pass
+            case _:
+                command = trim(int(step[-1]) if step[-1].isdigit() else 0) if "clear" in step else compact(force=True)
+                if not isinstance(decide(state, command, thread.stamp(), thread.policy)[0], Reason):
+                    apply_trim(thread, step if "clear" in step else "compact")
+        assert thread.replayed() == thread.state
+        for point in thread.state.trim_points:
+            assert point.before_entry_id == (thread.state.entries[point.entry_index - 1].id if point.entry_index else None)
+
+
+def test_the_new_session_is_given_what_was_active_at_the_turn_when_codex_has_lost_it() -> None:
+    thread = started()
+    _, second = thread.turns(2)
+    thread.compact("the gist", keep=1)
+    third = thread.turn()
+    thread.clear()
+    thread.turn()
+    thread.do(revert(turn_id=third, scope="context"))
+    aim = aim_of(thread.state, thread.state.operation.reverting)
+    assert aim is not None
+    assert aim.through == third
+    assert aim.generation == 2
+    assert texts(aimed_items(thread.state, aim)) == [
+        "<conversation-summary messages=2>the gist</conversation-summary>",
+        f"prompt of {second}", f"answer of {second}", f"prompt of {third}", f"answer of {third}",
+    ]  # fmt: skip
+    thread.finish_revert()
+    opened = thread.state.generation
+    assert (opened.reason, opened.bootstrap, opened.summary) == ("revert", "summary", "the gist")
+    assert texts(bootstrap_items(thread.state, opened)) == texts(aimed_items(thread.state, aim))
+
+
+def test_a_context_that_codex_holds_is_not_given_to_it_again() -> None:
+    thread = started()
+    first, _ = thread.turns(2)
+    thread.do(revert(turn_id=first, scope="context"))
+    operation = thread.state.open_operation
+    assert operation is not None
+    thread.advance(Phase.STARTING)
+    thread.do(internal.CompleteRevert(operation.id, "codex-fork", "/rollouts/fork", in_provider=True))
+    generation = thread.state.generation
+    assert (generation.bootstrap, generation.provider_thread_id, generation.ready) == ("provider", "codex-fork", True)
+    assert bootstrap_items(thread.state, generation) == []
+
+
+def test_a_revert_to_before_the_first_turn_leaves_an_empty_context() -> None:
+    thread = started(turns=2)
+    thread.do(revert(turn_count=0, scope="context"))
+    aim = aim_of(thread.state, thread.state.operation.reverting)
+    assert aim is not None
+    assert aim.generation is None
+    assert aimed_items(thread.state, aim) == []
+    thread.finish_revert()
+    assert thread.state.generation.bootstrap == "none"
+    assert thread.state.turns == []
+
+
+def test_what_was_taken_back_can_be_given_again_even_from_its_messages() -> None:
+    thread = started()
+    first = thread.turn()
+    second = thread.turn("do it", "done", items=())
+    thread.revert(turn_id=first)
+    thread.do(revert(undo=True, scope="context"))
+    aim = aim_of(thread.state, thread.state.operation.reverting)
+    assert aim is not None
+    assert aim.active[-1].id == second
+    assert texts(aimed_items(thread.state, aim))[-2:] == ["do it", "done"]
+
+
+def test_a_sealed_summary_is_counted_again_after_a_revert_to_a_turn_behind_it() -> None:
+    thread = started(turns=2)
+    thread.compact(None)
+    third = thread.turn()
+    messages = active_message_count(thread.state)
+    thread.turn()
+    thread.do(revert(turn_id=third, scope="context"))
+    aim = aim_of(thread.state, thread.state.operation.reverting)
+    assert aim is not None
+    assert aim.is_sealed
+    operation = thread.state.open_operation
+    assert operation is not None
+    thread.advance(Phase.STARTING)
+    thread.do(internal.CompleteRevert(operation.id, "codex-fork", "/rollouts/fork", in_provider=True))
+    assert active_message_count(thread.state) == messages
+
+
+def test_files_are_those_of_the_checkpoint_after_the_turn() -> None:
+    thread = started()
+    first = thread.turn()
+    commit = thread.checkpoint(first)
+    second = thread.turn()
+    thread.checkpoint(second)
+    thread.do(revert(turn_id=first))
+    assert thread.state.operation.reverting.commit == commit
+    thread.finish_revert()
+    past = thread.state.taken_back
+    assert past is not None
+    assert past.commit == thread.state.checkpoints[-1].commit
+    thread.do(revert(undo=True))
+    assert thread.state.operation.reverting.commit == past.commit
+    thread.finish_revert()
+    assert [turn.id for turn in thread.state.turns] == [first, second]
+
+
+def test_the_baseline_of_the_next_turn_stands_in_for_a_checkpoint_that_failed() -> None:
+    thread = started()
+    first = thread.turn()
+    thread.report(ev.CheckpointFailed(first, "after", "disk full"))
+    second = thread.begin_turn()
+    commit = thread.checkpoint(second, "before")
+    thread.report(ev.TurnCompleted(second, "completed"))
+    thread.do(revert(turn_id=first))
+    assert thread.state.operation.reverting.commit == commit
+
+
+def test_the_files_before_the_first_turn_are_those_of_its_baseline() -> None:
+    thread = started()
+    first = thread.begin_turn()
+    commit = thread.checkpoint(first, "before")
+    thread.report(ev.TurnCompleted(first, "completed"))
+    thread.do(revert(turn_count=0))
+    assert thread.state.operation.reverting.commit == commit
+
+
+@pytest.mark.parametrize(("count", "where"), [(1, "turn 1"), (0, "before the first turn")])
+def test_a_revert_of_files_nobody_captured_says_why_they_are_not_there(count: int, where: str) -> None:
+    thread = started()
+    first = thread.turn()
+    thread.report(ev.CheckpointFailed(first, "after", "It is no git repository."))
+    rejected = thread.when(revert(turn_count=count)).rejected(Reason.CHECKPOINT_NOT_FOUND)
+    assert where in rejected.message
+    assert ("It is no git repository" in rejected.message) == (count == 1)
+
+
+def test_only_files_are_restored_when_the_context_is_right_already() -> None:
+    thread = started()
+    first = thread.turn()
+    thread.checkpoint(first)
+    thread.do(revert(turn_id=first))
+    assert aim_of(thread.state, thread.state.operation.reverting) is None
+    thread.finish_revert()
+    assert thread.state.generation.number == 1
+    assert thread.state.operation.phase is Phase.READY
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"turn_id": "turn-1", "turn_count": 1}, {"turn_id": "turn-1", "undo": True}]
+)  # fmt: skip
+def test_a_revert_names_exactly_one_target(arguments: dict[str, Any]) -> None:
+    started(turns=1).when(revert(**arguments)).rejected(Reason.USAGE)
+
+
+def test_a_revert_to_what_is_not_there_is_refused() -> None:
+    thread = started(turns=1)
+    thread.when(revert(turn_id="nonsense")).rejected(Reason.TURN_NOT_FOUND)
+    assert "1 turn" in thread.when(revert(turn_count=2)).rejected(Reason.TURN_NOT_FOUND).message
+    thread.when(revert(turn_count=1, scope="context")).rejected(Reason.NOTHING_TO_REVERT)
+    thread.when(revert(undo=True)).rejected(Reason.NOTHING_TO_REVERT)
+    started().when(revert(turn_count=0)).rejected(Reason.NOTHING_TO_REVERT)
+
+
+def test_a_busy_thread_is_not_reverted() -> None:
+    thread = started(turns=2)
+    thread.begin_turn()
+    thread.when(revert(turn_count=1)).rejected(Reason.TURN_IN_PROGRESS)
+
+
+def test_a_revert_that_is_over_is_not_completed_again() -> None:
+    thread = started(turns=2)
+    thread.revert(turn_count=1)
+    operation = thread.state.operation
+    assert operation is not None
+    thread.when(internal.CompleteRevert(operation.id)).rejected(Reason.INTERNAL)
+
+
+def test_what_codex_takes_back_itself_below_a_revert_cannot_be_undone_any_more() -> None:
+    thread = started()
+    first, second, _ = thread.turns(3)
+    thread.revert(turn_id=second)
+    thread.do(internal.RevertTurns(second, provider_did=True))
+    thread.when(revert(undo=True)).rejected(Reason.NOTHING_TO_REVERT)
+    fourth = thread.turn()
+    thread.turn()
+    thread.revert(turn_id=fourth)
+    assert thread.state.taken_back is not None
+    assert [turn.id for turn in thread.state.turns] == [first, fourth]

@@ -191,7 +191,10 @@ class Empty(Result, frozen=True, kw_only=True):
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):
-    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | ready | failed."""
+    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed.
+
+    `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.
+    """
 
     thread_id: str
     command: str

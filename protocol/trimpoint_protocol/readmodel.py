@@ -66,7 +66,8 @@ class ThreadCheckpoint(WireStruct, frozen=True, kw_only=True):
 class ThreadOperation(WireStruct, frozen=True, kw_only=True):
     """A clear, compact, start … under way or last ended.
 
-    `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping | restoring, then ready | failed.
+    `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping | restoring | retrying,
+    then ready | failed.
     """
 
     id: str

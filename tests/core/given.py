@@ -14,6 +14,7 @@ from trimpoint.core import events as ev
 from trimpoint.core.decider import AnyCommand, decide
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp
 from trimpoint.core.operations import Phase
+from trimpoint.core.overflow import EXCEEDED, OverflowPlan, plan_overflow
 from trimpoint.core.projector import apply, replay
 from trimpoint.core.reverting import aim_of
 from trimpoint.core.state import ThreadState
@@ -181,6 +182,29 @@ class Conversation:
             self.advance(Phase.RESTORING)
         self.do(internal.CompleteRevert(operation.id, prepared, "/rollouts/reverted", written=2, removed=1, message="Back."))
 
+    def overflow(self, turn_id: str = "") -> str:
+        """The running turn, or one that is begun, does not fit; its recovery is under way. The turn's id."""
+        turn_id = turn_id or self.begin_turn()
+        self.report(ev.ContextItemsRecorded(turn_id, (raw_message("user", self.prompts[turn_id]),)))
+        self.fail_to_fit(turn_id)
+        return turn_id
+
+    def fail_to_fit(self, turn_id: str) -> str:
+        """The recovery's operation id."""
+        self.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
+        return str(self.do(internal.RecoverFromOverflow(turn_id)).operation_id)
+
+    def retry(self, summary: str = "in short", provider_turn_id: str = "codex-turn") -> OverflowPlan:
+        """The recovery goes on until the turn runs again; where the context was cut."""
+        operation = self.state.open_operation
+        assert operation is not None
+        plan = plan_overflow(self.state, str(operation.failed_turn_id))
+        assert plan is not None
+        self.advance(Phase.COMPACTING)
+        self.advance(Phase.RETRYING)
+        self.do(completed_recovery(operation.id, plan, summary, provider_turn_id, self.state.generation.number + 1))
+        return plan
+
     def settle(self) -> None:
         """Let the open operation go on until it is ready."""
         operation, number = self.state.open_operation, self.state.generation.number
@@ -197,6 +221,15 @@ class Conversation:
         operation = self.state.open_operation
         assert operation is not None
         return self.do(internal.AdvanceOperation(operation.id, phase, message, facts=facts))
+
+
+def completed_recovery(
+    operation_id: str, plan: OverflowPlan, summary: str = "in short", provider_turn_id: str = "codex-turn", number: int = 2
+) -> internal.CompleteRecovery:
+    """The turn goes on in generation `number`."""
+    cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
+    serving = (f"codex-thread-{number}", f"/rollouts/{number}", provider_turn_id)
+    return internal.CompleteRecovery(operation_id, summary, 1_500, *cut, *serving, "On it goes.")
 
 
 def given(*events: ev.AnyEvent, policy: Policy | None = None) -> Conversation:

@@ -10,7 +10,7 @@ _ITEM = b'{"type":"message","content":"' + SECRET.encode() + b'"}'
 
 SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.ThreadCreated("thread", "/work", "started", _SETTINGS, "project", "worktree", "main", "parent", "name"),
-    ev.GenerationOpened(2, "compact", "summary", ("turn-2", "turn-3"), "in short", 12),
+    ev.GenerationOpened(2, "compact", "summary", ("turn-2", "turn-3"), "in short", 12, 5),
     ev.ProviderThreadBound(2, SECRET, f"/{SECRET}", True),
     ev.SessionReady(2),
     ev.SessionStopRequested(1),
@@ -23,6 +23,8 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.CompactionRequested("operation", 3, "keep the names", "automatic"),
     ev.CompactionForked("operation", SECRET),
     ev.CompactionFailed("operation", "the model said nothing"),
+    ev.OverflowRecoveryRequested("operation", "turn-1"),
+    ev.TurnRetried("turn-1", SECRET, 2),
     ev.ArchivedAndNewCreated("thread", "thread-2", "worktree", "main", "project", "/work", _SETTINGS),
     ev.ThreadArchived(),
     ev.ThreadUnarchived(),

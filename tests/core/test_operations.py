@@ -24,7 +24,8 @@ def test_nothing_returns_to_where_it_was_asked_for() -> None:
 
 
 def test_the_context_is_never_touched_before_a_compaction_is_done() -> None:
-    assert SUCCESSORS[Phase.COMPACTING] == {Phase.STOPPING, Phase.FAILED}
+    assert SUCCESSORS[Phase.COMPACTING] == {Phase.STOPPING, Phase.RETRYING, Phase.FAILED}
+    assert SUCCESSORS[Phase.RETRYING] == {Phase.READY, Phase.FAILED}
 
 
 @given(st.sampled_from(Phase))

@@ -13,8 +13,9 @@ import structlog
 from trimpoint.codex.adoption import turn_facts
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderError
-from trimpoint.codex.rollout import items_by_turn, message_text, rollout_lines
+from trimpoint.codex.rollout import items_by_turn, rollout_lines
 from trimpoint.core import events as ev
+from trimpoint.core.context import message_text
 from trimpoint.core.state import Generation, ThreadState
 
 log = structlog.get_logger()

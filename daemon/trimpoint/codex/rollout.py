@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.core.context import is_preamble
-from trimpoint.core.loose import members, rows
+from trimpoint.core.context import is_preamble, message_text
+from trimpoint.core.loose import members
 
 # The label Codex puts on the model's answer to its compaction prompt.
 COMPACTION_OUTPUT = "compaction_output"
@@ -145,11 +145,6 @@ def _unlabelled_summary(outcome: str, previous_answer: str) -> str:
     """
     summary = outcome.partition("\n")[2].strip()
     return summary if previous_answer and summary != previous_answer.strip() else ""
-
-
-def message_text(item: dict[str, Any]) -> str:
-    """All text of a message item."""
-    return "".join(str(part.get("text", "")) for part in map(members, rows(item.get("content"))))
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[_Line]:

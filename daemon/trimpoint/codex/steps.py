@@ -7,11 +7,15 @@ import anyio
 from trimpoint.codex.rollout import items_by_turn, rollout_lines
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
+from trimpoint.core.context import without_prompt
 from trimpoint.core.decision import Rejected
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import Operation, Turn
+from trimpoint.core.retries import later_prompts
+from trimpoint.core.state import Operation, ThreadState, Turn
 from trimpoint.engine.errors import CommandRefused
 from trimpoint.engine.writer import ThreadWriter
+
+ItemsByTurn = dict[str, list[bytes]]
 
 
 async def advance(
@@ -38,12 +42,28 @@ def note(writer: ThreadWriter, operation: Operation, phase: Phase, message: str,
 
 async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> None:
     """Have the raw items of `turns`, from the rollout where events did not bring them all."""
-    by_file: dict[str, list[Turn]] = {}
-    for turn in turns:
-        path = writer.state.generations[turn.generation - 1].rollout_path
-        if not turn.items_complete and path is not None:
-            by_file.setdefault(path, []).append(turn)
-    for path, of_file in by_file.items():
-        found = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, path))
-        complete = [ev.ContextItemsRecorded(turn.id, tuple(found[turn.id]), "rollout") for turn in of_file if found.get(turn.id)]
-        writer.record_facts(*complete)
+    rollouts: dict[str, ItemsByTurn] = {}
+    complete = [
+        ev.ContextItemsRecorded(turn.id, tuple(items), "rollout")
+        for turn in turns
+        if not turn.items_complete and (items := await _items_in_rollouts(writer.state, turn, rollouts))
+    ]
+    writer.record_facts(*complete)
+
+
+async def _items_in_rollouts(state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]) -> list[bytes]:
+    items = (await _rollout_of(state, turn.generation, rollouts)).get(turn.provider_turn_id or turn.id, [])
+    if turn.provider_turn_id is None or turn.earlier_items or not items:
+        return items
+    # It was tried again, and what it had done before is no longer at hand.
+    before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, [])
+    return [*without_prompt(before, later_prompts(state, turn.id)), *items]
+
+
+async def _rollout_of(state: ThreadState, generation: int, rollouts: dict[str, ItemsByTurn]) -> ItemsByTurn:
+    path = state.generations[generation - 1].rollout_path
+    if path is None:
+        return {}
+    if path not in rollouts:
+        rollouts[path] = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, path))
+    return rollouts[path]

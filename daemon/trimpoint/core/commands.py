@@ -61,6 +61,30 @@ class CompleteCompaction(msgspec.Struct, frozen=True):
     rollout_path: str | None = None
 
 
+class RecoverFromOverflow(msgspec.Struct, frozen=True):
+    """A turn has just failed because the context did not fit: make room and try it again, once."""
+
+    turn_id: str
+
+
+class CompleteRecovery(msgspec.Struct, frozen=True):
+    """The turn goes on, in a provider thread that holds the summary and what was kept: make that the thread's present one.
+
+    `summarized_messages`, `first_kept_turn_id` and `skipped_items` say where the context was cut (`trimpoint.core.overflow.OverflowPlan`).
+    """
+
+    operation_id: str
+    summary: str
+    compact_duration_ms: int
+    summarized_messages: int
+    first_kept_turn_id: str
+    skipped_items: int
+    provider_thread_id: str
+    rollout_path: str | None
+    provider_turn_id: str
+    message: str = ""
+
+
 class OpenSession(msgspec.Struct, frozen=True):
     """The thread is about to be used: put its context in place, unless it is, or is on its way already.
 
@@ -111,6 +135,8 @@ InternalCommand = (
     | RecordFacts
     | AdvanceOperation
     | CompleteCompaction
+    | RecoverFromOverflow
+    | CompleteRecovery
     | OpenSession
     | RevertTurns
     | CompleteRevert

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trimpoint.core import events as ev
+from trimpoint.core.loose import members, rows
 from trimpoint.core.state import Entry, Generation, ThreadState, Turn
 
 # Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do not label
@@ -73,7 +74,8 @@ def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
     summary, turn_ids = lost.summary, tuple(turn.id for turn in state.active_turns)
     bootstrap = "summary" if summary is not None else "turns" if turn_ids else "none"
     summarized = lost.summarized_messages if summary is not None else 0
-    opened = ev.GenerationOpened(lost.number + 1, "resume", bootstrap, turn_ids, summary, summarized)
+    skipped = lost.skipped_items if summary is not None else 0
+    opened = ev.GenerationOpened(lost.number + 1, "resume", bootstrap, turn_ids, summary, summarized, skipped)
     if not has_sealed_summary(state):
         return (opened,)
     return (opened, ev.ContextLost(lost.number, SEALED_SUMMARY_LOST))
@@ -87,14 +89,20 @@ def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
     if generation.bootstrap == "provider":
         return []
     turns = [state.turns[state.turn_index[turn_id]] for turn_id in generation.turn_ids]
-    return context_items(state, generation.summary, generation.summarized_messages, turns)
+    return context_items(state, generation.summary, generation.summarized_messages, turns, generation.skipped_items)
 
 
-def context_items(state: ThreadState, summary: str | None, summarized_messages: int, turns: Iterable[Turn]) -> list[bytes]:
-    """The items of a context that begins with `summary`, if there is one, and goes on with `turns`."""
+def context_items(
+    state: ThreadState, summary: str | None, summarized_messages: int, turns: Iterable[Turn], skipped_items: int = 0
+) -> list[bytes]:
+    """The items of a context that begins with `summary`, if there is one, and goes on with `turns`.
+
+    `skipped_items`: the summary stands for so many of the first turn's items too.
+    """
     items = [summary_item(summary, summarized_messages)] if summary is not None else []
     for turn in turns:
-        items.extend(turn_items(state, turn))
+        items.extend(item for position, item in placed_items(state, turn) if position >= skipped_items)
+        skipped_items = 0
     return items
 
 
@@ -106,9 +114,33 @@ def kept_items(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
     """A turn's items as the model saw them, or rebuilt from its messages when none were recorded."""
+    return [item for _, item in placed_items(state, turn)]
+
+
+def placed_items(state: ThreadState, turn: Turn) -> list[tuple[int, bytes]]:
+    """`turn_items`, each with its position among the turn's items."""
     if turn.items:
-        return injectable(turn.items)
-    return [_message_item(entry) for entry in state.entries_of(turn) if entry.kind == "message"]
+        return placed_injectable(turn.items)
+    return list(enumerate(_message_item(entry) for entry in state.entries_of(turn) if entry.kind == "message"))
+
+
+def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:
+    """A turn's items without those that its prompt put there, which stand first.
+
+    `later_prompts` are what was said while it ran. It may stand there too, when the model had answered nothing yet, and stays.
+    """
+    said, at = set(later_prompts), 0
+    for item in items:
+        decoded = msgspec.json.decode(item)
+        if decoded.get("role") != "user" or (at > 0 and message_text(decoded) in said):
+            break
+        at += 1
+    return items[at:]
+
+
+def message_text(item: dict[str, Any]) -> str:
+    """All text of a message item."""
+    return "".join(str(part.get("text", "")) for part in map(members, rows(item.get("content"))))
 
 
 def summary_item(summary: str, message_count: int) -> bytes:
@@ -127,10 +159,15 @@ def _message_item(entry: Entry) -> bytes:
 
 def injectable(items: list[bytes]) -> list[bytes]:
     """`items` without what a new thread refuses: half a tool call, reasoning without its sealed content."""
+    return [item for _, item in placed_injectable(items)]
+
+
+def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
+    """`injectable`, each with its position in `items`."""
     decoded = [msgspec.json.decode(item) for item in items]
     calls = {call_id(item) for item in decoded if is_call(item)}
     outputs = {call_id(item) for item in decoded if is_output(item)}
-    return [raw for raw, item in zip(items, decoded, strict=True) if _may_inject(item, calls, outputs)]
+    return [(at, items[at]) for at, item in enumerate(decoded) if _may_inject(item, calls, outputs)]
 
 
 def _may_inject(item: dict[str, Any], calls: set[Any], outputs: set[Any]) -> bool:

@@ -30,7 +30,7 @@ def find_cut(
     messages = taken = 0
     parts_well = set(_places(decoded))
     for position, (item, cost) in enumerate(zip(decoded, tokens, strict=True), 1):
-        messages += _is_message(item)
+        messages += is_message(item)
         taken += cost
         if taken > budget and chosen is not None:
             break
@@ -80,5 +80,6 @@ def _is_reasoning(item: dict[str, Any]) -> bool:
     return item.get("type") == "reasoning"
 
 
-def _is_message(item: dict[str, Any]) -> bool:
+def is_message(item: dict[str, Any]) -> bool:
+    """Whether the item is a prompt or an answer."""
     return item.get("type") == "message" and item.get("role") in ("user", "assistant")

@@ -14,6 +14,7 @@ from trimpoint.core import events as ev
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
 from trimpoint.core.news import news
 from trimpoint.core.operations import Phase, may_follow
+from trimpoint.core.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.reverting import complete_revert, revert_to_checkpoint, revert_turns
 from trimpoint.core.state import ThreadState
 from trimpoint.core.trimming import compact, complete_compaction, trim
@@ -27,7 +28,7 @@ def decide(state: ThreadState, command: AnyCommand, stamp: Stamp, policy: Policy
         return Rejected(Reason.THREAD_NOT_FOUND, "There is no such thread.")
     if isinstance(command, wire.ClientCommand):
         return _decide_client(state, command, stamp, policy)
-    return _decide_internal(state, command, stamp)
+    return _decide_internal(state, command, stamp, policy)
 
 
 def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: Stamp, policy: Policy) -> Decision:
@@ -54,7 +55,7 @@ def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: St
             assert_never(command)
 
 
-def _decide_internal(state: ThreadState, command: internal.InternalCommand, stamp: Stamp) -> Decision:
+def _decide_internal(state: ThreadState, command: internal.InternalCommand, stamp: Stamp, policy: Policy) -> Decision:
     match command:
         case internal.CreateThread():
             return _create(state, command, stamp)
@@ -64,6 +65,10 @@ def _decide_internal(state: ThreadState, command: internal.InternalCommand, stam
             return _advance(state, command)
         case internal.CompleteCompaction():
             return complete_compaction(state, command, stamp)
+        case internal.RecoverFromOverflow():
+            return recover_from_overflow(state, command, stamp, policy)
+        case internal.CompleteRecovery():
+            return complete_recovery(state, command, stamp)
         case internal.OpenSession():
             return _start(state, stamp, force=command.force) if state.open_operation is None else Accepted(())
         case internal.RevertTurns():

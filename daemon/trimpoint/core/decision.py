@@ -20,9 +20,13 @@ class Stamp(NamedTuple):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize."""
+    """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize.
+
+    `overflow_recovery`: whether a turn that did not fit is tried again in a smaller context.
+    """
 
     min_messages: int = 6
+    overflow_recovery: bool = True
 
 
 class Block(NamedTuple):

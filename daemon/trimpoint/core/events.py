@@ -38,7 +38,8 @@ class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generati
     """Retires the generation before it.
 
     `bootstrap`: none | turns | summary | provider (the provider keeps the context). `turn_ids` are the kept
-    turns, `summary` the text that stands for what was pruned, `summarized_messages` how many.
+    turns, `summary` the text that stands for what was pruned, `summarized_messages` how many. `skipped_items`: so many of the
+    first active turn's oldest items are left out, because the summary stands for them too.
     """
 
     generation: int
@@ -47,6 +48,7 @@ class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generati
     turn_ids: tuple[str, ...] = ()
     summary: str | None = None
     summarized_messages: int = 0
+    skipped_items: int = 0
 
 
 class ProviderThreadBound(Event, frozen=True, array_like=True, tag="thread.provider-bound"):
@@ -88,14 +90,14 @@ class SessionStartRequested(Event, frozen=True, array_like=True, tag="thread.ses
 
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
-    """`kind`: clear | compact | revert | start. At most one is open on a thread."""
+    """`kind`: clear | compact | revert | start | overflow. At most one is open on a thread."""
 
     operation_id: str
     kind: str
 
 
 class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operation-advanced"):
-    """`phase`: compacting | stopping | starting | bootstrapping, then ready | failed; `message` is for a person."""
+    """`phase`: compacting | stopping | starting | bootstrapping | retrying, then ready | failed; `message` is for a person."""
 
     operation_id: str
     phase: str
@@ -137,7 +139,7 @@ class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compa
 
 
 class CompactionForked(Event, frozen=True, array_like=True, tag="thread.compaction-forked"):
-    """The compaction runs on this provider thread, a fork: the thread's own one stays as it is."""
+    """The operation works on this provider thread now: the thread's own one stays as it is."""
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id"})
     operation_id: str
@@ -149,6 +151,25 @@ class CompactionFailed(Event, frozen=True, array_like=True, tag="thread.compacti
 
     operation_id: str
     message: str
+
+
+class OverflowRecoveryRequested(Event, frozen=True, array_like=True, tag="thread.overflow-recovery-requested"):
+    """The intent to summarize the oldest part of the context and to try `turn_id` again, which did not fit; nothing has changed yet."""
+
+    operation_id: str
+    turn_id: str
+
+
+class TurnRetried(Event, frozen=True, array_like=True, tag="thread.turn-retried"):
+    """A turn that had failed goes on in `generation`, as the provider's turn `provider_turn_id`; to everyone else it is still this one.
+
+    Its prompt has been sent again. What it had done before is in the context that the generation began with.
+    """
+
+    private: ClassVar[frozenset[str]] = frozenset({"provider_turn_id"})
+    turn_id: str
+    provider_turn_id: str
+    generation: int
 
 
 class ArchivedAndNewCreated(Event, frozen=True, array_like=True, tag="thread.archived-and-new-created"):
@@ -383,6 +404,8 @@ AnyEvent = (
     | CompactionRequested
     | CompactionForked
     | CompactionFailed
+    | OverflowRecoveryRequested
+    | TurnRetried
     | ArchivedAndNewCreated
     | ThreadArchived
     | ThreadUnarchived

@@ -6,6 +6,8 @@ its batch were written already. Facts without an identity of their own are news 
 
 from collections.abc import Iterable
 
+import msgspec
+
 from trimpoint.core import events as ev
 from trimpoint.core.state import ThreadState
 
@@ -17,11 +19,18 @@ def news(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyEvent,
     """`facts`, in order, without those that would tell `state` nothing or that it cannot place."""
     ahead: _Ahead = {}
     fresh: list[ev.AnyEvent] = []
-    for fact in facts:
+    for told in facts:
+        fact = _in_our_words(state, told) if state.turn_aliases else told
         if _is_news(state, ahead, fact):
             ahead.update(_changes(fact))
             fresh.append(fact)
     return tuple(fresh)
+
+
+def _in_our_words(state: ThreadState, fact: ev.AnyEvent) -> ev.AnyEvent:
+    """What the provider calls a turn that was tried again is known by the turn's own id."""
+    turn_id = state.turn_aliases.get(getattr(fact, "turn_id", None) or "")
+    return fact if turn_id is None else msgspec.structs.replace(fact, turn_id=turn_id)
 
 
 def _is_news(state: ThreadState, ahead: _Ahead, fact: ev.AnyEvent) -> bool:

@@ -13,13 +13,14 @@ class Phase(StrEnum):
     STARTING = "starting"
     BOOTSTRAPPING = "bootstrapping"
     RESTORING = "restoring"
+    RETRYING = "retrying"
     READY = "ready"
     FAILED = "failed"
 
 
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.REQUESTED: frozenset({Phase.COMPACTING, Phase.CHECKPOINTING, Phase.STOPPING, Phase.STARTING, Phase.FAILED}),
-    Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.FAILED}),
+    Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.RETRYING, Phase.FAILED}),
     Phase.CHECKPOINTING: frozenset({Phase.STARTING, Phase.RESTORING, Phase.FAILED}),
     Phase.STOPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
     # A daemon that died while starting or bootstrapping starts over: an injection cannot be told from none.
@@ -27,6 +28,7 @@ SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.BOOTSTRAPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
     # Files are written from here on; a daemon that died there finishes them.
     Phase.RESTORING: frozenset({Phase.READY, Phase.FAILED}),
+    Phase.RETRYING: frozenset({Phase.READY, Phase.FAILED}),
     Phase.READY: frozenset(),
     Phase.FAILED: frozenset(),
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from trimpoint.core import events as ev
 from trimpoint.core.operations import Phase
+from trimpoint.core.retries import request_recovery, retry_turn
 from trimpoint.core.state import (
     Checkpoint,
     Entry,
@@ -71,6 +72,7 @@ def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int)
             event.turn_ids,
             event.summary,
             event.summarized_messages,
+            event.skipped_items,
         )
     )
     state.usage_last_total, state.session_stopped = None, False
@@ -122,7 +124,7 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
     entry_index = len(state.entries) if kept is None else state.turns[turn_index].first_entry_index
     for turn in state.turns[state.active_from_turn : turn_index]:
         # Memory holds what a bootstrap can need; should the turn come back by a revert, the rollout has its items still.
-        turn.items, turn.items_complete = [], False
+        turn.items, turn.items_complete, turn.earlier_items = [], False, 0
     state.trim_points.append(
         TrimPoint(
             id=event.trim_point_id,
@@ -138,7 +140,7 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
             summary_unavailable=event.summary_unavailable,
         )
     )
-    if event.trigger == "compact":
+    if event.trigger in ("compact", "overflow"):
         state.compaction_count += 1
 
 
@@ -222,7 +224,7 @@ def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
 def _record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int) -> None:
     turn = state.turns[state.turn_index[event.turn_id]]
     if event.source == "rollout":
-        turn.items, turn.items_complete = list(event.items), True
+        turn.items[turn.earlier_items :], turn.items_complete = event.items, True
     else:
         turn.items.extend(event.items)
 
@@ -357,6 +359,8 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.CompactionRequested: _request_compaction,
     ev.CompactionForked: _fork_compaction,
     ev.CompactionFailed: _intent_only,
+    ev.OverflowRecoveryRequested: request_recovery,
+    ev.TurnRetried: retry_turn,
     ev.ArchivedAndNewCreated: _archive_for_new,
     ev.ThreadArchived: _archive,
     ev.ThreadUnarchived: _unarchive,

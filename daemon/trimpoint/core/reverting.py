@@ -127,7 +127,7 @@ def _aim(turns: list[Turn], points: list[TrimPoint], generation: int | None, thr
 def aimed_items(state: ThreadState, aim: Aim) -> list[bytes]:
     """The items of that context, to inject where Codex does not have it any more."""
     opened = _opened(state, aim, in_provider=False)
-    return context_items(state, opened.summary, opened.summarized_messages, aim.active)
+    return context_items(state, opened.summary, opened.summarized_messages, aim.active, opened.skipped_items)
 
 
 def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:
@@ -153,10 +153,11 @@ def _opened(state: ThreadState, aim: Aim, *, in_provider: bool) -> ev.Generation
     turn_ids = tuple(turn.id for turn in aim.active)
     summary = aim.point.summary if aim.point is not None else None
     bootstrap = "provider" if in_provider else "summary" if summary is not None else "turns" if turn_ids else "none"
-    summarized = 0
+    summarized = skipped = 0
     if summary is not None and aim.point is not None:
-        summarized = state.generations[aim.point.generation - 1].summarized_messages
-    return ev.GenerationOpened(state.generation.number + 1, "revert", bootstrap, turn_ids, summary, summarized)
+        trimmed = state.generations[aim.point.generation - 1]
+        summarized, skipped = trimmed.summarized_messages, trimmed.skipped_items
+    return ev.GenerationOpened(state.generation.number + 1, "revert", bootstrap, turn_ids, summary, summarized, skipped)
 
 
 def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
@@ -179,7 +180,9 @@ def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp
     summary = point.summary if point is not None else None
     bootstrap = "summary" if summary is not None else "turns" if left else "none"
     number = state.generation.number + 1
-    summarized = point.pruned_message_count if point is not None and summary is not None else 0
-    opened = ev.GenerationOpened(number, "revert", bootstrap, left, summary, summarized)
+    summarized = skipped = 0
+    if point is not None and summary is not None:
+        summarized, skipped = point.pruned_message_count, state.generations[point.generation - 1].skipped_items
+    opened = ev.GenerationOpened(number, "revert", bootstrap, left, summary, summarized, skipped)
     requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
     return Accepted((ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id)

@@ -11,7 +11,11 @@ from trimpoint.core.operations import Phase, is_open
 
 
 class Turn(msgspec.Struct):
-    """`first_entry_index` is where its entries begin; `items` are its raw items while it is in context."""
+    """`first_entry_index` is where its entries begin; `items` are its raw items while it is in context.
+
+    Of a turn that was tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it had failed,
+    and `earlier_items` counts those of its items that are from there; they stand first.
+    """
 
     id: str
     generation: int
@@ -24,6 +28,9 @@ class Turn(msgspec.Struct):
     message_count: int = 0
     items: list[bytes] = []
     items_complete: bool = False
+    provider_turn_id: str | None = None
+    first_generation: int = 0
+    earlier_items: int = 0
 
 
 class Entry(msgspec.Struct):
@@ -64,6 +71,7 @@ class Generation(msgspec.Struct):
     turn_ids: tuple[str, ...] = ()
     summary: str | None = None
     summarized_messages: int = 0
+    skipped_items: int = 0
     provider_thread_id: str | None = None
     rollout_path: str | None = None
     raw_events: bool = False
@@ -117,7 +125,7 @@ class TakenBack(msgspec.Struct):
 
 
 class Operation(msgspec.Struct):
-    """The operation under way or last ended."""
+    """The operation under way or last ended. `failed_turn_id` is the turn that an overflow recovery is about."""
 
     id: str
     kind: str
@@ -130,6 +138,7 @@ class Operation(msgspec.Struct):
     compaction_trigger: str = "user"
     compaction_fork: str | None = None
     reverting: Reverting | None = None
+    failed_turn_id: str | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -157,7 +166,7 @@ class ThreadState(msgspec.Struct):
     `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the ledger has heard.
     `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
     answers and then by turn id until the turn begins: between the two the thread is as busy as before and
-    after.
+    after. `turn_aliases`: what the provider calls a turn that was tried again -> the turn.
     """
 
     id: str = ""
@@ -177,6 +186,7 @@ class ThreadState(msgspec.Struct):
     updated_at_ms: int = 0
     turns: list[Turn] = []
     turn_index: dict[str, int] = {}
+    turn_aliases: dict[str, str] = {}
     entries: list[Entry] = []
     entry_index: dict[str, int] = {}
     trim_points: list[TrimPoint] = []
@@ -226,6 +236,12 @@ class ThreadState(msgspec.Struct):
             return self.entries[turn.first_entry_index : self.entries_end(index)]
         past = self.taken_back.entries if self.taken_back is not None else []
         return [entry for entry in past if entry.turn_id == turn.id]
+
+    @property
+    def recovering_turn_id(self) -> str | None:
+        """The turn that has failed and may yet go on, if there is one."""
+        operation = self.open_operation
+        return operation.failed_turn_id if operation is not None else None
 
     @property
     def open_operation(self) -> Operation | None:

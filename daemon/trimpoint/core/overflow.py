@@ -1,0 +1,176 @@
+"""The rules of recovery from an overflow: which turn may be tried again, and what of the context makes room for it (spec §6).
+
+The law: the context is cut by the walker (`core/cut.py`) and nowhere else, and nothing of it changes before the turn goes on in what
+is left. The prompt of the turn is in neither part: it is sent again, and so stands once, as the newest.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.context import (
+    TrimPlan,
+    has_sealed_summary,
+    placed_injectable,
+    placed_items,
+    summary_item,
+    without_prompt,
+)
+from trimpoint.core.cut import find_cut, is_message
+from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
+from trimpoint.core.operations import Phase
+from trimpoint.core.retries import later_prompts
+from trimpoint.core.state import ThreadState, Turn
+from trimpoint.core.tokens import estimate_tokens
+from trimpoint.core.trimming import open_trimmed_generation
+
+EXCEEDED = "contextWindowExceeded"
+# A review has no prompt of a person's that could be sent again.
+NOT_RETRIED = "enteredReviewMode"
+COMPACTION = "contextCompaction"
+COMPACTED = "The oldest part of the context was summarized to make room"
+
+
+class OverflowPlan(NamedTuple):
+    """`before` is to be summarized and `after` to be kept, both raw items; the former hold `messages` and cost `before_tokens`, estimated.
+
+    The first turn of which anything is kept is `first_kept_turn_id`; `skipped_items` of its items belong to `before`.
+    """
+
+    before: list[bytes]
+    after: list[bytes]
+    messages: int
+    before_tokens: int
+    first_kept_turn_id: str
+    skipped_items: int
+
+
+class _Placed(NamedTuple):
+    turn_id: str | None
+    position: int
+    item: bytes
+
+
+def recover_from_overflow(state: ThreadState, command: internal.RecoverFromOverflow, stamp: Stamp, policy: Policy) -> Decision:
+    """Begin the recovery, or say why the turn's failure stands."""
+    if not policy.overflow_recovery:
+        return Rejected(Reason.NOT_SUPPORTED, "Recovery from an overflow is switched off.")
+    if (refusal := when_idle(state, "recover")) is not None:
+        return refusal
+    turn = state.turns[-1] if state.turns else None
+    if turn is None or turn.id != command.turn_id or turn.error_kind != EXCEEDED:
+        return Rejected(Reason.NOT_SUPPORTED, "The thread's last turn did not fail because of an overflow.")
+    if turn.provider_turn_id is not None:
+        return Rejected(Reason.NOT_SUPPORTED, "The turn was tried again once already.")
+    if not _has_prompt(state, turn) or has_sealed_summary(state):
+        return Rejected(Reason.NOT_SUPPORTED, "The turn has no prompt to send again, or only Codex can read what came before it.")
+    requested = ev.OverflowRecoveryRequested(stamp.id, turn.id)
+    return Accepted((ev.OperationStarted(stamp.id, "overflow"), requested), stamp.id)
+
+
+def _has_prompt(state: ThreadState, turn: Turn) -> bool:
+    roles = {entry.role for entry in state.entries_of(turn)}
+    return "user" in roles and NOT_RETRIED not in roles
+
+
+def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
+    """What a turn was begun with, as `turn/start` takes it, as far as the ledger has it."""
+    turn = state.turns[state.turn_index[turn_id]]
+    entry = next(entry for entry in state.entries_of(turn) if entry.role == "user")
+    if entry.detail:
+        content: list[Any] = msgspec.json.decode(entry.detail)["content"]
+        return content
+    return [{"type": "text", "text": entry.text}]
+
+
+def plan_overflow(state: ThreadState, turn_id: str) -> OverflowPlan | None:
+    """Where to cut the active context so that the turn may fit, or None when it cannot be cut."""
+    placed = _placed(state, turn_id)
+    tokens = [estimate_tokens(one.item) for one in placed]
+    cut = find_cut([one.item for one in placed], tokens)
+    if cut is None:
+        return None
+    items = [one.item for one in placed]
+    kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
+    messages = sum(is_message(msgspec.json.decode(item)) for item in items[:cut])
+    return OverflowPlan(items[:cut], items[cut:], messages, sum(tokens[:cut]), str(kept.turn_id), kept.position)
+
+
+def _placed(state: ThreadState, turn_id: str) -> list[_Placed]:
+    """The active context, oldest first: its summary, and the items of its turns with their places."""
+    placed: list[_Placed] = []
+    generation = state.generation
+    if (summary := _summary(state)) is not None:
+        placed.append(_Placed(None, 0, summary_item(summary, generation.summarized_messages)))
+    skipped = generation.skipped_items
+    for turn in state.active_turns:
+        of_turn = _placed_work(state, turn) if turn.id == turn_id else placed_items(state, turn)
+        placed.extend(_Placed(turn.id, at, item) for at, item in of_turn if at >= skipped)
+        skipped = 0
+    return placed
+
+
+def _summary(state: ThreadState) -> str | None:
+    """The summary that the context begins with; a fork has it from the thread it was forked from."""
+    generation = state.generation
+    if generation.bootstrap == "provider" and state.trim_points:
+        return generation.summary or state.trim_points[-1].summary
+    return generation.summary
+
+
+def _work(state: ThreadState, turn_id: str) -> list[bytes]:
+    """What the turn had done before it failed."""
+    turn = state.turns[state.turn_index[turn_id]]
+    return without_prompt(turn.items, later_prompts(state, turn_id))
+
+
+def _placed_work(state: ThreadState, turn: Turn) -> list[tuple[int, bytes]]:
+    return placed_injectable(_work(state, turn.id)) if turn.items else placed_items(state, turn)[1:]
+
+
+def complete_recovery(state: ThreadState, command: internal.CompleteRecovery, stamp: Stamp) -> Decision:
+    """The turn goes on: one record makes the trim point, the next generation and the turn in it."""
+    operation = operation_under_way(state, command.operation_id)
+    turn_id = operation.failed_turn_id if operation is not None else None
+    if operation is None or turn_id is None or operation.phase is not Phase.RETRYING or state.turns[-1].id != turn_id:
+        return Rejected(Reason.INTERNAL, "The recovery is no longer under way.")
+    events = open_trimmed_generation(
+        state, _trim_plan(state, command), stamp, "overflow", "overflow", command.summary, command.compact_duration_ms
+    )
+    opened = next(event for event in events if isinstance(event, ev.GenerationOpened))
+    number, kept = opened.generation, _kept_ids(state, opened, turn_id, command)
+    in_place = (
+        msgspec.structs.replace(
+            opened, turn_ids=kept, summarized_messages=command.summarized_messages, skipped_items=command.skipped_items
+        ),
+        ev.SessionStopRequested(number - 1),
+        ev.ProviderThreadBound(number, command.provider_thread_id, command.rollout_path, raw_events=True),
+        ev.SessionReady(number),
+        ev.TurnRetried(turn_id, command.provider_turn_id, number),
+        ev.EntryRecorded(turn_id, operation.id, "activity", COMPACTION, COMPACTED, _compaction_item(operation.id)),
+        ev.OperationAdvanced(operation.id, Phase.READY, command.message),
+    )
+    return Accepted((*events[: events.index(opened)], *in_place), operation.id)
+
+
+def _compaction_item(item_id: str) -> bytes:
+    return msgspec.json.encode({"type": COMPACTION, "id": item_id})
+
+
+def _trim_plan(state: ThreadState, command: internal.CompleteRecovery) -> TrimPlan:
+    index = state.turn_index[command.first_kept_turn_id]
+    boundary = state.turns[index].first_entry_index
+    before_entry_id = state.entries[boundary - 1].id if boundary else None
+    return TrimPlan(state.turns[state.active_from_turn : index], state.turns[index:], before_entry_id)
+
+
+def _kept_ids(
+    state: ThreadState, opened: ev.GenerationOpened, turn_id: str, command: internal.CompleteRecovery
+) -> tuple[str, ...]:
+    """Without the turn itself when nothing of what it did is kept: then it only runs in the generation."""
+    done = len(_work(state, turn_id))
+    kept_of_it = done - command.skipped_items if command.first_kept_turn_id == turn_id else done
+    return opened.turn_ids if kept_of_it > 0 else opened.turn_ids[:-1]

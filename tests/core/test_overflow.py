@@ -1,0 +1,436 @@
+"""A turn that did not fit: what is summarized, what is kept, and that it stays one turn with one prompt."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.context import bootstrap_items, rebuilt_generation, turn_items
+from trimpoint.core.decision import Policy, busy
+from trimpoint.core.operations import Phase
+from trimpoint.core.overflow import EXCEEDED, plan_overflow, prompt_of
+from trimpoint_protocol.errors import Reason
+
+from tests.core.given import THREAD, Conversation, assistant, completed_recovery, raw, raw_message, started, texts, trim, user
+
+LONG = "word " * 200
+
+
+def call(call_id: str) -> bytes:
+    return raw(type="function_call", call_id=call_id, name="exec_command", arguments="{}")
+
+
+def output(call_id: str) -> bytes:
+    return raw(type="function_call_output", call_id=call_id, output="done")
+
+
+def ask(text: str) -> bytes:
+    return raw_message("user", text)
+
+
+def answer(text: str) -> bytes:
+    return raw_message("assistant", text)
+
+
+def worked(thread: Conversation, *items: bytes, prompt: str = "") -> str:
+    """A turn that did `items` after its prompt and then did not fit."""
+    turn_id = thread.begin_turn(prompt)
+    thread.report(ev.ContextItemsRecorded(turn_id, (ask(thread.prompts[turn_id]), *items)))
+    thread.fail_to_fit(turn_id)
+    return turn_id
+
+
+def said(items: Sequence[bytes]) -> list[str]:
+    """Of each item its text, or its type."""
+    decoded = [msgspec.json.decode(item) for item in items]
+    return [item["content"][0]["text"] if item["type"] == "message" else item["type"] for item in decoded]
+
+
+def of_turns(*numbers: int) -> list[str]:
+    return [f"{part} of turn-{number}" for number in numbers for part in ("prompt", "answer")]
+
+
+# --- which turn -----------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_that_did_not_fit_is_recovered_from_and_the_thread_is_busy_with_it() -> None:
+    thread = started(turns=6)
+    turn_id = thread.begin_turn()
+    thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
+    operation_id = thread.stamp().id
+    thread.when(internal.RecoverFromOverflow(turn_id)).then(
+        ev.OperationStarted(operation_id, "overflow"), ev.OverflowRecoveryRequested(operation_id, turn_id)
+    )
+    thread.do(internal.RecoverFromOverflow(turn_id))
+    block = busy(thread.state)
+    assert block is not None
+    assert (block.kind, block.detail, thread.state.recovering_turn_id) == ("operation", "overflow", turn_id)
+    rejected = thread.when(trim()).rejected(Reason.ALREADY_IN_PROGRESS)
+    assert rejected.message == "Cannot clear the thread now: its overflow operation is still under way."
+
+
+@pytest.mark.parametrize(
+    "ended", [ev.TurnCompleted("turn-7", "failed", "boom", error_kind="other"), ev.TurnCompleted("turn-7", "completed")]
+)
+def test_another_failure_stands(ended: ev.TurnCompleted) -> None:
+    thread = started(turns=6)
+    thread.begin_turn()
+    thread.report(ended)
+    thread.when(internal.RecoverFromOverflow("turn-7")).rejected(Reason.NOT_SUPPORTED)
+
+
+def test_it_can_be_switched_off() -> None:
+    thread = started(turns=6, policy=Policy(overflow_recovery=False))
+    turn_id = thread.begin_turn()
+    thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
+    thread.when(internal.RecoverFromOverflow(turn_id)).rejected(Reason.NOT_SUPPORTED)
+
+
+def test_only_the_last_turn_can_go_on() -> None:
+    started().when(internal.RecoverFromOverflow("turn-1")).rejected(Reason.NOT_SUPPORTED)
+    thread = started(turns=6)
+    turn_id = thread.begin_turn()
+    thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
+    thread.turn()
+    thread.when(internal.RecoverFromOverflow(turn_id)).rejected(Reason.NOT_SUPPORTED)
+
+
+def test_a_busy_thread_is_left_alone() -> None:
+    thread = started(turns=6)
+    turn_id = thread.begin_turn()
+    thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED), ev.RequestOpened("q", "subAgent"))
+    thread.when(internal.RecoverFromOverflow(turn_id)).rejected(Reason.REQUEST_PENDING)
+
+
+def test_a_turn_is_tried_again_only_once() -> None:
+    thread = started(turns=6)
+    turn_id = thread.overflow()
+    thread.retry()
+    thread.report(ev.TurnCompleted("codex-turn", "failed", "no room", error_kind=EXCEEDED))
+    assert thread.state.turns[-1].error_kind == EXCEEDED
+    thread.when(internal.RecoverFromOverflow(turn_id)).rejected(Reason.NOT_SUPPORTED)
+
+
+@pytest.mark.parametrize("entry", ["nobody's", "a review"])
+def test_what_no_person_asked_for_is_not_sent_again(entry: str) -> None:
+    thread = started(turns=6)
+    thread.report(ev.TurnStarted("turn-7", 1))
+    if entry == "a review":
+        thread.report(user("turn-7", "review"), ev.EntryRecorded("turn-7", "e", "activity", "enteredReviewMode", "review"))
+    thread.report(ev.TurnCompleted("turn-7", "failed", "no room", error_kind=EXCEEDED))
+    thread.when(internal.RecoverFromOverflow("turn-7")).rejected(Reason.NOT_SUPPORTED)
+
+
+def test_a_context_that_only_codex_can_read_is_not_cut() -> None:
+    thread = started(turns=6)
+    thread.compact(None)
+    thread.turns(6)
+    turn_id = thread.begin_turn()
+    thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
+    thread.when(internal.RecoverFromOverflow(turn_id)).rejected(Reason.NOT_SUPPORTED)
+
+
+# --- where the context is cut ---------------------------------------------------------------------------------------
+
+
+def test_the_oldest_three_quarters_are_summarized_and_the_prompt_is_in_neither_part() -> None:
+    thread = started(turns=8)
+    turn_id = thread.overflow()
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    assert said(plan.before) == of_turns(1, 2, 3, 4, 5, 6)
+    assert said(plan.after) == of_turns(7, 8)
+    assert (plan.messages, plan.first_kept_turn_id, plan.skipped_items) == (12, "turn-7", 0)
+
+
+def test_fewer_than_ten_messages_are_not_worth_it() -> None:
+    thread = started(turns=4)
+    assert plan_overflow(thread.state, thread.overflow()) is None
+
+
+def test_in_the_middle_of_a_turn_what_it_did_first_is_summarized() -> None:
+    thread = started(turns=5)
+    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    kept = thread.turn("long", LONG, items=long)
+    plan = plan_overflow(thread.state, thread.overflow())
+    assert plan is not None
+    assert plan.before[-1] == answer("half")
+    assert plan.after == long[4:]
+    assert (plan.messages, plan.first_kept_turn_id, plan.skipped_items) == (12, kept, 4)
+
+
+def test_what_the_turn_itself_had_done_is_kept_without_its_prompt() -> None:
+    thread = started(turns=8)
+    work = [call("a"), output("a")]
+    plan = plan_overflow(thread.state, worked(thread, *work))
+    assert plan is not None
+    assert plan.after[-2:] == work
+    assert "prompt of turn-9" not in said([*plan.before, *plan.after])
+
+
+def test_of_a_long_turn_the_oldest_work_is_summarized_too() -> None:
+    thread = started(turns=5)
+    work = [call("a"), output("a"), answer(LONG), call("b"), output("b")]
+    turn_id = worked(thread, *work)
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    # All is within three quarters but the long answer; the place before it is the last that is.
+    assert (plan.first_kept_turn_id, plan.skipped_items, plan.after) == (turn_id, 0, work)
+    thread = started(turns=4)
+    turn_id = worked(thread, call("a"), output("a"), answer("one"), answer("two"), call("b"), raw(type="x", output=LONG))
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    assert (plan.first_kept_turn_id, plan.skipped_items, said(plan.after)) == (turn_id, 5, ["x"])
+
+
+def test_everything_may_be_summarized_when_there_is_no_other_place() -> None:
+    thread = started(turns=5)
+    turn_id = thread.overflow()
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    assert (plan.after, plan.first_kept_turn_id, plan.skipped_items) == ([], turn_id, 0)
+
+
+def test_all_that_the_turn_had_done_may_be_summarized() -> None:
+    thread = started(turns=4)
+    turn_id = worked(thread, call("a"), output("a"), answer("one"), answer("two"))
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    assert (plan.after, plan.first_kept_turn_id, plan.skipped_items) == ([], turn_id, 4)
+    thread.retry()
+    assert thread.state.generation.turn_ids == ()
+    assert said(bootstrap_items(thread.state, thread.state.generation)) == [summary("in short", 10)]
+
+
+def test_an_earlier_summary_is_folded_in() -> None:
+    thread = started(turns=6)
+    thread.compact("long ago")
+    thread.turns(6)
+    plan = plan_overflow(thread.state, thread.overflow())
+    assert plan is not None
+    assert said(plan.before)[0] == summary("long ago", 12)
+
+
+def test_a_fork_has_its_summary_from_its_parent() -> None:
+    thread = started(turns=6)
+    thread.compact("long ago")
+    opened = ev.GenerationOpened(3, "revert", "provider")
+    thread.write(opened, ev.ProviderThreadBound(3, "codex-thread-3"), ev.SessionReady(3))
+    thread.turns(6)
+    plan = plan_overflow(thread.state, thread.overflow())
+    assert plan is not None
+    assert "long ago" in said(plan.before)[0]
+
+
+def test_what_an_earlier_recovery_had_summarized_is_not_summarized_again() -> None:
+    thread = started(turns=5)
+    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    kept = thread.turn("long", LONG, items=long)
+    thread.overflow()
+    assert thread.retry("one").first_kept_turn_id == kept
+    thread.report(ev.TurnCompleted("codex-turn", "completed"))
+    thread.turns(6)
+    plan = plan_overflow(thread.state, thread.overflow())
+    assert plan is not None
+    assert said(plan.before)[:4] == [summary("one", 12), "function_call", "function_call_output", LONG]
+
+
+def test_a_turn_whose_items_are_lost_is_known_by_its_messages() -> None:
+    thread = started(turns=6)
+    turn_id = thread.begin_turn("go")
+    thread.report(assistant(turn_id, "I will."))
+    thread.fail_to_fit(turn_id)
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    assert said(plan.after)[-1] == "I will."
+    assert "go" not in said([*plan.before, *plan.after])
+
+
+# --- what comes of it -----------------------------------------------------------------------------------------------
+
+
+def summary(text: str, messages: int) -> str:
+    return f"<conversation-summary messages={messages}>{text}</conversation-summary>"
+
+
+def test_the_turn_goes_on_in_a_generation_with_the_summary_and_what_was_kept_in_one_record() -> None:
+    thread = started(turns=8)
+    turn_id = thread.overflow()
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    operation_id = thread.state.operation.id if thread.state.operation is not None else ""
+    thread.advance(Phase.COMPACTING)
+    thread.advance(Phase.RETRYING)
+    stamp = thread.stamp()
+    compaction = raw(type="contextCompaction", id=operation_id)
+    title = "The oldest part of the context was summarized to make room"
+    thread.when(completed_recovery(operation_id, plan)).then(
+        ev.TrimPointCreated(
+            THREAD, stamp.id, stamp.now_ms, "turn-6/assistant/answer of turn-6", 12, tuple(f"turn-{n}" for n in range(1, 7)),
+            "turn-7", 2, "overflow",
+        ),
+        ev.ContextSummarized(THREAD, stamp.id, "in short", 1_500),
+        ev.GenerationOpened(2, "overflow", "summary", ("turn-7", "turn-8"), "in short", 12, 0),
+        ev.SessionStopRequested(1),
+        ev.ProviderThreadBound(2, "codex-thread-2", "/rollouts/2", raw_events=True),
+        ev.SessionReady(2),
+        ev.TurnRetried(turn_id, "codex-turn", 2),
+        ev.EntryRecorded(turn_id, operation_id, "activity", "contextCompaction", title, compaction),
+        ev.OperationAdvanced(operation_id, "ready", "On it goes."),
+    )  # fmt: skip
+
+
+def test_it_is_the_same_turn_whatever_the_provider_calls_it() -> None:
+    thread = started(turns=8)
+    turn_id = worked(thread, call("a"), output("a"), prompt="go")
+    thread.retry()
+    turn = thread.state.turns[-1]
+    assert (turn.id, turn.status, turn.generation, turn.first_generation, turn.error) == (turn_id, "running", 2, 1, None)
+    block = busy(thread.state)
+    assert block is not None
+    assert block[:2] == ("turn", turn_id)
+    facts = thread.report(
+        ev.TurnStarted("codex-turn", 2),
+        ev.ContextItemsRecorded("codex-turn", (ask("go"), answer("done"))),
+        assistant("codex-turn", "done", "e"),
+        ev.UsageReported("codex-turn", 10, 10),
+        ev.TurnRequestEnded("steered", "codex-turn"),
+        ev.TurnCompleted("codex-turn", "completed"),
+    )
+    assert facts == (
+        ev.ContextItemsRecorded(turn_id, (ask("go"), answer("done"))),
+        assistant(turn_id, "done", "e"),
+        ev.UsageReported(turn_id, 10, 10),
+        ev.TurnCompleted(turn_id, "completed"),
+    )
+    assert said(turn_items(thread.state, turn)) == ["function_call", "function_call_output", "go", "done"]
+    assert thread.replayed() == thread.state
+
+
+def test_a_rollout_brings_the_items_since_it_was_tried_again() -> None:
+    thread = started(turns=8)
+    turn_id = worked(thread, call("a"), output("a"), prompt="go")
+    thread.retry()
+    thread.report(ev.ContextItemsRecorded("codex-turn", (ask("go"),)))
+    thread.report(ev.ContextItemsRecorded(turn_id, (ask("go"), answer("done")), "rollout"))
+    assert said(thread.state.turns[-1].items) == ["function_call", "function_call_output", "go", "done"]
+    assert thread.state.turns[-1].items_complete
+
+
+def test_a_generation_can_be_given_its_context_again() -> None:
+    thread = started(turns=5)
+    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    thread.turn("long", LONG, items=long)
+    work = [call("c"), output("c")]
+    worked(thread, *work)
+    plan = thread.retry()
+    generation = thread.state.generation
+    assert bootstrap_items(thread.state, generation) == [raw_message("user", summary("in short", 12)), *plan.after]
+    assert plan.after == [*long[4:], *work]
+
+
+def test_a_turn_is_whole_again_when_the_thread_is_taken_back_to_it() -> None:
+    thread = started(turns=5)
+    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    kept = thread.turn("long", LONG, items=long)
+    thread.overflow()
+    thread.retry()
+    thread.report(ev.TurnCompleted("codex-turn", "completed"))
+    thread.revert(turn_id=kept)
+    assert thread.state.trim_points == []
+    generation = thread.state.generation
+    assert (generation.turn_ids[-1], generation.summary, generation.skipped_items) == (kept, None, 0)
+
+
+def test_a_context_that_is_come_back_to_begins_where_it_was_cut() -> None:
+    thread = started(turns=5)
+    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    thread.turn("long", LONG, items=long)
+    turn_id = thread.overflow()
+    thread.retry()
+    thread.report(ev.ContextItemsRecorded("codex-turn", (answer("done"),)), ev.TurnCompleted("codex-turn", "completed"))
+    thread.turn()
+    thread.revert(turn_id=turn_id)
+    generation = thread.state.generation
+    assert (generation.summary, generation.skipped_items) == ("in short", 4)
+    thread.turn()
+    thread.do(internal.RevertTurns(thread.state.turns[-1].id, provider_did=False))
+    assert thread.state.generation.skipped_items == 4
+    items = bootstrap_items(thread.state, thread.state.generation)
+    assert items[1:] == [*long[4:], answer("done")]
+
+
+def test_a_context_that_codex_has_lost_is_rebuilt_without_what_was_summarized() -> None:
+    thread = started(turns=5)
+    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    thread.turn("long", LONG, items=long)
+    thread.overflow()
+    thread.retry()
+    thread.report(ev.ContextItemsRecorded("codex-turn", (answer("done"),)), ev.TurnCompleted("codex-turn", "completed"))
+    thread.write(*rebuilt_generation(thread.state))
+    items = bootstrap_items(thread.state, thread.state.generation)
+    assert items == [ask(summary("in short", 12)), *long[4:], answer("done")]
+
+
+def test_it_counts_as_a_compaction() -> None:
+    thread = started(turns=8)
+    thread.overflow()
+    thread.retry()
+    assert thread.state.compaction_count == 1
+    assert thread.state.trim_points[-1].summary == "in short"
+
+
+def test_a_recovery_that_fails_leaves_everything_as_it_was() -> None:
+    thread = started(turns=8)
+    turn_id = thread.overflow()
+    thread.advance(Phase.COMPACTING)
+    thread.advance(Phase.FAILED, message="no summary")
+    state = thread.state
+    assert (state.turns[-1].status, state.turns[-1].error, state.recovering_turn_id) == ("failed", "no room", None)
+    assert (state.generation.number, state.trim_points, busy(state)) == (1, [], None)
+    assert said(turn_items(state, state.turns[-1])) == [f"prompt of {turn_id}"]
+
+
+@pytest.mark.parametrize("when", ["too early", "too late", "another turn", "another operation"])
+def test_it_goes_on_only_while_its_recovery_waits_for_that(when: str) -> None:
+    thread = started(turns=8)
+    turn_id = thread.overflow()
+    plan = plan_overflow(thread.state, turn_id)
+    assert plan is not None
+    assert thread.state.operation is not None
+    command = completed_recovery("another" if when == "another operation" else thread.state.operation.id, plan)
+    thread.advance(Phase.COMPACTING)
+    if when != "too early":
+        thread.advance(Phase.RETRYING)
+    if when == "another turn":
+        thread.begin_turn()
+    if when == "too late":
+        thread.advance(Phase.FAILED)
+    thread.when(command).rejected(Reason.INTERNAL)
+
+
+# --- the prompt -----------------------------------------------------------------------------------------------------
+
+
+def test_the_prompt_is_sent_as_it_was() -> None:
+    thread = started()
+    turn_id = thread.begin_turn("go")
+    assert prompt_of(thread.state, turn_id) == [{"type": "text", "text": "go"}]
+    content = [{"type": "text", "text": "look", "text_elements": []}, {"type": "localImage", "path": "/p.png"}]
+    detail = msgspec.json.encode({"type": "userMessage", "id": "e", "content": content})
+    thread.report(ev.TurnCompleted(turn_id, "completed"), ev.TurnStarted("t", 1))
+    thread.report(ev.EntryRecorded("t", "e", "message", "user", "look", detail))
+    assert prompt_of(thread.state, "t") == content
+
+
+def test_what_was_said_while_the_turn_ran_is_work_and_not_the_prompt() -> None:
+    thread = started(turns=8)
+    turn_id = thread.begin_turn("go")
+    thread.report(ev.ContextItemsRecorded(turn_id, (ask("go"), ask("<skill/>"), ask("faster"), call("a"), output("a"))))
+    thread.report(user(turn_id, "faster"))
+    thread.fail_to_fit(turn_id)
+    plan = thread.retry()
+    assert said(plan.after)[-3:] == ["faster", "function_call", "function_call_output"]
+    assert "<skill/>" not in said(plan.after)
+    assert texts(thread.state.turns[-1].items) == ["faster"]

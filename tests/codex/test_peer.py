@@ -78,18 +78,28 @@ async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(puppet: L
 
 
 async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(puppet: LaunchProfile) -> None:
-    def pass_on(line: bytes) -> None:
-        if b"bug" in line:
+    def pass_on(lines: list[bytes]) -> None:
+        if any(b"bug" in line for line in lines):
             raise RuntimeError("handler bug")
-        stage.timeline.note(line.decode())
+        stage.timeline.note(" ".join(line.decode() for line in lines))
 
     async with staged(puppet) as stage:
         stage.timeline.express = Express(b'{"method":"delta","params":{"n":', pass_on)
-        first, second = '{"method":"delta","params":{"n":1}}', '{"method":"delta","params":{"n":2}}'
+        first, second, third = (f'{{"method":"delta","params":{{"n":{n}}}}}' for n in (1, 2, 3))
         broken = '{"method":"delta","params":{"n":"bug"}}'
-        stage.emit(f'{{"method":"before"}}\n{first}\n{broken}\n{second}\n{{"method":"after"}}\n')
+        lines = (
+            '{"method":"before"}',
+            first,
+            second,
+            '{"method":"between"}',
+            broken,
+            '{"method":"then"}',
+            third,
+            '{"method":"after"}',
+        )
+        stage.emit("".join(f"{line}\n" for line in lines))
         await stage.timeline.until("after")
-    assert stage.timeline.events == ["before", first, second, "after"]
+    assert stage.timeline.events == ["before", f"{first} {second}", "between", "then", third, "after"]
 
 
 async def test_a_notification_is_handed_over_with_its_whole_line(puppet: LaunchProfile) -> None:

@@ -24,11 +24,11 @@ class FakeConnection:
     def answer(self, message: bytes) -> None:
         self.send(message)
 
-    def send_encoded_line(self, line: bytes) -> None:
-        assert line.endswith(b"\n")
-        assert line.count(b"\n") == 1
-        self.lines.append(line)
-        self.send(line)
+    def send_encoded_lines(self, lines: bytes) -> None:
+        assert lines.endswith(b"\n")
+        self.lines.append(lines)
+        for line in lines[:-1].split(b"\n"):
+            self.send(line)
 
 
 class Guest:

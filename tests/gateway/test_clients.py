@@ -127,6 +127,17 @@ def test_the_versioned_line_says_the_same_and_the_version(message: dict[str, obj
     assert guest.heard == [{"jsonrpc": "2.0", **message}]
 
 
+def test_a_run_of_notifications_is_handed_over_in_one_piece_and_each_gets_the_version() -> None:
+    clients = Clients()
+    plain, versioned = Guest(clients, "t"), Guest(clients, "t")
+    versioned.client.versioned = True
+    run = [{"method": DELTA, "params": {"delta": text}} for text in ("{", "\n{", "")]
+    clients.deliver("t", DELTA, lambda: b"\n".join(map(msgspec.json.encode, run)))
+    assert len(plain.connection.lines) == len(versioned.connection.lines) == 1
+    assert plain.heard == run
+    assert versioned.heard == [{"jsonrpc": "2.0", **message} for message in run]
+
+
 def test_a_thread_that_no_client_opened_is_nobodys_own() -> None:
     clients = Clients()
     guest = Guest(clients, "mine")

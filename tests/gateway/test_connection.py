@@ -208,8 +208,8 @@ async def test_a_content_length_client_is_answered_in_content_length() -> None:
         answer = b'{"id":1,"result":"m"}'
         expected = b"Content-Length: %d\r\n\r\n" % len(answer) + answer
         assert await talk.client.receive(len(expected)) == expected
-        talk.connection.send_encoded_line(b"{}\n")
-        assert await talk.client.receive(23) == b"Content-Length: 2\r\n\r\n{}"
+        talk.connection.send_encoded_lines(b"{}\n[]\n")
+        assert await talk.client.receive(46) == b"Content-Length: 2\r\n\r\n{}Content-Length: 2\r\n\r\n[]"
 
 
 async def test_broken_framing_is_answered_and_ends_the_connection() -> None:
@@ -299,7 +299,7 @@ async def test_clients_that_speak_lines_share_one_encoded_message() -> None:
     sinks = [RecordingEnd() for _ in range(3)]
     connections = [Connection(Transport(sink, sink, ""), PATIENT, answer_everything) for sink in sinks]
     for connection in connections:
-        connection.send_encoded_line(line)
+        connection.send_encoded_lines(line)
     await asyncio.sleep(0)
     assert all(sink.written[0] is line for sink in sinks)
 
@@ -335,7 +335,7 @@ async def test_a_stalled_reader_is_dropped_and_the_fast_ones_get_everything() ->
         for _ in range(80):
             for _ in range(500):
                 for talk in (one, stalled, other):
-                    talk.connection.send_encoded_line(line)
+                    talk.connection.send_encoded_lines(line)
             assert stalled.connection.queued_bytes <= MIB
             assert await one.client.receive(len(batch)) == batch
             assert await other.client.receive(len(batch)) == batch
@@ -399,7 +399,7 @@ async def test_closing_delivers_what_was_queued_first() -> None:
         talk.connection.send(b"x" * (4 * MIB))
         talk.connection.close("enough")
         talk.connection.send(b"too late")
-        talk.connection.send_encoded_line(b"too late\n")
+        talk.connection.send_encoded_lines(b"too late\n")
         assert await talk.client.rest() == b"x" * (4 * MIB) + b"\n"
         await talk.ended.wait()
     assert talk.connection.closed_because == "enough"

@@ -139,6 +139,14 @@ def test_a_delta_changes_its_thread_and_not_its_text(thread_id: str, text: str) 
     assert idmap.exchange_thread_id(delta(thread_id, text), TO_CLIENT) == delta(TO_CLIENT(thread_id, thread_id), text)
 
 
+@given(st.sampled_from([PROVIDER[1], STRANGER]), st.lists(st.text() | st.just(f'\n{{"threadId":"{PROVIDER[1]}'), min_size=1))
+def test_a_run_of_deltas_changes_as_each_would_by_itself(thread_id: str, texts: list[str]) -> None:
+    lines = [delta(thread_id, text) for text in texts]
+    assert idmap.exchange_thread_id_of_run(lines, TO_CLIENT) == b"\n".join(
+        idmap.exchange_thread_id(line, TO_CLIENT) for line in lines
+    )
+
+
 @pytest.mark.parametrize("line", [b"", b"{}", b'{"method":"m"}', b'{"threadId":"', b'{"threadId":7}', b'{"threadId":"x"}'])
 def test_a_delta_without_a_thread_of_ours_is_the_same_line(line: bytes) -> None:
     assert idmap.exchange_thread_id(line, TO_CLIENT) == line

@@ -46,6 +46,10 @@ class Audience(Protocol):
         """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of ours."""
         ...
 
+    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+        """Pass on notifications that all begin alike, to the end of their thread id."""
+        ...
+
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
         """Put a question of the agent to the clients; whoever implements this answers Codex."""
         ...
@@ -60,6 +64,9 @@ class _Nobody:
 
     def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
         """Nobody hears it."""
+
+    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+        """Nobody hears them."""
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
         """Nobody is asked; there is no child yet that could wait for the answer."""
@@ -198,7 +205,7 @@ class Inbound:
         if method in RECORDED or method in SUB_AGENT_RESTS or _leading_thread_id(method, line) is None:
             return
         end = line.find(b'"', len(method) + LEADING_BYTES) + 1
-        self.express = Express(line[:end], partial(self._audience.deliver, thread_id, method))
+        self.express = Express(line[:end], partial(self._audience.deliver_run, thread_id, method))
 
     def _take_other(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
         watch = self.watches.get(provider_thread_id)

@@ -60,10 +60,10 @@ class InitializeResult(msgspec.Struct, frozen=True):
 
 
 class Express(NamedTuple):
-    """Lines that begin so are notifications which are only passed on: `pass_on` takes them as they are."""
+    """Lines that begin so are notifications which are only passed on: `pass_on` takes a run of them as they are."""
 
     prefix: bytes
-    pass_on: Callable[[bytes], None]
+    pass_on: Callable[[list[bytes]], None]
 
 
 class PeerHandler(Protocol):
@@ -241,8 +241,7 @@ class Peer:
         except LineTooLong as too_long:
             self._give_up(f"it sent {too_long}")
             return
-        for line in lines:
-            self._take_line(line)
+        self._take_lines(lines)
 
     def on_exit(self, exit_: ChildExit) -> None:
         """The child's sink: nothing more will come."""
@@ -259,14 +258,25 @@ class Peer:
         self._pending[request_id] = _Pending(method, expiry.deadline_s, on_outcome, timer)
         return request_id
 
+    def _take_lines(self, lines: list[bytes]) -> None:
+        at = 0
+        while at < len(lines):
+            express = self._handler.express
+            end = at if express is None else _run_end(lines, at, express.prefix)
+            if express is not None and end > at:
+                self._pass_on(express, lines[at:end])
+                at = end
+            else:
+                self._take_line(lines[at])
+                at += 1
+
+    def _pass_on(self, express: Express, lines: list[bytes]) -> None:
+        try:
+            express.pass_on(lines)
+        except Exception:  # the same boundary as below
+            _log.exception("codex_message_handler_failed", method="express", messages=len(lines))
+
     def _take_line(self, line: bytes) -> None:
-        express = self._handler.express
-        if express is not None and line.startswith(express.prefix):
-            try:
-                express.pass_on(line)
-            except Exception:  # the same boundary as below
-                _log.exception("codex_message_handler_failed", method="express")
-            return
         try:
             message = _decode_envelope(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -346,6 +356,13 @@ class Peer:
 
     def _gone(self) -> ProviderGone:
         return ProviderGone(self._gone_because or "it takes no more input", self._child.stderr_tail())
+
+
+def _run_end(lines: list[bytes], at: int, prefix: bytes) -> int:
+    """The index after the last of the lines from `at` on that begin with `prefix`, without a gap."""
+    while at < len(lines) and lines[at].startswith(prefix):
+        at += 1
+    return at
 
 
 def _settle(future: asyncio.Future[Outcome]) -> Callable[[Outcome], None]:

@@ -4,6 +4,7 @@ Turns are whole or absent; an item is the provider's JSON as the model saw it.
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,7 +36,7 @@ class TrimPlan(NamedTuple):
     @property
     def pruned_message_count(self) -> int:
         """Messages newly excluded, prompts and answers alike."""
-        return sum(turn.message_count for turn in self.pruned)
+        return sum(map(attrgetter("message_count"), self.pruned))
 
 
 def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:

@@ -1,5 +1,7 @@
 """The rules of `/clear` and `/compact`: what a trim excludes, and the generation that it opens."""
 
+from operator import attrgetter
+
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -47,15 +49,16 @@ def open_trimmed_generation(
     """The trim point and generation n+1 in one record; with it, generation n is retired (spec §2)."""
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
-    summarized = active_message_count(state) - sum(turn.message_count for turn in plan.kept)
+    # Not counted for a clear: of a hundred thousand turns it would take as long as the rest of the decision.
+    summarized = 0 if summary is None else active_message_count(state) - sum(turn.message_count for turn in plan.kept)
     trim_point = ev.TrimPointCreated(
         state.id, stamp.id, stamp.now_ms, plan.before_entry_id, plan.pruned_message_count,
-        tuple(turn.id for turn in plan.pruned), kept_ids[0] if kept_ids else None, number, trigger,
+        tuple(map(attrgetter("id"), plan.pruned)), kept_ids[0] if kept_ids else None, number, trigger,
         summary_unavailable=reason == "compact" and summary is None,
     )  # fmt: skip
     summarized_event = () if summary is None else (ev.ContextSummarized(state.id, stamp.id, summary, duration_ms),)
     bootstrap = "summary" if summary is not None else "turns" if kept_ids else "none"
-    opened = ev.GenerationOpened(number, reason, bootstrap, kept_ids, summary, summarized if summary is not None else 0)
+    opened = ev.GenerationOpened(number, reason, bootstrap, kept_ids, summary, summarized)
     return (
         trim_point,
         *summarized_event,

@@ -26,6 +26,7 @@ EXPERIMENTAL = frozenset(
     {"project/changed", "thread/project/updated", "thread/queue/changed", "thread/readState/changed", "thread/settings/updated"}
 )
 REALTIME = "thread/realtime/"
+VERSIONED = b'{"jsonrpc":"2.0",'
 
 
 class Client:
@@ -86,7 +87,10 @@ class Client:
 
 
 class Delivery:
-    """One notification on its way to some clients; `encode` is called when the first of them needs it."""
+    """Notifications on their way to some clients; `encode` is called when the first of them needs it.
+
+    It returns one message, or several of one method with newlines between them.
+    """
 
     def __init__(self, method: str, encode: Callable[[], bytes]) -> None:
         self.method = method
@@ -95,18 +99,19 @@ class Delivery:
         self._versioned: bytes | None = None
 
     def to(self, clients: Iterable[Client]) -> None:
-        """Put it into each client's outbox."""
+        """Put them into each client's outbox."""
         for client in clients:
-            client.connection.send_encoded_line(self._versioned_line() if client.versioned else self._plain_line())
+            client.connection.send_encoded_lines(self._versioned_lines() if client.versioned else self._plain_lines())
 
-    def _plain_line(self) -> bytes:
+    def _plain_lines(self) -> bytes:
         if self._plain is None:
             self._plain = self._encode() + b"\n"
         return self._plain
 
-    def _versioned_line(self) -> bytes:
+    def _versioned_lines(self) -> bytes:
         if self._versioned is None:
-            self._versioned = b'{"jsonrpc":"2.0",' + self._plain_line()[1:]
+            # A message begins with a brace and has no newline in it.
+            self._versioned = VERSIONED + self._plain_lines()[1:].replace(b"\n{", b"\n" + VERSIONED)
         return self._versioned
 
 
@@ -150,13 +155,13 @@ class Clients:
         return list(self._clients.values())
 
     def deliver(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
-        """Send a notification to everyone who should hear it."""
+        """Send notifications of one method to everyone who should hear them; `encode` as in `Delivery`."""
         wanting = self._wanting.get((thread_id, method))
         if wanting is None:
             wanting = [client for client in self._clients.values() if client.wants(thread_id, method)]
             self._wanting[thread_id, method] = wanting
         if len(wanting) == 1 and not wanting[0].versioned:
-            wanting[0].connection.send_encoded_line(encode() + b"\n")
+            wanting[0].connection.send_encoded_lines(encode() + b"\n")
         elif wanting:
             Delivery(method, encode).to(wanting)
 

@@ -203,14 +203,16 @@ class Connection:
         self.send(message)
         self._owed_answers = max(0, self._owed_answers - 1)
 
-    def send_encoded_line(self, line: bytes) -> None:
-        """Send one JSON message that ends in its only newline: encoded once, written to many.
+    def send_encoded_lines(self, lines: bytes) -> None:
+        """Send JSON messages, each of which ends in its only newline: encoded once, written to many.
 
         Clients that speak lines share the object, so that n clients cost no n copies.
         """
         if self.closed_because is not None:
             return
-        self._outbox.append(line if self._speaks_lines else self._framer.encode(line[:-1]))
+        if not self._speaks_lines:
+            lines = b"".join(self._framer.encode(line) for line in lines[:-1].split(b"\n"))
+        self._outbox.append(lines)
 
     def close(self, reason: str) -> None:
         """Read no more, send what was queued, then end; not later than `close_grace_s`."""

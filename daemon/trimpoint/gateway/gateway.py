@@ -222,6 +222,10 @@ class Gateway:
             audience = about if self._clients.is_private(about) else None
             self._clients.deliver(audience, method, lambda: self._identity.to_client(line))
 
+    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+        """Pass on a run of notifications that begin alike, to the end of their thread id: joined once, written to many."""
+        self._clients.deliver(thread_id, method, lambda: self._identity.run_to_client(method, lines))
+
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
         """Put a question of the agent to clients."""
         about = thread_id if thread_id is not None else _thread_named(params)

@@ -68,6 +68,14 @@ class Identity:
             return idmap.exchange_around(line, self._engine.owner_of)
         return self.to_client(line)
 
+    def run_to_client(self, method: str, lines: list[bytes]) -> bytes:
+        """Notifications that begin alike, to the end of their thread id, joined by newlines, with stable ids in them."""
+        if not self._engine.renamed:
+            return b"\n".join(lines)
+        if method.endswith(("delta", "Delta")):
+            return idmap.exchange_thread_id_of_run(lines, self._engine.owner_of)
+        return b"\n".join(self.notification_to_client(method, line) for line in lines)
+
     def to_provider(self, params: bytes, method: str = "") -> bytes:
         """A client's parameters with provider ids in them; `method` matters where it brings raw items."""
         if not idmap.mentions_any(params, self._engine.summaries):

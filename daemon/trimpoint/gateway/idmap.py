@@ -78,6 +78,18 @@ def exchange_thread_id(line: bytes, lookup: Lookup) -> bytes:
     return line if new is None or new == old else b"%b%b%b" % (line[:start], new.encode(), line[end:])
 
 
+def exchange_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
+    """`exchange_thread_id` of deltas that begin alike, to the end of that id; joined by newlines."""
+    first, joined = lines[0], b"\n".join(lines)
+    exchanged = exchange_thread_id(first, lookup)
+    if exchanged is first:
+        return joined
+    after_id = first.find(b'"', first.find(_THREAD_ID) + len(_THREAD_ID))
+    head, new_head = first[:after_id], exchanged[: len(exchanged) - len(first) + after_id]
+    # No line has a newline in it, so that a head behind one is a head and nothing else.
+    return (b"\n" + joined).replace(b"\n" + head, b"\n" + new_head)[1:]
+
+
 def exchange_around(line: bytes, lookup: Lookup) -> bytes:
     """A notification with the ids among its parameters exchanged, and what they hold left byte for byte as it is."""
     message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])

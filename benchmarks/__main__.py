@@ -1,0 +1,62 @@
+"""`scripts/bench`: measures, shows, and ends with 1 if a bar was missed."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.report import Results, as_json, is_met, show, write
+from benchmarks.rows import ROWS, Row
+from benchmarks.stage import set_stage
+
+# A row that takes longer has got stuck.
+ROW_DEADLINE_S = 900
+
+
+def main() -> int:
+    """Run what was asked for; 0 when every bar was met, 1 when one was missed, 2 when it was asked wrongly."""
+    arguments = _parser().parse_args()
+    console = Console(stderr=True)
+    rows = _chosen(arguments.only)
+    with set_stage(arguments.dir, quick=arguments.quick) as stage:
+        results: Results = []
+        for row in rows:
+            console.print(f"[dim]… {row.what}[/]", highlight=False)
+            signal.alarm(ROW_DEADLINE_S)
+            results.append((row, row.run(stage)))
+            signal.alarm(0)
+    if arguments.json is not None:
+        write(arguments.json, as_json(results, quick=arguments.quick))
+    show(Console(), results)
+    return 0 if is_met(results) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="Hold trimpoint against its budgets.", allow_abbrev=False)
+    parser.add_argument("--only", metavar="ROW,…", help=f"some rows: {', '.join(row.name for row in ROWS)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works; the ratios mean little")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the results there too")
+    parser.add_argument("--dir", metavar="FOLDER", type=Path, help="work below this folder, on the disk that is to be measured")
+    return parser
+
+
+def _chosen(only: str | None) -> list[Row]:
+    if only is None:
+        return list(ROWS)
+    names = only.split(",")
+    unknown = set(names) - {row.name for row in ROWS}
+    if unknown:
+        _parser().error(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join(row.name for row in ROWS)}")
+    return [row for row in ROWS if row.name in names]
+
+
+def _give_up(number: int, frame: object) -> None:
+    del number, frame
+    raise TimeoutError(f"a benchmark took longer than {ROW_DEADLINE_S} seconds")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGALRM, _give_up)
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""The relay of a stream: one client against what the official SDK can decode, and many clients against one.
+
+The daemon is judged by wall clock where the rest of the machine is fast enough not to matter: the stream comes ready-made out of a
+child that only writes, and the clients, all in this process, only count bytes.
+"""
+
+import json
+import selectors
+import socket
+import time
+from contextlib import ExitStack
+from typing import NamedTuple, cast
+
+from openai_codex.client import CodexClient
+
+from benchmarks import flooding_codex
+from benchmarks.daemons import Daemon, daemon
+from benchmarks.measures import Figure, Outcome, Verdict, at_least
+from benchmarks.processes import cpu_s
+from benchmarks.stage import Stage
+from benchmarks.wire import connected
+
+RECEIVE_BYTES = 1024 * 1024
+MANY = 32
+_END = b'"turn/completed"'
+# More than the line that ends a turn.
+_TAIL_BYTES = 1024
+
+
+class Relayed(NamedTuple):
+    """One turn. `cpu_s` is the daemon's."""
+
+    deliveries: int
+    wall_s: float
+    cpu_s: float
+
+
+def run_one(stage: Stage) -> Outcome:
+    """One client against the SDK's decoder."""
+    deltas, repeats = stage.sized(300_000, 60_000), stage.sized(7, 3)
+    relayed: list[Relayed] = []
+    decoded: list[float] = []
+    room = stage.room("relay")
+    with daemon(room, flooding_codex.launcher(room)) as running:
+        open_thread(running)
+        with Audience(running, 1) as audience:
+            audience.hear_a_turn(deltas)  # the first one warms up
+            for _ in range(repeats):
+                relayed.append(audience.hear_a_turn(deltas))
+                decoded.append(sdk_decodes(deltas // 5))
+    by_wall, by_cpu = _by_wall("relay to 1 client", relayed), _by_cpu("the same", relayed)
+    sdk = Figure("SDK decodes the same stream", "messages/s", decoded)
+    bar = at_least(2, "×")
+    verdict = Verdict("relay to 1 client : SDK decode", by_wall.median / sdk.median, bar, "wall clock, medians")
+    return Outcome([verdict], [by_wall, by_cpu, sdk])
+
+
+def run_many(stage: Stage) -> Outcome:
+    """Many clients against one."""
+    deltas, repeats = stage.sized(100_000, 20_000), stage.sized(5, 2)
+    one: list[Relayed] = []
+    many: list[Relayed] = []
+    room = stage.room("relay")
+    with daemon(room, flooding_codex.launcher(room)) as running:
+        open_thread(running)
+        for _ in range(repeats):
+            with Audience(running, 1) as audience:
+                one.append(audience.hear_a_turn(deltas * 3))
+            with Audience(running, MANY) as audience:
+                many.append(audience.hear_a_turn(deltas))
+    to_one, to_many = _by_wall("deliveries to 1 client", one), _by_wall(f"deliveries to {MANY}", many)
+    verdict = Verdict(
+        f"deliveries to {MANY} clients : to 1", to_many.median / to_one.median, at_least(3, "×"), "wall clock, medians"
+    )
+    return Outcome([verdict], [to_one, _by_cpu("to 1", one), to_many, _by_cpu(f"to {MANY}", many)])
+
+
+def _by_wall(what: str, turns: list[Relayed]) -> Figure:
+    return Figure(what, "messages/s", [turn.deliveries / turn.wall_s for turn in turns])
+
+
+def _by_cpu(what: str, turns: list[Relayed]) -> Figure:
+    return Figure(f"{what}, per CPU second of the daemon", "messages/s", [turn.deliveries / turn.cpu_s for turn in turns])
+
+
+def sdk_decodes(lines: int) -> float:
+    """Messages a second that the SDK makes of lines, as its reader does with each."""
+    client = CodexClient()
+    line = flooding_codex.delta_line().decode()
+    began = time.perf_counter()
+    for _ in range(lines):
+        message = json.loads(line)
+        client._coerce_notification(message["method"], message.get("params"))  # pyright: ignore[reportPrivateUsage]
+    return lines / (time.perf_counter() - began)
+
+
+def open_thread(running: Daemon) -> None:
+    """Begin the one thread, and clear it once: from then on each line's thread id has to be exchanged, as after any trim."""
+    with running.client() as client:
+        client.request("thread/start", cwd="/tmp")
+        client.turn(flooding_codex.THREAD_ID, "0")
+        outcome = client.request("commands/execute", threadId=flooding_codex.THREAD_ID, text="/clear")
+        if outcome["status"] != "completed":
+            raise RuntimeError(f"the thread could not be cleared: {outcome}")
+
+
+class Audience:
+    """Clients of the one thread, as a context manager."""
+
+    def __init__(self, running: Daemon, clients: int) -> None:
+        self._daemon = running
+        self._clients = clients
+        self._sockets: list[socket.socket] = []
+        self._closing = ExitStack()
+
+    def __enter__(self) -> "Audience":
+        for _ in range(self._clients):
+            wire, sock = connected(self._daemon.socket)
+            self._closing.enter_context(sock)
+            self._sockets.append(sock)
+            wire.request("thread/resume", threadId=flooding_codex.THREAD_ID)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.close()
+
+    def hear_a_turn(self, deltas: int) -> Relayed:
+        """Have a turn of so many deltas and wait until every client has heard its end."""
+        params = {"threadId": flooding_codex.THREAD_ID, "input": [{"type": "text", "text": str(deltas)}]}
+        used_s, began = cpu_s(self._daemon.pid), time.perf_counter()
+        self._sockets[0].sendall(json.dumps({"id": "turn", "method": "turn/start", "params": params}).encode() + b"\n")
+        received_bytes = receive_until_end(self._sockets)
+        wall_s = time.perf_counter() - began
+        if received_bytes < deltas * len(flooding_codex.delta_line()) * len(self._sockets):
+            raise RuntimeError("the stream did not arrive whole")
+        return Relayed(deltas * len(self._sockets), wall_s, max(cpu_s(self._daemon.pid) - used_s, 0.01))
+
+
+def receive_until_end(sockets: list[socket.socket]) -> int:
+    """Read all sockets until each has brought the end of a turn; the bytes that came."""
+    received_bytes = 0
+    buffer = bytearray(RECEIVE_BYTES)
+    with selectors.DefaultSelector() as selector:
+        for sock in sockets:
+            selector.register(sock, selectors.EVENT_READ, bytearray())
+        while selector.get_map():
+            for key, _ in selector.select():
+                size = _receive(key, buffer)
+                received_bytes += size
+                if _END in key.data:
+                    selector.unregister(key.fileobj)
+    return received_bytes
+
+
+def _receive(key: selectors.SelectorKey, buffer: bytearray) -> int:
+    """Read once and keep the end of it all in the key's data; how much came."""
+    sock, tail = cast("socket.socket", key.fileobj), cast("bytearray", key.data)
+    size = sock.recv_into(buffer)
+    if size == 0:
+        raise EOFError("the daemon closed a connection")
+    tail += buffer[max(0, size - _TAIL_BYTES) : size]
+    del tail[:-_TAIL_BYTES]
+    return size

@@ -1,0 +1,29 @@
+"""Every row of the budgets, by name."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from benchmarks import clear, journal, latency, memory, relay, start
+from benchmarks.measures import Outcome
+from benchmarks.stage import Stage
+
+
+class Row(NamedTuple):
+    """`name` is for the command line, `what` for people."""
+
+    name: str
+    what: str
+    run: Callable[[Stage], Outcome]
+
+
+ROWS = (
+    Row("relay", "Relay of a delta stream to 1 client, against the official SDK's decoder", relay.run_one),
+    Row("fan-out", "The same stream to 32 clients, against 1", relay.run_many),
+    Row("latency", "A request through the daemon, against straight to Codex", latency.run),
+    Row("clear", "/clear 3, against a bare script that asks Codex the same", clear.run_against_script),
+    Row("long-clear", "/clear 3 on a long thread, against a short one", clear.run_on_long_thread),
+    Row("append", "Journal: 64 writers with group commit, against a sync for each record", journal.run_append),
+    Row("replay", "Journal: events replayed in a second", journal.run_replay),
+    Row("start", "Start and memory with many idle threads, against none", start.run),
+    Row("stalled", "Memory with a client that does not read", memory.run),
+)

@@ -1,0 +1,102 @@
+"""Threads with a past, written through the engine as a daemon would, only without waiting for the disk."""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from trimpoint.codex.settings import initial_settings
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.decision import Policy
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.ids import new_uuid7
+from trimpoint.engine.writer import ThreadWriter
+from trimpoint.journal.directory import StateDirectory
+from trimpoint.journal.operations import SystemFiles
+
+# Written out now and then, so that no batch grows without bound.
+TURNS_A_BATCH = 1000
+
+
+class Unsynced(SystemFiles):
+    """Nobody waits for what a benchmark prepares."""
+
+    def datasync(self, fd: int) -> None:
+        """Not now."""
+
+    def sync_directory(self, path: Path) -> None:
+        """Not now."""
+
+
+class Grown(NamedTuple):
+    """A thread that is to have so many turns. `rollout_path` is where Codex keeps it, if it does."""
+
+    thread_id: str
+    cwd: str
+    rollout_path: str | None
+    turns: int
+
+
+async def grow(state_dir: Path, threads: list[Grown]) -> None:
+    """Write these threads' journals, and the catalogue, into a state directory."""
+    async with _engine(state_dir) as engine:
+        for thread in threads:
+            await write_turns(await _create(engine, thread), thread.turns)
+
+
+async def fill_with_idle(state_dir: Path, how_many: int) -> None:
+    """Write so many threads of one turn each."""
+    async with _engine(state_dir) as engine:
+        for _ in range(how_many):
+            await write_turns(await _create(engine, Grown(new_uuid7(), "/work", "/rollout", 1)), 1)
+
+
+@asynccontextmanager
+async def _engine(state_dir: Path) -> AsyncGenerator[Engine]:
+    async with Engine.running(StateDirectory(state_dir, files=Unsynced()), Policy()) as engine:
+        yield engine
+
+
+async def _create(engine: Engine, thread: Grown) -> ThreadWriter:
+    params = {"cwd": thread.cwd, "approvalPolicy": "never", "sandbox": "danger-full-access"}
+    return await engine.create(
+        internal.CreateThread(
+            thread_id=thread.thread_id,
+            cwd=thread.cwd,
+            origin="started",
+            settings=initial_settings(params, thread.cwd),
+            provider_thread_id=thread.thread_id,
+            rollout_path=thread.rollout_path,
+            raw_events=True,
+        )
+    )
+
+
+async def write_turns(writer: ThreadWriter, turns: int) -> None:
+    """Append turns of two messages each, durable (as far as its files go) on return."""
+    stem = f"{time.time_ns():x}"
+    for number in range(turns):
+        writer.record_facts(*turn_events(f"{stem}-{number}"))
+        if number % TURNS_A_BATCH == 0:
+            await writer.settle()
+    await writer.settle()
+
+
+def turn_events(turn_id: str) -> tuple[ev.AnyEvent, ...]:
+    """A turn as Codex tells it: six events."""
+    prompt, answer = "What does this do?", "It greets whoever is named, and the world otherwise."
+    return (
+        ev.TurnStarted(turn_id, 1),
+        ev.EntryRecorded(turn_id, f"{turn_id}-u", "message", "user", prompt),
+        ev.EntryRecorded(turn_id, f"{turn_id}-a", "message", "assistant", answer),
+        ev.ContextItemsRecorded(turn_id, (_item("user", "input_text", prompt), _item("assistant", "output_text", answer))),
+        ev.UsageReported(turn_id, 1200, 1200, 272_000),
+        ev.TurnCompleted(turn_id, "completed"),
+    )
+
+
+def _item(role: str, part: str, text: str) -> bytes:
+    return msgspec.json.encode({"type": "message", "role": role, "content": [{"type": part, "text": text}]})

@@ -15,12 +15,14 @@ from trimpoint.codex.link import CodexLink
 from trimpoint.codex.process import LaunchProfile
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
+from trimpoint.codex.settings import compact_limit
 from trimpoint.config import Config
 from trimpoint.core.decision import Policy
 from trimpoint.engine.engine import Engine
 from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.connection import Connection, Limits, Transport
+from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import OwnMethods
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.identity import Identity
@@ -48,6 +50,7 @@ class Daemon:
         limits = config.limits
         wait_s = config.compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
+        self._engine = engine
         self._link = link
         self._inbound = Inbound(engine)
         identity = Identity(engine)
@@ -56,7 +59,8 @@ class Daemon:
         driver = OperationDriver(engine, self._threads, DriverLimits(config.compaction.deadline_s))
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
         slash = SlashRunner(engine, self._sessions, wait_s)
-        around = Surroundings(engine, self.clients, link, slash, str(state_dir), self.stop_requested.set)
+        self._meters = ContextMeters(engine, self.clients, self._inbound.side_meters)
+        around = Surroundings(engine, self.clients, link, slash, self._meters, str(state_dir), self.stop_requested.set)
         questions, announcements = self._gateway.questions, self._gateway.announcements
         methods = ThreadMethods(engine, self._sessions, self._threads, identity, questions, self.clients)
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
@@ -75,10 +79,23 @@ class Daemon:
         self._link.start(tasks, self._inbound)
         self._sessions.start(tasks)
         self._gateway.start(tasks)
+        self._engine.listen(self._meters.on_record)
 
     async def serve(self, transport: Transport) -> None:
         """Talk to the client at the other end of `transport` until it is gone."""
         await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message))
+
+
+def policy_of(config: Config, profile: LaunchProfile) -> Policy:
+    """The configured rules, as the core knows them."""
+    context = config.context
+    return Policy(
+        min_messages=config.compaction.min_messages,
+        warning_at=context.warning_at,
+        critical_at=context.critical_at,
+        model_windows={name: model.max_context_tokens for name, model in config.models.items() if model.max_context_tokens},
+        provider_compacts_at=compact_limit(profile.overrides),
+    )
 
 
 @asynccontextmanager
@@ -90,7 +107,7 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
     store = StateDirectory(state_dir)
     with store.lock():
         await reap_leftover_children(state_dir)
-        async with Engine.running(store, Policy(config.compaction.min_messages)) as engine:
+        async with Engine.running(store, policy_of(config, profile)) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             async with anyio.create_task_group() as tasks:
                 daemon = Daemon(config, state_dir, engine, link)

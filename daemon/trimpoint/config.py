@@ -8,7 +8,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -16,6 +16,7 @@ from trimpoint.core.loose import members
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +36,22 @@ class CompactionSection(_Section, frozen=True):
 
     min_messages: Positive = 6
     deadline_s: Seconds = 600.0
+
+
+class ContextSection(_Section, frozen=True):
+    """`[context]`: when the context counts as full, and what is done about it."""
+
+    auto: Literal["off", "warn", "compact"] = "warn"
+    warning_at: Share = 0.70
+    critical_at: Share = 0.90
+    preserve_recent_turns: Annotated[int, msgspec.Meta(ge=0)] = 3
+    min_freed: Share = 0.10
+
+
+class ModelSection(_Section, frozen=True):
+    """`[models."name"]`: what is known of a model that Codex does not tell."""
+
+    max_context_tokens: Positive | None = None
 
 
 class LimitsSection(_Section, frozen=True):
@@ -59,8 +76,13 @@ class Config(_Section, frozen=True):
     state_dir: str | None = None
     codex: CodexSection = CodexSection()
     compaction: CompactionSection = CompactionSection()
+    context: ContextSection = ContextSection()
+    models: dict[str, ModelSection] = {}
     limits: LimitsSection = LimitsSection()
     log: LogSection = LogSection()
+
+
+_SECTIONS = frozenset({Config, *_Section.__subclasses__()})
 
 
 class ConfigInvalid(Exception):
@@ -120,32 +142,78 @@ def parse_config(text: str, source: str) -> Config:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigInvalid(source, f"this is no TOML: {error}.") from error
-    _refuse_unknown(document, Config, (), text, source)
+    config = _converted(document, Config, (), text, source)
+    assert isinstance(config, Config)
+    if config.context.warning_at > config.context.critical_at:
+        line = _line_of(text, ("context",))
+        raise ConfigInvalid(f"{source}:{line}", "context.warning_at is above context.critical_at.", "A warning comes first.")
+    return config
+
+
+def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source: str) -> Any:
+    """`value` as `shape`, table by table, so that an error can say where it stands."""
+    if isinstance(value, dict) and get_origin(shape) is dict:
+        inner_shape = get_args(shape)[1]
+        return {key: _converted(inner, inner_shape, (*path, key), text, source) for key, inner in members(value).items()}
+    if isinstance(value, dict) and shape in _SECTIONS:
+        table = members(value)
+        known = {field.name: field.type for field in msgspec.structs.fields(shape)}
+        _refuse_unknown(table, known, path, text, source)
+        return shape(**{key: _converted(inner, known[key], (*path, key), text, source) for key, inner in table.items()})
     try:
-        return msgspec.convert(document, Config)
+        return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise ConfigInvalid(source, f"{error}.") from error
+        raise ConfigInvalid(f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {_without_path(error)}.") from error
 
 
-def _refuse_unknown(table: dict[str, Any], shape: type[Any], path: tuple[str, ...], text: str, source: str) -> None:
-    known = {field.name: field.type for field in msgspec.structs.fields(shape)}
-    for key, value in table.items():
+def _refuse_unknown(table: dict[str, Any], known: dict[str, Any], path: tuple[str, ...], text: str, source: str) -> None:
+    for key in table:
         if key not in known:
             nearest = difflib.get_close_matches(key, known, n=1)
             hint = f"Did you mean {nearest[0]!r}?" if nearest else f"There are: {', '.join(known)}."
-            raise ConfigInvalid(f"{source}:{_line_of(text, key)}", f"unknown key {'.'.join((*path, key))!r}.", hint)
-        inner = known[key]
-        if isinstance(value, dict) and isinstance(inner, type) and issubclass(inner, _Section):
-            _refuse_unknown(members(value), inner, (*path, key), text, source)
+            where = f"{source}:{_line_of(text, (*path, key))}"
+            raise ConfigInvalid(where, f"unknown key {'.'.join((*path, key))!r}.", hint)
 
 
-def _line_of(text: str, key: str) -> int:
-    """The first line that sets `key` or opens it as a table; 1 when it is written in some rarer way."""
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip().lstrip("[").replace('"', "")
-        if stripped.startswith(key) and not stripped[len(key) : len(key) + 1].isalnum():
-            return number
+def _without_path(error: msgspec.ValidationError) -> str:
+    """What is wrong with the value; where it stands is said better by us."""
+    return str(error).partition(" - at `$")[0]
+
+
+def _line_of(text: str, path: tuple[str, ...]) -> int:
+    """The first line that sets `path` or opens it as a table, or what it is part of; 1 when that is written in some rarer way."""
+    while path:
+        if (found := _line_that_sets(text, path)) is not None:
+            return found
+        path = path[:-1]
     return 1
+
+
+def _line_that_sets(text: str, path: tuple[str, ...]) -> int | None:
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            here = table = _path_in(stripped)
+        else:
+            key, equals, _ = stripped.partition("=")
+            here = (*table, *_path_in(f"{key}=0")) if equals else ()
+        if here[: len(path)] == path:
+            return number
+    return None
+
+
+def _path_in(fragment: str) -> tuple[str, ...]:
+    """The keys of a table's header or of one assignment; none when it is something else, such as a line of a longer value."""
+    try:
+        found: Any = tomllib.loads(fragment)
+    except tomllib.TOMLDecodeError:
+        return ()
+    path: list[str] = []
+    while isinstance(found, dict) and found:
+        key, found = next(iter(members(found).items()))
+        path.append(key)
+    return tuple(path)
 
 
 def _with_environment(config: Config, environ: Mapping[str, str]) -> Config:

@@ -10,7 +10,7 @@ import msgspec
 
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import Blocker
-from trimpoint_protocol.readmodel import EventEnvelope, OrchestrationThread, TimelineEntry
+from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope, OrchestrationThread, TimelineEntry, WireStruct
 from trimpoint_protocol.timestamps import Timestamp
 
 MAX_PAGE = 1000
@@ -222,7 +222,7 @@ class Method(NamedTuple):
 
     name: str
     params: type[Params]
-    result: type[Result]
+    result: type[Result] | type[WireStruct]
     description: str
 
 
@@ -245,6 +245,7 @@ METHODS: dict[str, Method] = {
         Method("orchestration/unsubscribeThread", ThreadParams, Empty, "Follow them no longer."),
         Method("orchestration/snapshot", SnapshotParams, SnapshotResult, "The state of one thread, or an overview of all."),
         Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
+        Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
         Method("sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."),
     )
@@ -256,6 +257,9 @@ NOTIFICATIONS: dict[str, NotificationKind] = {
         NotificationKind("orchestration/event", EventEnvelope, "One event of a thread that is followed."),
         NotificationKind("orchestration/synchronized", Synchronized, "The replay or snapshot is complete."),
         NotificationKind("commands/progress", CommandProgress, "A slash command advances."),
+        NotificationKind(
+            "context/updated", ContextStatus, "The context meter of a thread that is taken part in or followed has changed."
+        ),
         NotificationKind("sidecar/answerIgnored", AnswerIgnored, "An answer came too late, or to nothing; it was not passed on."),
     )
 }

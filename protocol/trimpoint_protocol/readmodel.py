@@ -4,7 +4,7 @@ All are camelCase objects on the wire; times are RFC 3339 in UTC with millisecon
 appears in any of them.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -93,6 +93,44 @@ class ThreadSession(WireStruct, frozen=True, kw_only=True):
     generation_reason: str
 
 
+class ContextStatus(WireStruct, frozen=True, kw_only=True):
+    """How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls `last.totalTokens`.
+
+    `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens` is an estimate of its own making.
+    `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window.
+    `windowTokens` is Codex's `modelContextWindow`, else what is configured for the model, else null, and with it `percent` (used of
+    window), `leftPercent` (as Codex's own interface shows it), `level` (ok | warning | critical) and `providerCompactsAtTokens`
+    (where Codex would compact by itself).
+
+    `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached is part of input, reasoning part
+    of output. `compactionCount` is of trim points that summarized, `providerCompactionCount` of Codex's own compactions.
+    """
+
+    thread_id: str
+    model: str | None
+    used_tokens: int
+    window_tokens: int | None
+    percent: float | None
+    left_percent: int | None
+    estimated: bool
+    unknown: bool
+    level: Literal["ok", "warning", "critical"] | None
+    provider_compacts_at_tokens: int | None
+    current_input_tokens: int
+    current_cached_input_tokens: int
+    current_output_tokens: int
+    current_reasoning_output_tokens: int
+    current_total_tokens: int
+    total_input_tokens: int
+    total_cached_input_tokens: int
+    total_output_tokens: int
+    total_reasoning_output_tokens: int
+    total_tokens: int
+    generation: int | None = None
+    compaction_count: int = 0
+    provider_compaction_count: int = 0
+
+
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     """The snapshot of one thread. `sequence` is the last event it includes."""
 
@@ -117,6 +155,7 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     pending_requests: list[PendingRequest]
     checkpoints: list[ThreadCheckpoint]
     compaction_count: int
+    context: ContextStatus
     read_only: str | None
 
 

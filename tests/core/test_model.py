@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items
-from trimpoint.core.decision import busy
+from trimpoint.core.decision import Policy, busy
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import ThreadState
 from trimpoint.core.timeline import derive_timeline_entries
@@ -212,7 +212,7 @@ class ThreadLife(RuleBasedStateMachine):
 
     @invariant()
     def every_message_is_either_pruned_once_or_active(self) -> None:
-        shown = read_model(self.thread.state)
+        shown = read_model(self.thread.state, Policy())
         pruned = [point.pruned_message_count for point in shown.context_trim_points]
         for place, count in enumerate(pruned):
             assert count == sum(len(turn.messages) for turn in self.turns if turn.pruned_by == place)

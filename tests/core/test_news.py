@@ -1,5 +1,6 @@
 """What of a report is written: a provider repeats itself, and a batch is judged event by event."""
 
+import msgspec
 import pytest
 from trimpoint.core import events as ev
 
@@ -31,10 +32,19 @@ def test_a_repeated_batch_adds_nothing_but_what_has_no_identity() -> None:
         ev.TurnStarted("turn-1", 1),
         user("turn-1", "prompt"),
         assistant("turn-1", "answer"),
-        ev.UsageReported("turn-1", 10, 10),
+        ev.ContextItemsRecorded("turn-1", (b"{}",)),
         ev.TurnCompleted("turn-1", "completed"),
     )
-    assert repeated == (ev.UsageReported("turn-1", 10, 10),)
+    assert repeated == (ev.ContextItemsRecorded("turn-1", (b"{}",)),)
+
+
+def test_usage_is_news_when_it_says_another_thing_than_was_heard_last() -> None:
+    thread, one, other = started(turns=1), ev.UsageReported("turn-1", 10, 10), ev.UsageReported("turn-1", 20, 30)
+    assert thread.report(one) == (one,)
+    assert thread.report(one, msgspec.structs.replace(one, turn_id="turn-2")) == ()
+    assert thread.report(msgspec.structs.replace(one, window=5)) == (msgspec.structs.replace(one, window=5),)
+    assert thread.report(other, other) == (other, other)
+    assert thread.report(one) == (one,)
 
 
 def test_a_batch_that_repeats_itself_is_written_once() -> None:
@@ -48,7 +58,6 @@ def test_a_batch_that_repeats_itself_is_written_once() -> None:
     [
         user("unknown", "prompt"),
         ev.ContextItemsRecorded("unknown", (b"{}",)),
-        ev.UsageReported("unknown", 1, 1),
         ev.TurnCompleted("unknown", "completed"),
         ev.TurnRequestEnded("unknown"),
         ev.RequestClosed("unknown", "answered"),

@@ -161,7 +161,7 @@ def test_usage_is_unknown_after_a_trim_until_it_is_reported() -> None:
     thread = started(turns=1)
     thread.report(ev.UsageReported("turn-1", 9_000, 20_000, 100_000))
     thread.clear()
-    assert (thread.state.usage_last_total, thread.state.usage_window) == (None, 100_000)
+    assert (thread.state.usage.report, thread.state.usage.window) == (None, 100_000)
 
 
 def test_items_of_a_rollout_replace_what_was_heard_and_make_it_complete() -> None:

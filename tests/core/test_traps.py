@@ -5,6 +5,7 @@ import pytest
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items
+from trimpoint.core.decision import Policy
 from trimpoint.core.operations import Phase
 from trimpoint.core.projector import apply
 from trimpoint.core.slash import NotOurs, UsageError, parse
@@ -51,7 +52,7 @@ def test_trap_2_a_kept_prompt_does_not_count_as_pruned_and_a_pruned_one_does() -
     assert point.pruned_message_count == 2 + 4 + 1
     kept = [entry.text for entry in thread.state.entries[point.entry_index :] if entry.kind == "message"]
     assert kept == ["go on", "went on", "done?", "done"]
-    assert read_model(thread.state).active_message_count == 4
+    assert read_model(thread.state, Policy()).active_message_count == 4
 
 
 def test_trap_3_the_divider_stands_at_its_boundary_though_the_trim_is_newer_than_what_it_keeps() -> None:
@@ -88,11 +89,11 @@ def test_trap_5_a_compaction_without_a_summary_is_no_success(summary: str | None
 @pytest.mark.parametrize("reason", [Reason.COMPACTION_FAILED, Reason.PROVIDER_TIMEOUT])
 def test_trap_5_a_failed_compaction_leaves_the_context_as_it_was(reason: Reason) -> None:
     thread = conversation_with_pauses()
-    before = msgspec.to_builtins(read_model(thread.state))
+    before = msgspec.to_builtins(read_model(thread.state, Policy()))
     operation_id = thread.begin_compaction(2)
     thread.do(internal.AdvanceOperation(operation_id, Phase.FAILED, "no room", reason))
     thread.when(internal.CompleteCompaction(operation_id, "too late", 1)).rejected(Reason.INTERNAL)
-    after = msgspec.to_builtins(read_model(thread.state))
+    after = msgspec.to_builtins(read_model(thread.state, Policy()))
     changed = {name for name in after if after[name] != before[name]}
     assert changed == {"sequence", "threadSequence", "operation"}
     assert after["operation"]["message"] == "no room"
@@ -138,4 +139,4 @@ def test_trap_10_a_replay_a_snapshot_and_the_live_state_agree_after_every_record
         apply(snapshot, record)
         snapshot = msgspec.msgpack.decode(msgspec.msgpack.encode(snapshot), type=ThreadState)
     assert thread.replayed() == snapshot == thread.state
-    assert read_model(snapshot) == read_model(thread.state)
+    assert read_model(snapshot, Policy()) == read_model(thread.state, Policy())

@@ -8,7 +8,8 @@ from hypothesis import given as given_any
 from hypothesis import strategies as st
 from trimpoint.core import events as ev
 from trimpoint.core.clock import rfc3339
-from trimpoint.core.decision import busy
+from trimpoint.core.decision import Policy, busy
+from trimpoint.core.meter import context_status
 from trimpoint.core.operations import Phase
 from trimpoint.core.view import blocker, envelopes, read_model
 
@@ -21,7 +22,7 @@ def as_json(wire: object) -> dict[str, Any]:
 
 
 def view(thread: Conversation, read_only: str | None = None) -> dict[str, Any]:
-    return as_json(read_model(thread.state, read_only))
+    return as_json(read_model(thread.state, Policy(), read_only))
 
 
 def a_long_life() -> Conversation:
@@ -121,7 +122,8 @@ def test_the_detail_of_an_entry_is_shown_as_json() -> None:
 
 
 def test_the_read_model_of_a_fresh_thread() -> None:
-    assert view(started(), "the disk is full") == {
+    thread = started()
+    assert view(thread, "the disk is full") == {
         "id": THREAD,
         "name": "A name",
         "cwd": "/work",
@@ -143,6 +145,7 @@ def test_the_read_model_of_a_fresh_thread() -> None:
         "pendingRequests": [],
         "checkpoints": [],
         "compactionCount": 0,
+        "context": as_json(context_status(thread.state, Policy())),
         "readOnly": "the disk is full",
     }
 

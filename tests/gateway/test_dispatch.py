@@ -81,6 +81,7 @@ EXAMPLES = {
     "orchestration/subscribeThread": b'{"threadId":"t"}',
     "orchestration/unsubscribeThread": b'{"threadId":"t"}',
     "timeline/read": b'{"threadId":"t"}',
+    "context/status": b'{"threadId":"t"}',
 }
 
 

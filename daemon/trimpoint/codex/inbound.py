@@ -17,6 +17,7 @@ from msgspec import Raw
 
 from trimpoint.codex.compaction import TurnWatch
 from trimpoint.codex.peer import Express
+from trimpoint.codex.side_meters import SideMeters
 from trimpoint.codex.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.codex.translate import RECORDED, translate
 from trimpoint.core.commands import AbandonOpenWork
@@ -110,6 +111,7 @@ class Inbound:
         self._held: dict[str, list[_Held]] = {}
         self._settling: dict[str, list[tuple[str, bytes]]] = {}
         self._sub_agents = SubAgents(engine)
+        self.side_meters = SideMeters()
 
     def start(self, tasks: TaskGroup, audience: Audience) -> None:
         """Pass on to `audience`; turns settle in `tasks`."""
@@ -163,6 +165,7 @@ class Inbound:
             self._held.setdefault(provider_thread_id, []).append((method, params, line))
         elif route is None:
             self._sub_agents.hear_stranger(provider_thread_id, method, params)
+            self.side_meters.hear(provider_thread_id, method, params)
             self._audience.deliver(None, method, line)
         elif route.role == "current":
             self._take_current(route, provider_thread_id, method, params, line)
@@ -184,6 +187,7 @@ class Inbound:
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
         self._sub_agents.forget_epoch()
+        self.side_meters.forget_epoch()
         for callback in self.on_epoch_end:
             callback()
 

@@ -187,6 +187,12 @@ class ProviderThreads:
             await self.release(provider_id)
 
 
+def model_in_answer(raw: Raw) -> str | None:
+    """The model that Codex says the thread will use."""
+    model = msgspec.json.decode(raw).get("model")
+    return str(model) if model else None
+
+
 def thread_in(raw: Raw) -> Thread:
     """The thread object of an answer."""
     thread: Thread = msgspec.json.decode(raw)["thread"]

@@ -14,7 +14,7 @@ from trimpoint.codex.driver import OperationDriver
 from trimpoint.codex.inbound import Route
 from trimpoint.codex.link import ProviderUnavailable, says_missing
 from trimpoint.codex.peer import ProviderError, ProviderFailure
-from trimpoint.codex.provider_threads import ProviderThreads, thread_in
+from trimpoint.codex.provider_threads import ProviderThreads, model_in_answer, thread_in
 from trimpoint.codex.settings import initial_settings
 from trimpoint.codex.versions import refuse_if_too_old
 from trimpoint.core import commands as internal
@@ -77,20 +77,21 @@ class Sessions:
             thread = thread_in(raw)
             thread_id = str(thread["id"])
             if not params.get("ephemeral"):
-                await self._engine.create(_creation(thread, params, "started", raw_events=True))
+                await self._engine.create(_creation(thread, params, "started", model_in_answer(raw), raw_events=True))
                 self._threads.use(thread_id, Route(thread_id, "current", 1))
             on_begun(raw, thread_id)
             self._threads.inbound.release(thread_id)
 
-    async def adopt(self, thread: dict[str, Any], params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
+    async def adopt(self, raw: Raw, params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
         """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns with it.
 
-        `parent` is the thread of ours that it was forked from, whose earlier generations are its past too.
+        `raw` is Codex's answer. `parent` is the thread of ours that it was forked from, whose earlier generations are its past too.
 
         :raises JournalRefuses: it could not be written down.
         """
+        thread = thread_in(raw)
         thread_id = str(thread["id"])
-        writer = await self._engine.create(_creation(thread, params, origin, raw_events=False))
+        writer = await self._engine.create(_creation(thread, params, origin, model_in_answer(raw), raw_events=False))
         self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
         if not writer.state.turns:
             inherited = inherited_history(parent, thread_id) if parent is not None else ()
@@ -239,13 +240,15 @@ class Sessions:
                 self._soon(self._let_go, writer.thread_id)
 
 
-def _creation(thread: dict[str, Any], params: dict[str, Any], origin: str, *, raw_events: bool) -> internal.CreateThread:
+def _creation(
+    thread: dict[str, Any], params: dict[str, Any], origin: str, model: str | None, *, raw_events: bool
+) -> internal.CreateThread:
     cwd = str(thread.get("cwd") or params.get("cwd") or "")
     return internal.CreateThread(
         thread_id=str(thread["id"]),
         cwd=cwd,
         origin=origin,
-        settings=initial_settings(params, cwd),
+        settings=initial_settings(params, cwd, model),
         provider_thread_id=str(thread["id"]),
         rollout_path=thread.get("path"),
         raw_events=raw_events,

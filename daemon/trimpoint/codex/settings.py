@@ -1,14 +1,16 @@
 """A thread's settings, and how a new generation is given them as they stand (spec §4, "Carried over").
 
 Kept as one JSON object: `start` holds the parameters the thread was started with, `current` Codex's own `threadSettings`
-once it has reported any, a turn's overrides included.
+once it has reported any, a turn's overrides included. `model` is the one that Codex said it would take; it is told, not set.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from trimpoint.core.loose import members
+from trimpoint.core.usage import COMPACT_LIMIT
 
 # What belongs to one call and not to the thread. Raw events are ours to switch on; history mode is the provider's own affair.
 PER_CALL = frozenset(
@@ -22,10 +24,10 @@ UPDATABLE = (
 )  # fmt: skip
 
 
-def initial_settings(start_params: dict[str, Any], cwd: str) -> bytes:
-    """Settings of a thread that was started, resumed or forked with `start_params`."""
+def initial_settings(start_params: dict[str, Any], cwd: str, model: str | None = None) -> bytes:
+    """Settings of a thread that was started, resumed or forked with `start_params`; `model` is what Codex answered."""
     kept = {name: value for name, value in start_params.items() if name not in PER_CALL and value is not None}
-    return msgspec.json.encode({"start": {**kept, "cwd": cwd}, "current": None})
+    return msgspec.json.encode({"start": {**kept, "cwd": cwd}, "current": None, "model": model})
 
 
 def start_params(settings: bytes) -> dict[str, Any]:
@@ -45,6 +47,16 @@ def update_params(settings: bytes) -> dict[str, Any] | None:
     if not current:
         return None
     return {name: current[name] for name in UPDATABLE if current.get(name) is not None}
+
+
+def compact_limit(overrides: Iterable[str]) -> int | None:
+    """At how many tokens Codex is told by its `-c` values to compact by itself; the last one holds. None when it is not told."""
+    limit: int | None = None
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.strip() == COMPACT_LIMIT and value.strip().isdigit():
+            limit = int(value)
+    return limit
 
 
 def fork_params(settings: bytes) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from trimpoint.core.loose import members
 
 Facts = tuple[ev.AnyEvent, ...]
 
-CONTEXT_WINDOW_EXCEEDED = "contextWindowExceeded"
 PROVIDER_OVERFLOW_CODE = "context_length_exceeded"
 
 
@@ -144,7 +143,7 @@ def error_kind(info: Any, message: str) -> str:
     answer for a message (measured: 0.163); it is called what it is.
     """
     kind = info if isinstance(info, str) else next(iter(members(info)), "")
-    return CONTEXT_WINDOW_EXCEEDED if kind == "other" and PROVIDER_OVERFLOW_CODE in message else kind
+    return ev.CONTEXT_WINDOW_EXCEEDED if kind == "other" and PROVIDER_OVERFLOW_CODE in message else kind
 
 
 def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:

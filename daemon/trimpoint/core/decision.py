@@ -23,10 +23,16 @@ class Policy(msgspec.Struct, frozen=True):
     """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize.
 
     `overflow_recovery`: whether a turn that did not fit is tried again in a smaller context.
+    `warning_at` and `critical_at` are shares of the window, `model_windows` its size in tokens where Codex does not say it,
+    `provider_compacts_at` the number of tokens at which Codex is told to compact by itself, if it is told.
     """
 
     min_messages: int = 6
     overflow_recovery: bool = True
+    warning_at: float = 0.70
+    critical_at: float = 0.90
+    model_windows: dict[str, int] = {}
+    provider_compacts_at: int | None = None
 
 
 class Block(NamedTuple):

@@ -12,6 +12,9 @@ import msgspec
 ACCEPTED_FOR_SESSION = "accepted for session"
 """The outcome of a question whose answer holds until the session ends, and so not beyond a trim."""
 
+CONTEXT_WINDOW_EXCEEDED = "contextWindowExceeded"
+"""The error of a turn whose context no longer fitted into the model's window."""
+
 
 class Event(msgspec.Struct, frozen=True, array_like=True):
     """Common base. `private` names the fields that no client is shown (provider ids, raw model items)."""

@@ -1,7 +1,8 @@
 """What a report adds to a thread: the facts that its state does not know yet, and can take.
 
 A provider repeats itself after a resume, and facts come in batches: each is judged as if those before it in
-its batch were written already. Facts without an identity of their own are news whenever their turn is known.
+its batch were written already. Raw items have no identity of their own and are news whenever their turn is known; usage is
+of the present session, whatever turn it is reported with.
 """
 
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ import msgspec
 
 from trimpoint.core import events as ev
 from trimpoint.core.state import ThreadState
+from trimpoint.core.usage import is_repetition
 
 # What a batch changes before it is written: (kind of thing, its id) -> whether the thread has it then.
 _Ahead = dict[tuple[str, str], bool]
@@ -39,8 +41,10 @@ def _is_news(state: ThreadState, ahead: _Ahead, fact: ev.AnyEvent) -> bool:
             return not _has_turn(state, ahead, fact.turn_id)
         case ev.EntryRecorded():
             return _has_turn(state, ahead, fact.turn_id) and not _has_entry(state, ahead, fact)
-        case ev.ContextItemsRecorded() | ev.UsageReported():
+        case ev.ContextItemsRecorded():
             return _has_turn(state, ahead, fact.turn_id)
+        case ev.UsageReported():
+            return ahead.get(("usage", ""), not is_repetition(state.usage, fact))
         case ev.TurnCompleted():
             return ahead.get(("running turn", fact.turn_id), _is_running(state, fact.turn_id))
         case ev.TurnRequestEnded():
@@ -61,6 +65,8 @@ def _changes(fact: ev.AnyEvent) -> _Ahead:
     match fact:
         case ev.TurnStarted():
             return {("turn", fact.turn_id): True, ("running turn", fact.turn_id): True}
+        case ev.UsageReported():
+            return {("usage", ""): True}
         case ev.EntryRecorded():
             return {("entry of " + fact.turn_id, fact.entry_id): True}
         case ev.TurnCompleted():

@@ -27,7 +27,7 @@ from trimpoint.core.state import ThreadState, Turn
 from trimpoint.core.tokens import estimate_tokens
 from trimpoint.core.trimming import open_trimmed_generation
 
-EXCEEDED = "contextWindowExceeded"
+EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED
 # A review has no prompt of a person's that could be sent again.
 NOT_RETRIED = "enteredReviewMode"
 COMPACTION = "contextCompaction"

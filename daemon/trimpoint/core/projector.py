@@ -23,6 +23,12 @@ from trimpoint.core.state import (
     TrimPoint,
     Turn,
 )
+from trimpoint.core.usage import begin_era
+from trimpoint.core.usage_folds import change_settings, note_overflow, report_before_revert, report_usage
+
+PROVIDER_COMPACTION = "contextCompaction"
+COMPACTIONS = frozenset({"compact", "auto", "overflow"})
+"""What triggers a trim that summarizes."""
 
 
 def replay(records: Iterable[ev.Record]) -> ThreadState:
@@ -75,7 +81,8 @@ def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int)
             event.skipped_items,
         )
     )
-    state.usage_last_total, state.session_stopped = None, False
+    begin_era(state.usage)
+    state.session_stopped = False
 
 
 def _bind(state: ThreadState, event: ev.ProviderThreadBound, at_ms: int) -> None:
@@ -140,7 +147,7 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
             summary_unavailable=event.summary_unavailable,
         )
     )
-    if event.trigger in ("compact", "overflow"):
+    if event.trigger in COMPACTIONS:
         state.compaction_count += 1
 
 
@@ -167,10 +174,6 @@ def _rename(state: ThreadState, event: ev.ThreadRenamed, at_ms: int) -> None:
     state.name = event.name
 
 
-def _change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -> None:
-    state.settings = event.settings
-
-
 def _request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> None:
     state.turn_requests[event.request_id] = Pending(event.request_id, "turn", at_ms)
 
@@ -195,6 +198,8 @@ def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> No
     index = state.turn_index[event.turn_id]
     if entry.kind == "message":
         state.turns[index].message_count += 1
+    elif entry.role == PROVIDER_COMPACTION:
+        state.provider_compaction_count += 1
     if index == len(state.turns) - 1 and index >= state.active_from_turn:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)
@@ -229,14 +234,12 @@ def _record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int
         turn.items.extend(event.items)
 
 
-def _report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
-    state.usage_last_total, state.usage_window = event.last_total, event.window
-
-
 def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:
     turn = state.turns[state.turn_index[event.turn_id]]
     turn.status, turn.error, turn.completed_at_ms = event.status, event.error, at_ms
     turn.error_kind = event.error_kind
+    if event.error_kind == ev.CONTEXT_WINDOW_EXCEEDED:
+        note_overflow(state, turn)
     if state.running_turn_id == event.turn_id:
         state.running_turn_id = None
     state.may_have_missed |= event.status == "interrupted" and not event.items_heard
@@ -262,6 +265,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     kept = {entry.id: index for index, entry in enumerate(state.entries[:first_entry])}
     del state.turns[first:], state.entries[first_entry:]
     state.entry_index = kept
+    state.usage.report = report_before_revert(state)
 
 
 def _capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
@@ -365,13 +369,13 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ThreadArchived: _archive,
     ev.ThreadUnarchived: _unarchive,
     ev.ThreadRenamed: _rename,
-    ev.SettingsChanged: _change_settings,
+    ev.SettingsChanged: change_settings,
     ev.TurnRequested: _request_turn,
     ev.TurnRequestEnded: _end_turn_request,
     ev.TurnStarted: _start_turn,
     ev.EntryRecorded: _record_entry,
     ev.ContextItemsRecorded: _record_items,
-    ev.UsageReported: _report_usage,
+    ev.UsageReported: report_usage,
     ev.TurnCompleted: _complete_turn,
     ev.TurnsReverted: _revert_turns,
     ev.CheckpointCaptured: _capture_checkpoint,

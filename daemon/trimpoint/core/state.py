@@ -8,11 +8,13 @@ import msgspec
 
 from trimpoint.core.events import AnyEvent
 from trimpoint.core.operations import Phase, is_open
+from trimpoint.core.usage import Report, Usage
 
 
 class Turn(msgspec.Struct):
     """`first_entry_index` is where its entries begin; `items` are its raw items while it is in context.
 
+    `report` is the last that was heard, while it ran, of what the context holds.
     Of a turn that was tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it had failed,
     and `earlier_items` counts those of its items that are from there; they stand first.
     """
@@ -31,6 +33,7 @@ class Turn(msgspec.Struct):
     provider_turn_id: str | None = None
     first_generation: int = 0
     earlier_items: int = 0
+    report: Report | None = None
 
 
 class Entry(msgspec.Struct):
@@ -62,6 +65,13 @@ class TrimPoint(msgspec.Struct):
     summary_unavailable: bool = False
 
 
+class FirstCall(msgspec.Struct, frozen=True):
+    """The first model call of a generation, how much it was given."""
+
+    turn_id: str
+    input_tokens: int
+
+
 class Generation(msgspec.Struct):
     """One life of the thread in the provider. `ready`: the bootstrap is in place."""
 
@@ -78,6 +88,7 @@ class Generation(msgspec.Struct):
     ready: bool = False
     turn_count: int = 0
     session_approvals: bool = False
+    first_call: FirstCall | None = None
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -200,8 +211,8 @@ class ThreadState(msgspec.Struct):
     compaction_count: int = 0
     checkpoints: list[Checkpoint] = []
     taken_back: TakenBack | None = None
-    usage_last_total: int | None = None
-    usage_window: int | None = None
+    provider_compaction_count: int = 0
+    usage: Usage = msgspec.field(default_factory=Usage)
     receipts: dict[str, Receipt] = {}
 
     @property

@@ -9,13 +9,14 @@ from trimpoint_protocol.errors import Blocker
 
 from trimpoint.core.clock import rfc3339
 from trimpoint.core.context import active_message_count
-from trimpoint.core.decision import Block
+from trimpoint.core.decision import Block, Policy
 from trimpoint.core.events import AnyEvent, Record
+from trimpoint.core.meter import context_status
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import Checkpoint, Operation, Pending, ThreadState, TrimPoint, Turn
 
 
-def read_model(state: ThreadState, read_only: str | None = None) -> rm.OrchestrationThread:
+def read_model(state: ThreadState, policy: Policy, read_only: str | None = None) -> rm.OrchestrationThread:
     """The snapshot of one thread; `read_only` says why it takes no commands, if it does not."""
     active_from = state.active_from_turn
     return rm.OrchestrationThread(
@@ -40,6 +41,7 @@ def read_model(state: ThreadState, read_only: str | None = None) -> rm.Orchestra
         pending_requests=[_pending(pending) for pending in state.pending_requests.values()],
         checkpoints=[_checkpoint(checkpoint) for checkpoint in state.checkpoints],
         compaction_count=state.compaction_count,
+        context=context_status(state, policy),
         read_only=read_only,
     )
 

@@ -44,6 +44,7 @@ class Engine:
         """The owners of provider threads whose id is not the thread's own: the ids that clients must not see."""
         self.unreadable: dict[str, str] = {}
         self.before_command: BeforeCommand = _nothing_to_do
+        self.policy = policy
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
         self._scratch: dict[str, list[str]] = {}

@@ -181,6 +181,14 @@ class Clients:
         """Clients that take part in a thread, and so may answer its questions."""
         return [client for client in self._clients.values() if client.initialized and thread_id in client.threads]
 
+    def concerned_with(self, thread_id: str, method: str) -> list[Client]:
+        """Clients that take part in a thread or follow it, and want to hear `method`."""
+        return [
+            client
+            for client in self._clients.values()
+            if client.initialized and method not in client.opted_out and thread_id in client.threads | client.followed
+        ]
+
     def followers(self, thread_id: str) -> list[Client]:
         """Clients that follow a thread's events."""
         return [client for client in self._clients.values() if thread_id in client.followed]

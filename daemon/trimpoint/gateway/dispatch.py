@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, Params, Result
+from trimpoint_protocol.readmodel import WireStruct
 
 from trimpoint.gateway.clients import Client
 from trimpoint.gateway.refusals import WireError, as_wire_error, wire_error
@@ -31,13 +32,13 @@ class Call:
         self.after: list[Callable[[], None]] = []
 
 
-Handler = Callable[[Call, Any], Awaitable[Result]]
+Handler = Callable[[Call, Any], Awaitable[Result | WireStruct]]
 
 
 class Answer(NamedTuple):
     """A result or an error."""
 
-    result: Result | None
+    result: Result | WireStruct | None
     error: WireError | None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from trimpoint_protocol import methods as m
+from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.link import CodexLink
@@ -16,6 +17,7 @@ from trimpoint.core.view import envelopes, read_model
 from trimpoint.engine.catalogue import ThreadSummary
 from trimpoint.engine.engine import Engine
 from trimpoint.gateway.clients import Clients
+from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import Call, Handler
 from trimpoint.gateway.slash_runner import SlashRunner
 from trimpoint.gateway.timeline_pages import timeline_page
@@ -28,6 +30,7 @@ class Surroundings(NamedTuple):
     clients: Clients
     link: CodexLink
     slash: SlashRunner
+    meters: ContextMeters
     state_dir: str
     shut_down: Callable[[], None]
 
@@ -48,6 +51,7 @@ class OwnHandlers:
             "orchestration/unsubscribeThread": self._unsubscribe,
             "orchestration/snapshot": self._snapshot,
             "timeline/read": self._timeline,
+            "context/status": self._context,
             "sidecar/status": self._status,
             "sidecar/shutdown": self._shutdown,
         }
@@ -91,7 +95,9 @@ class OwnHandlers:
         call.after.append(then)
         if missed is not None:
             return m.SubscribeResult(mode="replay", thread=None, sequence=sequence)
-        return m.SubscribeResult(mode="snapshot", thread=read_model(writer.state, writer.read_only), sequence=sequence)
+        return m.SubscribeResult(
+            mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
+        )
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
         call.client.followed.discard(params.thread_id)
@@ -100,13 +106,16 @@ class OwnHandlers:
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
         if params.thread_id is not None:
             writer = await self._engine.thread(self._stable(params.thread_id))
-            return m.SnapshotResult(thread=read_model(writer.state, writer.read_only), threads=[])
+            return m.SnapshotResult(thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[])
         summaries = sorted(self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms)
         return m.SnapshotResult(thread=None, threads=[self._overview(summary) for summary in summaries])
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
         writer = await self._engine.thread(self._stable(params.thread_id))
         return timeline_page(writer.state, params)
+
+    async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
+        return await self._around.meters.status(self._stable(params.thread_id))
 
     async def _status(self, call: Call, params: m.NoParams) -> m.SidecarStatus:
         link = self._around.link

@@ -147,7 +147,7 @@ class ThreadMethods:
             raw = await self.link.request(exchange.method, {**params, "excludeTurns": False})
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
-                await self._sessions.adopt(thread, params, origin, parent)
+                await self._sessions.adopt(raw, params, origin, parent)
             exchange.answer(self._adopted_answer(raw, str(thread["id"]), params))
             self.join(exchange.client, str(thread["id"]), again=True)
             self._threads.inbound.release(str(thread["id"]))

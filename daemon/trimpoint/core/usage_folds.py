@@ -1,0 +1,40 @@
+"""How reports of tokens change a thread's state: folds of the projector."""
+
+from itertools import takewhile
+
+from trimpoint.core import events as ev
+from trimpoint.core.state import FirstCall, ThreadState, Turn
+from trimpoint.core.usage import Report, hear, model_in, overflowed
+
+
+def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
+    """What the present context holds; also remembered of the turn, for a revert to it."""
+    hear(state.usage, event, is_live=event.turn_id == state.running_turn_id)
+    index = state.turn_index.get(event.turn_id)
+    if index is None:
+        return
+    state.turns[index].report = state.usage.report
+    generation = state.generation
+    if generation.first_call is None and event.input > 0 and state.turns[index].generation == generation.number:
+        generation.first_call = FirstCall(event.turn_id, event.input)
+
+
+def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -> None:
+    """Another model has another window, which is not known before it is reported."""
+    before, state.settings = model_in(state.settings), event.settings
+    if before is not None and model_in(event.settings) != before:
+        state.usage.window = None
+
+
+def note_overflow(state: ThreadState, turn: Turn) -> None:
+    """The turn did not fit; that says something of the present context if it is the newest."""
+    if turn is state.turns[-1] and turn.generation == state.generation.number:
+        overflowed(state.usage)
+        turn.report = state.usage.report
+
+
+def report_before_revert(state: ThreadState) -> Report | None:
+    """What was last heard of the context that the turns which are left make."""
+    current = state.generation.number
+    left = takewhile(lambda turn: turn.generation == current, reversed(state.turns))
+    return next((turn.report for turn in left if turn.report is not None), None)

@@ -1,0 +1,65 @@
+"""The meter of a conversation beside what Codex itself said in the same run."""
+
+from typing import Any
+
+from trimpoint.testkit import Usage, say
+
+from tests.e2e.conversation import Conversation
+
+ANSWER_TOKENS = 10
+BASELINE_TOKENS = 12_000
+
+
+def spending(input_tokens: int) -> Usage:
+    """What a model call reports."""
+    return Usage(
+        input_tokens=input_tokens, output_tokens=ANSWER_TOKENS, cached_input_tokens=input_tokens // 2, reasoning_tokens=4
+    )
+
+
+class Gauge:
+    """Prompts whose answers report a given usage, and readings of the meter."""
+
+    def __init__(self, talk: Conversation) -> None:
+        self.talk = talk
+        self.spent = 0
+        self._prompts = 0
+
+    async def turn(self, input_tokens: int) -> dict[str, Any]:
+        """One turn whose one model call is given so much; the meter after it, which is as Codex says."""
+        self._prompts += 1
+        self.talk.script.then(say(f"said-{self._prompts}.", usage=spending(input_tokens)))
+        turn = await self.talk.prompt(f"asked-{self._prompts}.")
+        assert turn["status"] == "completed", turn
+        self.spent += input_tokens + ANSWER_TOKENS
+        meter = await self.meter()
+        self.agrees_with_codex(meter)
+        assert meter["totalTokens"] == self.spent
+        return meter
+
+    async def meter(self) -> dict[str, Any]:
+        """The meter now; the snapshot shows the same."""
+        meter = await self.talk.client.request("context/status", threadId=self.talk.thread_id)
+        assert (await self.talk.snapshot())["context"] == meter
+        return dict(meter)
+
+    @property
+    def heard(self) -> list[dict[str, Any]]:
+        """Every meter that the client was told, oldest first."""
+        return [m["params"] for m in self.talk.client.notifications if m["method"] == "context/updated"]
+
+    @property
+    def codex(self) -> dict[str, Any]:
+        """The usage that Codex reported last."""
+        reports = [m for m in self.talk.client.notifications if m["method"] == "thread/tokenUsage/updated"]
+        return dict(reports[-1]["params"]["tokenUsage"])
+
+    def agrees_with_codex(self, meter: dict[str, Any]) -> None:
+        """The meter says of the present context what Codex says of it."""
+        last, window = self.codex["last"], self.codex["modelContextWindow"]
+        assert (meter["usedTokens"], meter["windowTokens"]) == (last["totalTokens"], window)
+        assert (meter["unknown"], meter["estimated"]) == (False, last["inputTokens"] == 0)
+        usable = window - BASELINE_TOKENS
+        left = (usable - max(0, last["totalTokens"] - BASELINE_TOKENS)) / usable * 100
+        assert meter["leftPercent"] == int(max(0, left) + 0.5)
+        assert meter["percent"] == round(last["totalTokens"] / window * 100, 1)

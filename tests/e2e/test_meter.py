@@ -1,0 +1,241 @@
+"""The context meter beside Codex's own numbers, right through whatever happens to a thread (spec §6)."""
+
+import os
+import signal
+from contextlib import AsyncExitStack
+
+import anyio
+import pytest
+from trimpoint.cli.client import RemoteError
+from trimpoint.testkit import ModelRequest, Reply, overflow, run, say
+
+from tests.e2e.conftest import House
+from tests.e2e.conversation import Conversation
+from tests.e2e.gauge import Gauge, spending
+
+pytestmark = pytest.mark.codex
+
+WINDOW = 258_400  # Codex's, of a model that it does not know
+
+
+async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        fresh = await gauge.meter()
+        levels = [(await gauge.turn(given))["level"] for given in (30_000, 180_000, 181_000, 232_000, 233_000)]
+        told = [meter["usedTokens"] for meter in gauge.heard]
+        last = await gauge.meter()
+    assert (fresh["unknown"], fresh["windowTokens"], fresh["usedTokens"]) == (True, None, 0)
+    assert levels == ["ok", "ok", "warning", "warning", "critical"]
+    assert [used for used in told if used] == [30_010, 180_010, 181_010, 232_010, 233_010]
+    assert gauge.heard[-1] == last
+    assert (last["model"], last["providerCompactsAtTokens"]) == ("gpt-5", 244_800)
+    assert (last["currentTotalTokens"], last["totalTokens"]) == (gauge.spent, gauge.spent)
+    assert last["totalTokens"] == gauge.codex["total"]["totalTokens"]
+    assert last["totalCachedInputTokens"] == gauge.codex["total"]["cachedInputTokens"]
+    assert last["totalReasoningOutputTokens"] == gauge.codex["total"]["reasoningOutputTokens"]
+
+
+async def test_each_call_of_a_turn_with_tools_moves_the_meter(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        talk.script.then(run("echo hi"), say("done", usage=spending(50_000)))
+        await talk.prompt("use a tool")
+        meter = await gauge.meter()
+    gauge.agrees_with_codex(meter)
+    assert [one["usedTokens"] for one in gauge.heard if not one["unknown"]][:2] == [1_010, 50_010]
+    assert meter["totalTokens"] == gauge.codex["total"]["totalTokens"]
+
+
+async def test_a_clear_makes_the_context_unknown_and_estimated_until_the_next_report(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(30_000)
+        await gauge.turn(200_000)
+        await talk.type("/clear")
+        cleared = await gauge.meter()
+        after = await gauge.turn(31_000)
+    assert (cleared["unknown"], cleared["estimated"], cleared["level"]) == (True, True, "ok")
+    assert 29_900 < cleared["usedTokens"] < 30_000  # what a session costs, as the first call of the first one told
+    assert (cleared["currentTotalTokens"], cleared["generation"]) == (0, 2)
+    assert (after["currentTotalTokens"], after["totalTokens"]) == (31_010, gauge.spent)
+
+
+async def test_a_compaction_is_counted_and_begins_an_era(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(30_000)
+        await gauge.turn(200_000)
+        assert (await talk.type("/compact"))["status"] == "completed"
+        compacted = await gauge.meter()
+        after = await gauge.turn(32_000)
+    assert (compacted["unknown"], compacted["compactionCount"], compacted["providerCompactionCount"]) == (True, 1, 0)
+    assert 30_000 < compacted["usedTokens"] < 31_000
+    assert (after["compactionCount"], after["currentTotalTokens"]) == (1, 32_010)
+
+
+async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(sealed_house: House) -> None:
+    async with sealed_house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(30_000)
+        await gauge.turn(200_000)
+        assert (await talk.type("/compact"))["status"] == "completed"
+        compacted = await gauge.meter()
+        after = await gauge.turn(33_000)
+    assert compacted["usedTokens"] < 200_000
+    assert compacted["estimated"]
+    assert (after["compactionCount"], after["currentTotalTokens"]) == (1, 33_010)
+
+
+async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        before = await gauge.turn(30_000)
+        await gauge.turn(100_000)
+        await gauge.turn(150_000)
+        turns = (await talk.snapshot())["turns"]
+        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[1]["id"])
+        reverted = await gauge.meter()
+        after = await gauge.turn(90_000)
+    assert (reverted["usedTokens"], reverted["unknown"]) == (before["usedTokens"], False)
+    assert gauge.heard[-1] == after
+    assert reverted["totalTokens"] == 280_030
+
+
+async def test_a_revert_into_a_pruned_section_makes_it_unknown_again(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        for given in (30_000, 100_000, 150_000):
+            await gauge.turn(given)
+        turns = (await talk.snapshot())["turns"]
+        await talk.type("/clear")
+        await gauge.turn(31_000)
+        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
+        reverted = await gauge.meter()
+        await gauge.turn(101_000)
+    assert (reverted["unknown"], reverted["generation"]) == (True, 3)
+    assert 29_900 < reverted["usedTokens"] < 30_500
+
+
+async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repeats_nothing(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(30_000)
+        before = await gauge.turn(200_000)
+        with anyio.fail_after(20):
+            os.kill(house.child_pid(), signal.SIGKILL)
+            await talk.until_codex_answers()
+        killed = await gauge.meter()
+        after = await gauge.turn(201_000)
+    assert killed == before
+    assert (after["currentTotalTokens"], after["totalTokens"]) == (gauge.spent, gauge.spent)
+
+
+async def test_another_daemon_shows_what_the_last_one_did(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(30_000)
+        before = await gauge.turn(200_000)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(house.daemon())
+        client = await stack.enter_async_context(house.client())
+        again = Gauge(Conversation(client, talk.thread_id, house.model, house.script))
+        again.spent = gauge.spent
+        restarted = await again.meter()
+        await client.request("thread/resume", threadId=talk.thread_id)
+        resumed = await again.meter()
+        await again.turn(202_000)
+    assert restarted == resumed == before
+
+
+async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(200_000)
+        await gauge.turn(200_000)
+        talk.script.then(overflow())
+        failed = await talk.prompt("too much")
+        full = await gauge.meter()
+        made_up = gauge.codex["last"]["totalTokens"]
+        snapshot = await talk.snapshot()
+        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=failed["id"])
+        reverted = await gauge.meter()
+    assert (failed["status"], failed["error"]["codexErrorInfo"]) == ("failed", "contextWindowExceeded")
+    assert made_up == 0  # what Codex's own `last` says of a context that is too full
+    assert (full["usedTokens"], full["percent"], full["level"]) == (WINDOW, 100.0, "critical")
+    assert (full["estimated"], full["unknown"], full["leftPercent"]) == (True, False, 0)
+    assert full["totalTokens"] == gauge.spent
+    assert snapshot["turns"][-1]["status"] == "failed"
+    assert (reverted["usedTokens"], reverted["estimated"]) == (200_010, False)
+
+
+async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_meter_goes_on(house: House) -> None:
+    house.overrides.append("model_auto_compact_token_limit=40000")
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        near = await gauge.turn(30_000)
+        await gauge.turn(40_000)
+        talk.script.at_compaction(say("Codex's own summary", usage=spending(40_500)))
+        gauge.spent += 40_510
+        after = await gauge.turn(9_000)
+        snapshot = await talk.snapshot()
+        activities = [entry["activity"] for entry in await talk.timeline() if entry["kind"] == "activity"]
+        estimates = [one for one in gauge.heard if one["estimated"] and not one["unknown"]]
+    assert near["providerCompactsAtTokens"] == 40_000
+    assert snapshot["contextTrimPoints"] == []
+    assert snapshot["session"]["generation"] == 1
+    assert activities == ["contextCompaction"]
+    assert (after["compactionCount"], after["providerCompactionCount"]) == (0, 1)
+    assert len(estimates) == 1
+    assert after["totalTokens"] == gauge.codex["total"]["totalTokens"]
+
+
+async def test_a_thread_that_is_taken_over_shows_what_codex_remembers_of_it(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(30_000)
+        fork = await talk.client.request("thread/fork", threadId=talk.thread_id)
+        forked = Gauge(Conversation(talk.client, fork["thread"]["id"], house.model, house.script))
+        await talk.client.heard("thread/tokenUsage/updated", threadId=forked.talk.thread_id)
+        meter = await forked.meter()
+        await forked.turn(31_000)
+        parent = await gauge.meter()
+    assert (meter["usedTokens"], meter["totalTokens"], meter["unknown"]) == (30_010, 0, False)
+    assert parent["totalTokens"] == 30_010
+
+
+SPAWN = {
+    "type": "function_call",
+    "namespace": "multi_agent_v1",
+    "name": "spawn_agent",
+    "arguments": '{"message": "work-of-the-sub-agent"}',
+    "call_id": "call_spawn",
+}
+
+
+async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(house: House) -> None:
+    def respond(request: ModelRequest) -> Reply:
+        if request.mentions("work-of-the-sub-agent") and not request.mentions("asked the parent"):
+            return say("sub-agent's answer", usage=spending(240_000))
+        if request.mentions("call_spawn"):
+            return say("parent's answer", usage=spending(32_000))
+        return Reply(items=(SPAWN,), usage=spending(31_000))
+
+    async with house.conversation() as talk:
+        talk.script.then(*[respond] * 3)
+        with anyio.fail_after(20):
+            await talk.prompt("asked the parent")
+            reported = await talk.client.expect(
+                lambda m: (
+                    m.get("method") == "thread/tokenUsage/updated"
+                    and m["params"]["threadId"] != talk.thread_id
+                    and m["params"]["tokenUsage"]["last"]["totalTokens"] == 240_010
+                )
+            )
+        parent = await Gauge(talk).meter()
+        sub_agent = await talk.client.request("context/status", threadId=reported["params"]["threadId"])
+        with pytest.raises(RemoteError, match="no thread"):
+            await talk.client.request("context/status", threadId="nobody")
+    assert (parent["usedTokens"], parent["totalTokens"], parent["level"]) == (32_010, 63_020, "ok")
+    assert (sub_agent["usedTokens"], sub_agent["totalTokens"], sub_agent["level"]) == (240_010, 240_010, "critical")
+    assert (sub_agent["generation"], sub_agent["windowTokens"]) == (None, WINDOW)

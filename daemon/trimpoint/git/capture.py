@@ -1,0 +1,184 @@
+"""Capturing a work tree: every file that is tracked or not ignored, as it is, in a commit that nothing refers to.
+
+The law: nothing of the user's is written but objects. Index, HEAD, refs, stash, reflogs and what `git status`
+says are as before.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from typing import Literal
+
+import anyio
+import msgspec
+
+from trimpoint.git.errors import GitFailed
+from trimpoint.git.locks import worktree_lock
+from trimpoint.git.notes import LeftOut, LeftOutReason, message_of
+from trimpoint.git.private import Commit, PrivateGit
+from trimpoint.git.process import GitOutput, git_failure, run_git, together
+from trimpoint.git.repository import Repository
+from trimpoint.git.seed import seed
+from trimpoint.git.staging import STAGING_FOLDER
+
+_DOING = "capture the files"
+_STATUS = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_TRACKED_BUT_IGNORED = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+_UNREADABLE_FOLDER = re.compile(rb"could not open directory '(.*?/)': Permission denied", re.DOTALL)
+_UNPROCESSABLE = re.compile(rb"Unable to process path (.*)\n\Z", re.DOTALL)
+# A file that vanishes or is locked away between the listing and the reading: look again.
+_ATTEMPTS = 5
+
+
+class CaptureLimits(msgspec.Struct, frozen=True):
+    """`max_file_bytes`: larger files are left out unless they were captured before and are unchanged; None: no cap."""
+
+    max_file_bytes: int | None = 64 * 1024 * 1024
+    deadline_s: float = 120.0
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A work tree at one moment. `commit` may be collected by git unless `keep` gives it a ref."""
+
+    commit: str
+    tree: str
+    left_out: tuple[LeftOut, ...] = ()
+
+
+async def capture(repository: Repository, limits: CaptureLimits | None = None) -> Checkpoint:
+    """Capture the whole work tree. The same state captured again may give the same commit.
+
+    :raises GitFailed: it could not; nothing has changed
+    """
+    limits = limits or CaptureLimits()
+    async with worktree_lock(repository, limits.deadline_s):
+        try:
+            with anyio.fail_after(limits.deadline_s):
+                private = PrivateGit(repository, limits.deadline_s)
+                await private.open()
+                return await _Capture(private, limits).result()
+        except TimeoutError:
+            raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
+
+
+class _Look(msgspec.Struct):
+    """How the work tree differs from our index."""
+
+    changed: set[bytes] = msgspec.field(default_factory=set[bytes])
+    gone: set[bytes] = msgspec.field(default_factory=set[bytes])
+    left_out: dict[bytes, LeftOut] = msgspec.field(default_factory=dict[bytes, LeftOut])
+    is_committed: bool = True
+
+    def leave_out(self, path: bytes, left_out: LeftOut) -> None:
+        self.left_out[left_out.path] = left_out
+        self.changed.discard(path)
+        self.gone.add(path)
+
+
+class _Capture:
+    def __init__(self, private: PrivateGit, limits: CaptureLimits) -> None:
+        self._private = private
+        self._limits = limits
+        self._refused: set[bytes] = set()
+
+    async def result(self) -> Checkpoint:
+        newest = await self._private.newest() or await seed(self._private)
+        for _ in range(_ATTEMPTS):
+            look = await self._look()
+            message = message_of(sorted(look.left_out.values(), key=lambda each: each.path))
+            if look.is_committed and not (look.changed or look.gone) and newest.message == message:
+                return _checkpoint(newest, look)
+            if await self._write(look):
+                return _checkpoint(await self._private.commit(message), look)
+        raise GitFailed(_DOING, "files keep changing while they are read", "Try again when less is being written.")
+
+    async def _look(self) -> _Look:
+        status, tracked, captured = await together(
+            [
+                self._private.run(*_STATUS, doing=_DOING),
+                self._private.users(*_TRACKED_BUT_IGNORED, doing=_DOING),
+                self._private.run(*_TRACKED_BUT_IGNORED, doing=_DOING),
+            ]
+        )
+        look = _read_status(status)
+        # What was not ignored at the last capture and is now, and the other way round.
+        forced, ignored = _paths(tracked.stdout), _paths(captured.stdout)
+        look.gone |= ignored - forced
+        look.changed |= forced - ignored
+        look.changed -= look.gone
+        await anyio.to_thread.run_sync(self._sort_out, look)
+        return look
+
+    def _sort_out(self, look: _Look) -> None:
+        """Leave out what is no file, or too large, or cannot be read."""
+        root = os.fsencode(self._private.repository.worktree)
+        for path in list(look.changed):
+            reason, size_bytes = self._reason_against(os.path.join(root, path), path)
+            if reason == "vanished":
+                look.changed.discard(path)
+                look.gone.add(path)
+            elif reason is not None:
+                at = path + b"/" if reason == "nestedRepository" else path
+                look.leave_out(path, LeftOut(at, reason, size_bytes))
+
+    def _reason_against(self, full: bytes, path: bytes) -> tuple[LeftOutReason | Literal["vanished"] | None, int | None]:
+        try:
+            facts = os.lstat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            return "vanished", None
+        except OSError:
+            return "unreadable", None
+        if stat.S_ISLNK(facts.st_mode):
+            return None, None
+        if not stat.S_ISREG(facts.st_mode):
+            return "nestedRepository" if stat.S_ISDIR(facts.st_mode) else "notAFile", None
+        cap = self._limits.max_file_bytes
+        if cap is not None and facts.st_size > cap:
+            return "tooLarge", facts.st_size
+        readable = path not in self._refused and os.access(full, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+        return (None if readable else "unreadable"), None
+
+    async def _write(self, look: _Look) -> bool:
+        """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
+        if look.gone:
+            await self._private.answer("update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(look.gone))
+        if not look.changed:
+            return True
+        arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+        output = await run_git(self._private.run(*arguments, doing=_DOING, stdin=_listed(look.changed)))
+        refused = _UNPROCESSABLE.search(output.stderr)
+        if output.status != 0 and refused is None:
+            raise git_failure(_DOING, output.stderr)
+        if refused is not None:
+            self._refused.add(refused.group(1))
+        return output.status == 0
+
+
+def _checkpoint(commit: Commit, look: _Look) -> Checkpoint:
+    return Checkpoint(commit.id, commit.tree, tuple(sorted(look.left_out.values(), key=lambda each: each.path)))
+
+
+def _read_status(output: GitOutput) -> _Look:
+    look = _Look()
+    for line in output.stdout.split(b"\0")[:-1]:
+        in_index, in_worktree, path = line[0:1], line[1:2], line[3:]
+        if in_index not in b" ?":
+            look.is_committed = False
+        if path.endswith(b"/"):
+            look.left_out[path] = LeftOut(path, "nestedRepository")
+        elif in_worktree == b"D":
+            look.gone.add(path)
+        elif in_worktree != b" " and STAGING_FOLDER not in path.split(b"/"):
+            look.changed.add(path)
+    for folder in _UNREADABLE_FOLDER.findall(output.stderr):
+        look.left_out[folder] = LeftOut(folder, "unreadable")
+    return look
+
+
+def _paths(listed: bytes) -> set[bytes]:
+    return set(listed.split(b"\0")) - {b""}
+
+
+def _listed(paths: Iterable[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in sorted(paths))

@@ -1,0 +1,77 @@
+"""What can go wrong with checkpoints, as facts. None of it is fatal to a turn."""
+
+import os
+from collections.abc import Sequence
+
+_PATHS_NAMED = 5
+
+
+class GitError(Exception):
+    """Any failure of this package. `str()` is a sentence for a person, `hint` what that person can do."""
+
+    hint: str = ""
+
+
+class GitFailed(GitError):
+    """A run of git that did not do what it was for. `why` completes "git could not <doing>: "."""
+
+    def __init__(self, doing: str, why: str, hint: str = "") -> None:
+        super().__init__(doing, why)
+        self.doing = doing
+        self.why = why
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"git could not {self.doing}: {self.why}."
+
+
+class FilesChanged(GitError):
+    """Somebody else changed files that were about to be restored, so what had been written was taken back.
+
+    `not_taken_back` names files for which that could not be done, because somebody else has changed them since.
+    """
+
+    hint = "Stop what writes to these files, then try again; a new attempt captures them as they are then."
+
+    def __init__(self, paths: Sequence[bytes], not_taken_back: Sequence[bytes] = ()) -> None:
+        super().__init__(paths)
+        self.paths = tuple(paths)
+        self.not_taken_back = tuple(not_taken_back)
+
+    def __str__(self) -> str:
+        said = f"These files changed while they were being restored, so nothing was: {name_paths(self.paths)}."
+        return said + _not_taken_back(self.not_taken_back)
+
+
+class RestoreFailed(GitError):
+    """The file system refused a step of a restore; what had been written was taken back.
+
+    `not_taken_back` names files for which even that failed, or that somebody else has changed since.
+    """
+
+    def __init__(self, path: bytes, reason: str, not_taken_back: Sequence[bytes] = ()) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+        self.not_taken_back = tuple(not_taken_back)
+
+    def __str__(self) -> str:
+        said = f"The files could not be restored: {name_path(self.path)}: {self.reason}."
+        return said + _not_taken_back(self.not_taken_back)
+
+
+def name_path(path: bytes) -> str:
+    """A path as a person can read it on one line, whatever bytes it has."""
+    text = path.decode(errors="surrogateescape")
+    return text if text.isprintable() else repr(os.fsencode(text))[1:]
+
+
+def _not_taken_back(paths: Sequence[bytes]) -> str:
+    return f" Could not be put back as they were: {name_paths(paths)}." if paths else ""
+
+
+def name_paths(paths: Sequence[bytes]) -> str:
+    """The first few, and how many more."""
+    named = ", ".join(name_path(path) for path in paths[:_PATHS_NAMED])
+    more = len(paths) - _PATHS_NAMED
+    return f"{named} and {more} more" if more > 0 else named

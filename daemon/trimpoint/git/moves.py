@@ -1,0 +1,73 @@
+"""Moving files so that nobody's content is ever overwritten: renameat2(2), and the nearest thing where it is missing."""
+
+import contextlib
+import ctypes
+import errno
+import os
+import sys
+from typing import NamedTuple
+
+_NOREPLACE, _EXCHANGE = 1, 2
+# A kernel, C library or file system without it.
+_NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+
+
+class Place(NamedTuple):
+    """A name in an open folder."""
+
+    folder: int
+    name: bytes
+
+
+def move(source: Place, target: Place) -> None:
+    """Move to where nothing is.
+
+    :raises FileExistsError: something is there
+    :raises OSError: the move is refused
+    """
+    if not _renamed(source, target, _NOREPLACE):
+        _move_without_kernel(source, target)
+
+
+def exchange(one: Place, other: Place) -> None:
+    """Each takes the other's place, at once. `one` lies in a folder of ours.
+
+    :raises FileNotFoundError: one of them is gone
+    :raises OSError: the move is refused
+    """
+    if not _renamed(one, other, _EXCHANGE):
+        _exchange_without_kernel(one, other)
+
+
+def _renamed(source: Place, target: Place, flags: int) -> bool:
+    if sys.platform != "linux" or not hasattr(_libc, "renameat2"):
+        return False
+    if _libc.renameat2(source.folder, source.name, target.folder, target.name, flags) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NOT_SUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), os.fsdecode(target.name))
+
+
+def _move_without_kernel(source: Place, target: Place) -> None:
+    # Two steps, so a file that somebody makes in between is overwritten. There is no better way here.
+    with contextlib.suppress(FileNotFoundError):
+        os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(target.name))
+    os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+
+def _exchange_without_kernel(one: Place, other: Place) -> None:
+    # The other's place is never empty: its file gets a second name before it is replaced.
+    aside = Place(one.folder, one.name + b".aside")
+    try:
+        os.link(other.name, aside.name, src_dir_fd=other.folder, dst_dir_fd=aside.folder, follow_symlinks=False)
+    except (PermissionError, NotImplementedError):
+        # A file system without links: for a moment nothing is there.
+        os.rename(other.name, aside.name, src_dir_fd=other.folder, dst_dir_fd=aside.folder)
+    os.rename(one.name, other.name, src_dir_fd=one.folder, dst_dir_fd=other.folder)
+    os.rename(aside.name, one.name, src_dir_fd=aside.folder, dst_dir_fd=one.folder)
+
+
+_libc = ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,42 @@
+"""Which files somebody has open for writing at present. Best effort: Linux's /proc, processes of this user."""
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+
+def open_for_writing(worktree: Path, paths: Collection[bytes]) -> set[bytes]:
+    """Those of `paths` (relative to `worktree`) that another process could write to this very moment."""
+    wanted = set(paths)
+    prefix = os.fsencode(worktree).rstrip(b"/") + b"/"
+    found: set[bytes] = set()
+    for folder in _descriptor_folders() if wanted else ():
+        for name, file in _open_files(folder):
+            path = file.removeprefix(prefix)
+            if path != file and path in wanted and _is_writable(folder, name):
+                found.add(path)
+    return found
+
+
+def _descriptor_folders() -> Iterator[bytes]:
+    with contextlib.suppress(OSError):
+        for name in os.listdir(b"/proc"):
+            if name.isdigit() and int(name) != os.getpid():
+                yield b"/proc/" + name + b"/fd"
+
+
+def _open_files(folder: bytes) -> Iterator[tuple[bytes, bytes]]:
+    # Processes end and descriptors close while we look.
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                yield name, os.readlink(os.path.join(folder, name))
+
+
+def _is_writable(folder: bytes, name: bytes) -> bool:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        facts = Path(os.fsdecode(folder + b"info/" + name)).read_text()
+        flags = next(line.split()[1] for line in facts.splitlines() if line.startswith("flags:"))
+        return int(flags, 8) & os.O_ACCMODE != os.O_RDONLY
+    return False

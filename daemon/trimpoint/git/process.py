@@ -1,0 +1,203 @@
+"""Running git: not in the user's way, and not with what leaked in from the user's shell.
+
+The law: git sees no `GIT_*` variable but ours. It runs no hook, no file monitor and no upkeep, takes no lock
+that it can do without, asks nobody, and ends at its deadline or when we are cancelled, with all it started.
+"""
+
+import contextlib
+import os
+import re
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import anyio
+import anyio.abc
+import msgspec
+
+from trimpoint.git.errors import GitFailed
+
+_STDERR_BYTES = 64 * 1024
+_REAP_S = 5.0
+
+_NEUTRAL = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    # A path is a path: `*` and `:(top)` are names that files have.
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.logAllRefUpdates=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "commit.gpgSign=false",
+    "advice.graftFileDeprecated=false",
+)
+
+
+class GitOutput(msgspec.Struct, frozen=True):
+    """How a run ended. `truncated`: it had more to say than `max_bytes` and was ended there."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+    truncated: bool = False
+
+
+class GitRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. `doing` completes "git could not"; `variables` and `settings` (`name=value`) come on top of ours."""
+
+    git: Path
+    arguments: Sequence[str | bytes]
+    doing: str
+    cwd: Path
+    variables: Mapping[str, str] = {}
+    settings: Sequence[str] = ()
+    stdin: bytes = b""
+    deadline_s: float = 60.0
+    max_bytes: int | None = None
+
+
+async def run_git(run: GitRun) -> GitOutput:
+    """Run to the end, whatever the status.
+
+    :raises GitFailed: it could not be started, or was not done by its deadline
+    """
+    try:
+        with anyio.fail_after(run.deadline_s):
+            return await _run(run)
+    except TimeoutError:
+        raise GitFailed(run.doing, f"it took longer than {run.deadline_s:g} seconds") from None
+    except OSError as error:
+        raise GitFailed(run.doing, f"it cannot be run ({error.strerror})") from error
+
+
+async def git_output(run: GitRun) -> GitOutput:
+    """Run, and succeed.
+
+    :raises GitFailed: it did not
+    """
+    output = await run_git(run)
+    if output.status != 0 and not output.truncated:
+        raise git_failure(run.doing, output.stderr)
+    return output
+
+
+async def git_answer(run: GitRun) -> bytes:
+    """The stdout of a run that succeeds.
+
+    :raises GitFailed: it did not
+    """
+    return (await git_output(run)).stdout
+
+
+async def together(runs: Sequence[GitRun]) -> list[GitOutput]:
+    """Several runs at once, all of which succeed. The first failure is raised when all have ended.
+
+    :raises GitFailed: one failed
+    """
+    done: dict[int, GitOutput | GitFailed] = {}
+
+    async def keep(position: int, run: GitRun) -> None:
+        try:
+            done[position] = await git_output(run)
+        except GitFailed as failure:
+            done[position] = failure
+
+    async with anyio.create_task_group() as tasks:
+        for position, run in enumerate(runs):
+            tasks.start_soon(keep, position, run)
+    return [_or_raised(done[position]) for position in range(len(runs))]
+
+
+def git_failure(doing: str, stderr: bytes) -> GitFailed:
+    """What git complained of, as an error."""
+    text = stderr.decode(errors="replace")
+    if "No space left on device" in text or "Disk quota exceeded" in text:
+        return GitFailed(doing, "the disk is full", "Free disk space.")
+    if re.search(r"\.lock': File exists", text):
+        return GitFailed(doing, "another git process holds a lock", "Try again when that process is done.")
+    lines = text.splitlines() or ["it did not say why"]
+    said = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+    return GitFailed(doing, said[0].removeprefix("fatal: ").removeprefix("error: ").rstrip("."))
+
+
+def git_command(run: GitRun) -> list[str | bytes]:
+    """The command line, with our settings and the run's."""
+    settings = [word for setting in (*_SETTINGS, *run.settings) for word in ("-c", setting)]
+    return [str(run.git), "--no-pager", *settings, *run.arguments]
+
+
+def git_environment(variables: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
+    """The daemon's own without any `GIT_*`, and ours."""
+    kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
+    return kept | _NEUTRAL | dict(variables)
+
+
+def _or_raised(outcome: GitOutput | GitFailed) -> GitOutput:
+    if isinstance(outcome, GitFailed):
+        raise outcome
+    return outcome
+
+
+async def _run(run: GitRun) -> GitOutput:
+    environment = git_environment(run.variables, os.environ)
+    process = await anyio.open_process(git_command(run), cwd=run.cwd, env=environment, start_new_session=True)
+    try:
+        return await _converse(process, run)
+    finally:
+        await _end(process)
+
+
+async def _converse(process: anyio.abc.Process, run: GitRun) -> GitOutput:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    stderr = bytearray()
+    stdout, truncated = b"", False
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_feed, process, run.stdin)
+        tasks.start_soon(_keep_reading, process.stderr, stderr)
+        stdout, truncated = await _read(process.stdout, run.max_bytes)
+        if truncated:
+            _kill_group(process)
+    return GitOutput(await process.wait(), stdout, bytes(stderr), truncated)
+
+
+async def _feed(process: anyio.abc.Process, data: bytes) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        if data:
+            await process.stdin.send(data)
+    await process.stdin.aclose()
+
+
+async def _keep_reading(stream: anyio.abc.ByteReceiveStream, into: bytearray) -> None:
+    async for chunk in stream:
+        if len(into) < _STDERR_BYTES:
+            into += chunk
+
+
+async def _read(stream: anyio.abc.ByteReceiveStream, max_bytes: int | None) -> tuple[bytes, bool]:
+    data = bytearray()
+    async for chunk in stream:
+        data += chunk
+        if max_bytes is not None and len(data) > max_bytes:
+            return bytes(data[:max_bytes]), True
+    return bytes(data), False
+
+
+async def _end(process: anyio.abc.Process) -> None:
+    """Whoever of its group is left goes, and its pipes are closed."""
+    _kill_group(process)
+    with anyio.move_on_after(_REAP_S, shield=True):
+        await process.aclose()
+
+
+def _kill_group(process: anyio.abc.Process) -> None:
+    # The process leads a session of its own, so its pid names the group.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

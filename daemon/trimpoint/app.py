@@ -50,8 +50,7 @@ class Daemon:
         limits = config.limits
         wait_s = config.compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
-        self._engine = engine
-        self._link = link
+        self._engine, self._link = engine, link
         self._inbound = Inbound(engine)
         identity = Identity(engine)
         self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
@@ -81,6 +80,13 @@ class Daemon:
         self._gateway.start(tasks)
         self._engine.listen(self._meters.on_record)
 
+    def describe(self) -> str:
+        """How it is, in one line for people: threads, clients, Codex. Nothing of what is said in them."""
+        link = self._link
+        version = f"Codex {'.'.join(map(str, link.version))}" if link.version is not None else "Codex"
+        state = f"{version} {link.state}" if link.problem is None else f"{version} {link.state}: {link.problem}"
+        return f"{_count(len(self._engine.summaries), 'thread')}, {_count(len(self.clients), 'client')}; {state}"
+
     async def serve(self, transport: Transport) -> None:
         """Talk to the client at the other end of `transport` until it is gone."""
         await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message))
@@ -96,6 +102,10 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         model_windows={name: model.max_context_tokens for name, model in config.models.items() if model.max_context_tokens},
         provider_compacts_at=compact_limit(profile.overrides),
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from trimpoint.codex.settings import compact_limit
 from trimpoint.config import Config
 from trimpoint.core.decision import Policy
 from trimpoint.engine.engine import Engine
+from trimpoint.engine.idle import IdleRules
 from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.connection import Connection, Limits, Transport
@@ -52,6 +53,7 @@ class Daemon:
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         self._engine, self._link = engine, link
         self._inbound = Inbound(engine)
+        engine.in_use.extend((self.clients.have_use_for, self._inbound.is_expecting))
         identity = Identity(engine)
         self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
         self._threads = ProviderThreads(engine, link, self._inbound)
@@ -117,7 +119,7 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
     store = StateDirectory(state_dir)
     with store.lock():
         await reap_leftover_children(state_dir)
-        async with Engine.running(store, policy_of(config, profile)) as engine:
+        async with Engine.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             async with anyio.create_task_group() as tasks:
                 daemon = Daemon(config, state_dir, engine, link)
@@ -127,3 +129,8 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
                     yield daemon
                 finally:
                     tasks.cancel_scope.cancel()
+
+
+def _idle_rules(config: Config) -> IdleRules:
+    threads = config.threads
+    return IdleRules(threads.evict_after_s, threads.max_idle, threads.snapshot_after_records)

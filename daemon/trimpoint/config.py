@@ -63,6 +63,14 @@ class LimitsSection(_Section, frozen=True):
     max_clients: Positive = 1024
 
 
+class ThreadsSection(_Section, frozen=True):
+    """`[threads]`: when a thread that nobody uses leaves memory, and how many new records are worth a snapshot."""
+
+    evict_after_s: Seconds = 300.0
+    max_idle: Positive = 64
+    snapshot_after_records: Positive = 1_000
+
+
 class LogSection(_Section, frozen=True):
     """`[log]`: debug | info | warning | error."""
 
@@ -79,6 +87,7 @@ class Config(_Section, frozen=True):
     context: ContextSection = ContextSection()
     models: dict[str, ModelSection] = {}
     limits: LimitsSection = LimitsSection()
+    threads: ThreadsSection = ThreadsSection()
     log: LogSection = LogSection()
 
 

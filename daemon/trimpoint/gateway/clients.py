@@ -170,6 +170,10 @@ class Clients:
         self._private.add(thread_id)
         client.join(thread_id, raw_events=raw_events)
 
+    def have_use_for(self, thread_id: str) -> bool:
+        """Whether some client takes part in a thread or follows it."""
+        return any(thread_id in client.threads or thread_id in client.followed for client in self._clients.values())
+
     def is_private(self, thread_id: str | None) -> bool:
         """Whether some client ever took part in a thread, so that it is the affair of those who do.
 

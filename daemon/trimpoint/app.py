@@ -104,6 +104,9 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         warning_at=context.warning_at,
         critical_at=context.critical_at,
         model_windows={name: model.max_context_tokens for name, model in config.models.items() if model.max_context_tokens},
+        auto=context.auto,
+        preserve_recent_turns=context.preserve_recent_turns,
+        min_freed=context.min_freed,
         provider_compacts_at=compact_limit(profile.overrides),
     )
 

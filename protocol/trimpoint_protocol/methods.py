@@ -224,6 +224,7 @@ class Empty(Result, frozen=True, kw_only=True):
 class CommandProgress(Result, frozen=True, kw_only=True):
     """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed.
 
+    `trigger` "auto": a compaction that nobody asked for, of which all who take part in the thread or follow it hear.
     `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.
     """
 
@@ -232,6 +233,7 @@ class CommandProgress(Result, frozen=True, kw_only=True):
     phase: str
     message: str
     operation_id: str
+    trigger: str = "user"
 
 
 class AnswerIgnored(Result, frozen=True, kw_only=True):

@@ -75,6 +75,7 @@ class ThreadOperation(WireStruct, frozen=True, kw_only=True):
     phase: str
     started_at: Timestamp
     message: str
+    trigger: str | None
 
 
 class PendingRequest(WireStruct, frozen=True, kw_only=True):
@@ -93,6 +94,19 @@ class ThreadSession(WireStruct, frozen=True, kw_only=True):
     generation_reason: str
 
 
+class AutoCompaction(WireStruct, frozen=True, kw_only=True):
+    """What is done about a full context without being asked. `mode`: off | warn | compact, as configured.
+
+    `state`: `idle`; `due` (the thread will be compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last
+    attempts were in vain: no more until a person compacts or clears, or the usage falls). `message` is for a person, "" when there is
+    nothing to say.
+    """
+
+    mode: Literal["off", "warn", "compact"]
+    state: Literal["idle", "due", "running", "stopped"]
+    message: str
+
+
 class ContextStatus(WireStruct, frozen=True, kw_only=True):
     """How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls `last.totalTokens`.
 
@@ -104,6 +118,7 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
 
     `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached is part of input, reasoning part
     of output. `compactionCount` is of trim points that summarized, `providerCompactionCount` of Codex's own compactions.
+    `generation` and `auto` are null for a thread that is not in the books, a sub-agent's.
     """
 
     thread_id: str
@@ -129,6 +144,7 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
     generation: int | None = None
     compaction_count: int = 0
     provider_compaction_count: int = 0
+    auto: AutoCompaction | None = None
 
 
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):

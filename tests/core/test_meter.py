@@ -4,7 +4,8 @@ import msgspec
 import pytest
 from trimpoint.core import events as ev
 from trimpoint.core.decision import Policy
-from trimpoint.core.meter import BASELINE_TOKENS, Fill, context_status, left_percent, meter_of, overhead_tokens
+from trimpoint.core.fill import BASELINE_TOKENS, Fill, left_percent, overhead_tokens
+from trimpoint.core.meter import context_status, meter_of
 from trimpoint.core.tokens import estimate_text_tokens, estimate_tokens
 from trimpoint.core.usage import Usage
 from trimpoint_protocol import readmodel as rm

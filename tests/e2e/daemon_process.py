@@ -49,7 +49,11 @@ async def kill(process: Process) -> None:
 
 def _command(house: House) -> list[str]:
     config = house.home / "config.toml"
-    config.write_text(f"[compaction]\nmin_messages = {house.config.compaction.min_messages}\ndeadline_s = 30.0\n")
+    config.write_text(
+        f"[compaction]\nmin_messages = {house.config.compaction.min_messages}\ndeadline_s = 30.0\n"
+        f'[context]\nauto = "{house.config.context.auto}"\n'
+        f"preserve_recent_turns = {house.config.context.preserve_recent_turns}\n"
+    )
     places = ["--socket", str(house.socket), "--state-dir", str(house.state_dir), "--config", str(config)]
     codex = ["--codex", str(codex_cli_bin.bundled_codex_path()), *config_flags(house.overrides)]
     return [sys.executable, "-m", "trimpoint", "serve", "--json", *places, *codex]

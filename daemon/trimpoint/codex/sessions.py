@@ -10,6 +10,7 @@ from msgspec import Raw
 from trimpoint_protocol.commands import AnyClientCommand
 
 from trimpoint.codex.adoption import imported_turns, inherited_history
+from trimpoint.codex.auto_compaction import AutoCompaction
 from trimpoint.codex.driver import OperationDriver
 from trimpoint.codex.inbound import Route
 from trimpoint.codex.link import ProviderUnavailable, says_missing
@@ -49,6 +50,7 @@ class Sessions:
         self._engine = engine
         self._threads = threads
         self._driver = driver
+        self._auto = AutoCompaction(engine, threads.link)
         self._wait_s = wait_s
         self._tasks: TaskGroup | None = None
 
@@ -59,6 +61,7 @@ class Sessions:
         self._engine.listen(self._on_record)
         self._engine.before_command = self._before_command
         self._driver.start(tasks)
+        self._auto.start(tasks)
         self._finish_archiving()
         tasks.start_soon(self._sweep_terminals)
 
@@ -120,6 +123,20 @@ class Sessions:
                 return ReadySession(writer, generation.provider_thread_id)
             if not await self._resume_in_place(writer):
                 await self._open(writer)
+
+    async def ready_for_turn(self, thread_id: str) -> ReadySession:
+        """As `ready`, with a critical context compacted before. A turn that has waited for such an attempt waits for no second one.
+
+        :raises EngineError: as `ready`.
+        :raises ProviderFailure: as `ready`.
+        """
+        writer = await self._engine.thread(thread_id)
+        attempts = writer.state.auto_attempts
+        session = await self.ready(thread_id)
+        if self._auto.is_due(writer) and writer.state.auto_attempts is attempts:
+            await self._auto.begin(writer)
+            session = await self.ready(thread_id)
+        return session
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
         """See `OperationDriver.operation_ended`."""

@@ -85,6 +85,10 @@ class CompleteRecovery(msgspec.Struct, frozen=True):
     message: str = ""
 
 
+class CompactWhenCritical(msgspec.Struct, frozen=True):
+    """A turn has ended, or is about to begin: compact the context if it is critical and that is configured."""
+
+
 class OpenSession(msgspec.Struct, frozen=True):
     """The thread is about to be used: put its context in place, unless it is, or is on its way already.
 
@@ -137,6 +141,7 @@ InternalCommand = (
     | CompleteCompaction
     | RecoverFromOverflow
     | CompleteRecovery
+    | CompactWhenCritical
     | OpenSession
     | RevertTurns
     | CompleteRevert

@@ -11,6 +11,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
+from trimpoint.core.auto_compaction import compact_when_critical
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
 from trimpoint.core.news import news
 from trimpoint.core.operations import Phase, may_follow
@@ -69,6 +70,8 @@ def _decide_internal(state: ThreadState, command: internal.InternalCommand, stam
             return recover_from_overflow(state, command, stamp, policy)
         case internal.CompleteRecovery():
             return complete_recovery(state, command, stamp)
+        case internal.CompactWhenCritical():
+            return compact_when_critical(state, stamp, policy)
         case internal.OpenSession():
             return _start(state, stamp, force=command.force) if state.open_operation is None else Accepted(())
         case internal.RevertTurns():

@@ -3,7 +3,7 @@
 Rules stand in `decider.py` and the modules it hands commands on to; they all answer in these words.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from trimpoint_protocol.errors import Reason
@@ -25,6 +25,8 @@ class Policy(msgspec.Struct, frozen=True):
     `overflow_recovery`: whether a turn that did not fit is tried again in a smaller context.
     `warning_at` and `critical_at` are shares of the window, `model_windows` its size in tokens where Codex does not say it,
     `provider_compacts_at` the number of tokens at which Codex is told to compact by itself, if it is told.
+    `auto` says what is done about a critical context; a compaction of that kind keeps `preserve_recent_turns` turns, and was in vain
+    when it freed less than `min_freed` of the window.
     """
 
     min_messages: int = 6
@@ -33,6 +35,9 @@ class Policy(msgspec.Struct, frozen=True):
     critical_at: float = 0.90
     model_windows: dict[str, int] = {}
     provider_compacts_at: int | None = None
+    auto: Literal["off", "warn", "compact"] = "warn"
+    preserve_recent_turns: int = 3
+    min_freed: float = 0.10
 
 
 class Block(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from trimpoint.core import events as ev
+from trimpoint.core.compaction_attempts import note_failure, note_lowest, note_trim
 from trimpoint.core.operations import Phase
 from trimpoint.core.retries import request_recovery, retry_turn
 from trimpoint.core.state import (
@@ -147,6 +148,7 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
             summary_unavailable=event.summary_unavailable,
         )
     )
+    note_trim(state, event)
     if event.trigger in COMPACTIONS:
         state.compaction_count += 1
 
@@ -266,6 +268,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     del state.turns[first:], state.entries[first_entry:]
     state.entry_index = kept
     state.usage.report = report_before_revert(state)
+    note_lowest(state)
 
 
 def _capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
@@ -362,7 +365,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ContextSummarized: _summarize,
     ev.CompactionRequested: _request_compaction,
     ev.CompactionForked: _fork_compaction,
-    ev.CompactionFailed: _intent_only,
+    ev.CompactionFailed: note_failure,
     ev.OverflowRecoveryRequested: request_recovery,
     ev.TurnRetried: retry_turn,
     ev.ArchivedAndNewCreated: _archive_for_new,

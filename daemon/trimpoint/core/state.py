@@ -152,6 +152,17 @@ class Operation(msgspec.Struct):
     failed_turn_id: str | None = None
 
 
+class CompactionAttempt(msgspec.Struct):
+    """One automatic compaction. `used`: tokens of the context before it; `lowest`: the least that was reported since.
+
+    `failure` says why it failed, if it did.
+    """
+
+    used: int
+    failure: str | None = None
+    lowest: int | None = None
+
+
 class Receipt(msgspec.Struct, frozen=True):
     """What a command was answered with: its events, or the one rejection."""
 
@@ -213,6 +224,7 @@ class ThreadState(msgspec.Struct):
     taken_back: TakenBack | None = None
     provider_compaction_count: int = 0
     usage: Usage = msgspec.field(default_factory=Usage)
+    auto_attempts: list[CompactionAttempt] = []
     receipts: dict[str, Receipt] = {}
 
     @property

@@ -8,6 +8,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
+from trimpoint.core.compaction_attempts import AUTO
 from trimpoint.core.context import TrimPlan, active_message_count, plan_trim
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp, counted, operation_under_way
 from trimpoint.core.operations import Phase
@@ -93,7 +94,8 @@ def complete_compaction(state: ThreadState, command: internal.CompleteCompaction
     if plan is None or (summary is None and command.provider_thread_id is None):
         # To go on would be a clear that nobody asked for (spec §10.5).
         return Rejected(Reason.COMPACTION_FAILED, "The compaction came to nothing, so nothing was changed.")
-    events = open_trimmed_generation(state, plan, stamp, "compact", "compact", summary, command.compact_duration_ms)
+    trigger = AUTO if operation.compaction_trigger == AUTO else "compact"
+    events = open_trimmed_generation(state, plan, stamp, "compact", trigger, summary, command.compact_duration_ms)
     if command.provider_thread_id is not None:
         events = _carried_by_provider(events, command)
     advanced = ev.OperationAdvanced(operation.id, Phase.STOPPING, "Restarting the session with the summary.")

@@ -3,6 +3,7 @@
 from itertools import takewhile
 
 from trimpoint.core import events as ev
+from trimpoint.core.compaction_attempts import note_lowest
 from trimpoint.core.state import FirstCall, ThreadState, Turn
 from trimpoint.core.usage import Report, hear, model_in, overflowed
 
@@ -10,6 +11,7 @@ from trimpoint.core.usage import Report, hear, model_in, overflowed
 def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
     """What the present context holds; also remembered of the turn, for a revert to it."""
     hear(state.usage, event, is_live=event.turn_id == state.running_turn_id)
+    note_lowest(state)
     index = state.turn_index.get(event.turn_id)
     if index is None:
         return
@@ -24,6 +26,7 @@ def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -
     before, state.settings = model_in(state.settings), event.settings
     if before is not None and model_in(event.settings) != before:
         state.usage.window = None
+        state.auto_attempts.clear()  # what was in vain with a small window may not be with a large one
 
 
 def note_overflow(state: ThreadState, turn: Turn) -> None:

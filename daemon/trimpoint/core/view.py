@@ -143,6 +143,7 @@ def _operation(operation: Operation) -> rm.ThreadOperation:
         phase=operation.phase,
         started_at=rfc3339(operation.started_at_ms),
         message=operation.message,
+        trigger=operation.compaction_trigger if operation.kind == "compact" else None,
     )
 
 

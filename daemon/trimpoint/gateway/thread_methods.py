@@ -237,7 +237,7 @@ class ThreadMethods:
         return await self._start_turn(exchange, thread_id)
 
     async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
-        session = await self._sessions.ready(thread_id)
+        session = await self._sessions.ready_for_turn(thread_id)
         self._refuse_archived(thread_id)  # it may have been put away meanwhile
         request_id = new_uuid7()
         session.writer.record_facts(ev.TurnRequested(request_id))

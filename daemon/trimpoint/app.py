@@ -16,20 +16,17 @@ from trimpoint.codex.process import LaunchProfile
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
 from trimpoint.codex.settings import compact_limit
-from trimpoint.config import Config, MetricsSection
+from trimpoint.config import Config
 from trimpoint.core.decision import Policy
-from trimpoint.engine.activity import Activity
 from trimpoint.engine.engine import Engine
+from trimpoint.engine.idle import IdleRules
 from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.connection import Connection, Limits, Transport
 from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import OwnMethods
-from trimpoint.gateway.exposition import exposition
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.identity import Identity
-from trimpoint.gateway.metrics import Counted, Metrics
-from trimpoint.gateway.metrics_endpoint import Address, serve_metrics
 from trimpoint.gateway.own_methods import OwnHandlers, Surroundings
 from trimpoint.gateway.revert_methods import RevertMethods
 from trimpoint.gateway.slash_runner import SlashRunner
@@ -37,7 +34,6 @@ from trimpoint.gateway.terminal_methods import TerminalMethods
 from trimpoint.gateway.thread_lists import ThreadLists
 from trimpoint.gateway.thread_methods import ThreadMethods
 from trimpoint.gateway.typed_commands import TypedCommands
-from trimpoint.journal.counted_files import CountedFiles
 from trimpoint.journal.directory import StateDirectory
 
 log = structlog.get_logger()
@@ -49,17 +45,15 @@ WAIT_BEYOND_COMPACTION_S = 60.0
 class Daemon:
     """A running daemon. `serve` talks to one client; `stop_requested` is set when somebody asked it to end."""
 
-    def __init__(self, config: Config, state_dir: Path, engine: Engine, link: CodexLink, files: CountedFiles) -> None:
+    def __init__(self, config: Config, state_dir: Path, engine: Engine, link: CodexLink) -> None:
         self.stop_requested = anyio.Event()
         self.clients = Clients()
         limits = config.limits
         wait_s = config.compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
-        self._engine = engine
-        self._link = link
+        self._engine, self._link = engine, link
         self._inbound = Inbound(engine)
-        self._activity = Activity()
-        engine.listen(self._activity.hear)
+        engine.in_use.extend((self.clients.have_use_for, self._inbound.is_expecting))
         identity = Identity(engine)
         self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
         self._threads = ProviderThreads(engine, link, self._inbound)
@@ -67,11 +61,8 @@ class Daemon:
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
         slash = SlashRunner(engine, self._sessions, wait_s)
         self._meters = ContextMeters(engine, self.clients, self._inbound.side_meters)
+        around = Surroundings(engine, self.clients, link, slash, self._meters, str(state_dir), self.stop_requested.set)
         questions, announcements = self._gateway.questions, self._gateway.announcements
-        self.metrics = Metrics(Counted(engine, self._activity, self.clients, questions, link, files))
-        around = Surroundings(
-            engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
-        )
         methods = ThreadMethods(engine, self._sessions, self._threads, identity, questions, self.clients)
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
@@ -90,6 +81,13 @@ class Daemon:
         self._sessions.start(tasks)
         self._gateway.start(tasks)
         self._engine.listen(self._meters.on_record)
+
+    def describe(self) -> str:
+        """How it is, in one line for people: threads, clients, Codex. Nothing of what is said in them."""
+        link = self._link
+        version = f"Codex {'.'.join(map(str, link.version))}" if link.version is not None else "Codex"
+        state = f"{version} {link.state}" if link.problem is None else f"{version} {link.state}: {link.problem}"
+        return f"{_count(len(self._engine.summaries), 'thread')}, {_count(len(self.clients), 'client')}; {state}"
 
     async def serve(self, transport: Transport) -> None:
         """Talk to the client at the other end of `transport` until it is gone."""
@@ -111,22 +109,24 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
     )
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 @asynccontextmanager
 async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile) -> AsyncGenerator[Daemon]:
     """Run a daemon over `state_dir` for as long as the block lasts; on leaving it everything is durable and the child is gone.
 
     :raises StateDirectoryBusy: another daemon holds the directory.
     """
-    files = CountedFiles()
-    store = StateDirectory(state_dir, files=files)
+    store = StateDirectory(state_dir)
     with store.lock():
         await reap_leftover_children(state_dir)
-        async with Engine.running(store, policy_of(config, profile)) as engine:
+        async with Engine.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             async with anyio.create_task_group() as tasks:
-                daemon = Daemon(config, state_dir, engine, link, files)
+                daemon = Daemon(config, state_dir, engine, link)
                 daemon.start(tasks)
-                await _serve_metrics(config.metrics, daemon.metrics, tasks)
                 log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
                 try:
                     yield daemon
@@ -134,6 +134,6 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
                     tasks.cancel_scope.cancel()
 
 
-async def _serve_metrics(section: MetricsSection, metrics: Metrics, tasks: TaskGroup) -> None:
-    if (address := section.address()) is not None:
-        await tasks.start(serve_metrics, Address(*address), lambda: exposition(metrics.families()))
+def _idle_rules(config: Config) -> IdleRules:
+    threads = config.threads
+    return IdleRules(threads.evict_after_s, threads.max_idle, threads.snapshot_after_records)

@@ -90,6 +90,15 @@ def test_a_configured_file_that_is_not_executable_is_refused(tmp_path: Path) -> 
     assert "configured" in refused.value.hint
 
 
+def test_what_cannot_be_looked_at_is_passed_over_on_path_and_refused_when_named(tmp_path: Path) -> None:
+    # A name too long stands for a folder that may not be entered, which the tests may be allowed to.
+    hidden = tmp_path / ("x" * 300)
+    found = find_codex(environ={"PATH": f"{hidden}:{native(tmp_path / 'bin' / 'codex').parent}"})
+    assert found == CodexBinary(tmp_path / "bin" / "codex", "path")
+    with pytest.raises(CodexUnusable, match="there is no such file"):
+        find_codex(flag=hidden)
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, mode: str) -> None:
         raise PermissionError(path)

@@ -4,7 +4,7 @@ Each event goes through the journal's bytes on its way into the state, and each 
 left the state alone, so every test of the core is also one of these two promises.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple, Self
 
@@ -25,7 +25,7 @@ THREAD = "thread-1"
 START_MS = 1_764_000_000_000
 SETTINGS = b'{"model":"gpt-5","secretSetting":true}'
 _command_ids = (f"command-{number}" for number in count(1))
-_encode = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder(enc_hook=lambda packed: dict(packed) if isinstance(packed, Mapping) else list(packed)).encode
 _decode_record = msgspec.msgpack.Decoder(ev.Record).decode
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -12,14 +11,15 @@ from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items
 from trimpoint.core.decision import Policy, busy
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import ThreadState
 from trimpoint.core.timeline import derive_timeline_entries
 from trimpoint.core.view import read_model
+from trimpoint.journal.port import Bookmark, Position
+from trimpoint.journal.snapshots import SnapshotWriter, decode_snapshot
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol import readmodel as rm
 from trimpoint_protocol.errors import Reason
 
-from tests.core.given import Conversation, activity, assistant, client, compact, started, texts, trim, user
+from tests.core.given import THREAD, Conversation, activity, assistant, client, compact, started, texts, trim, user
 
 KEEP = st.integers(min_value=0, max_value=4)
 KINDS = st.lists(st.sampled_from(["user", "assistant", "activity"]), max_size=4)
@@ -246,7 +246,11 @@ class ThreadLife(RuleBasedStateMachine):
     def a_replay_and_a_snapshot_are_the_live_state(self) -> None:
         state = self.thread.state
         assert self.thread.replayed() == state
-        assert msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=ThreadState) == state
+        snapshot = SnapshotWriter(THREAD, state, Bookmark(Position(0, 0), b""))
+        parts = b"".join(snapshot)
+        kept = decode_snapshot(memoryview(snapshot.head() + parts), THREAD)
+        assert kept is not None
+        assert kept.state == state
 
     @invariant()
     def the_thread_is_busy_exactly_while_a_turn_runs(self) -> None:

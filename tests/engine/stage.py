@@ -15,7 +15,7 @@ from trimpoint.engine.engine import Engine
 from trimpoint.engine.writer import ThreadWriter
 from trimpoint.journal.errors import JournalWriteError
 from trimpoint.journal.memory import MemoryDisk, MemoryJournal, MemoryStateDirectory
-from trimpoint.journal.port import Position
+from trimpoint.journal.port import Bookmark
 from trimpoint.journal.records import decode_record
 
 THREAD = "01900000-0000-7000-8000-000000000001"
@@ -72,7 +72,7 @@ class Store(MemoryStateDirectory):
         self.next_hold = Hold()
         return self.next_hold
 
-    async def open_journal(self, thread_id: str, after: Position | None = None) -> MemoryJournal:
+    async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> MemoryJournal:
         hold, self.next_hold = self.next_hold, None
         if hold is not None:
             hold.reached.set()

@@ -15,8 +15,6 @@ class FakeConnection:
 
     def __init__(self) -> None:
         self.id = f"fake{next(_numbers)}"
-        self.dropped_because: str | None = None
-        self.sent_bytes = self.queued_bytes = 0
         self.lines: list[bytes] = []
         self.heard: list[dict[str, Any]] = []
 

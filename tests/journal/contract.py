@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from errno import EIO, ENOSPC, EROFS
 
 import anyio
@@ -126,28 +127,52 @@ class JournalContract:
     async def test_opening_after_a_position_reads_only_what_follows(self, rig: Rig) -> None:
         journal = await rig.store().open_journal(THREAD)
         await write(journal, b"a", b"b")
-        noted = journal.durable
+        noted = await journal.bookmark()
         await write(journal, b"c", b"d")
         again = await rig.store().open_journal(THREAD, after=noted)
         assert payloads(again) == [b"c", b"d"]
-        assert again.report.start == noted
+        assert again.report.start == noted.position
         assert again.durable == Position(journal.size_bytes, 4)
 
     async def test_opening_after_the_very_end_reads_nothing_and_goes_on(self, rig: Rig) -> None:
         journal = await rig.store().open_journal(THREAD)
         await write(journal, b"a", b"b")
-        again = await rig.store().open_journal(THREAD, after=journal.durable)
+        again = await rig.store().open_journal(THREAD, after=await journal.bookmark())
         assert payloads(again) == []
         await write(again, b"c")
         assert payloads(await rig.store().open_journal(THREAD)) == [b"a", b"b", b"c"]
 
     @pytest.mark.parametrize("offset_bytes", [0, 21, 30, 10_000])
-    async def test_a_position_the_journal_does_not_bear_out_reads_all(self, rig: Rig, offset_bytes: int) -> None:
+    async def test_a_bookmark_the_journal_does_not_bear_out_reads_all(self, rig: Rig, offset_bytes: int) -> None:
         journal = await rig.store().open_journal(THREAD)
         await write(journal, b"first", b"second")
-        again = await rig.store().open_journal(THREAD, after=Position(offset_bytes, 1))
+        noted = await journal.bookmark()
+        moved = replace(noted, position=Position(offset_bytes, 1))
+        again = await rig.store().open_journal(THREAD, after=moved)
         assert payloads(again) == [b"first", b"second"]
         assert again.report.start.records == 0
+
+    async def test_a_bookmark_of_another_past_reads_all(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"first", b"second")
+        other = await rig.store().open_journal("other")
+        await write(other, b"first", b"zwei..")
+        again = await rig.store().open_journal(THREAD, after=await other.bookmark())
+        assert payloads(again) == [b"first", b"second"]
+
+    async def test_a_bookmark_beyond_the_end_reads_all(self, rig: Rig) -> None:
+        longer = await rig.store().open_journal("other")
+        await write(longer, b"first", b"second", b"third")
+        journal = await rig.store().open_journal(THREAD)
+        await write(journal, b"first", b"second")
+        again = await rig.store().open_journal(THREAD, after=await longer.bookmark())
+        assert payloads(again) == [b"first", b"second"]
+
+    async def test_a_closed_journal_gives_no_bookmark(self, rig: Rig) -> None:
+        journal = await rig.store().open_journal(THREAD)
+        await journal.close()
+        with pytest.raises(JournalClosed):
+            await journal.bookmark()
 
     @pytest.mark.parametrize("errno", [EIO, ENOSPC, EROFS])
     async def test_a_refused_write_fails_the_commit_with_its_reason(self, rig: Rig, errno: int) -> None:

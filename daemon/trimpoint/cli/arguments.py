@@ -31,17 +31,17 @@ which is the same thing, every -c and --config being an override for Codex.
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        unknown = re.search(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        unknown = re.search(r"argument (COMMAND|ACTION): invalid choice: '(.*?)' \(choose from (.*)\)", message)
         if unknown:
-            _unknown_command(unknown.group(1), re.findall(r"[\w-]+", unknown.group(2)))
+            _unknown_command(unknown[1].lower(), unknown[2], re.findall(r"[\w-]+", unknown[3]))
         sentence = re.sub(r"^argument (\S+): (?=takes )", r"\1 ", message)
         raise UsageError(f"{sentence[:1].upper()}{sentence[1:]}.", f"See {self.prog} --help.")
 
 
-def _unknown_command(name: str, known: list[str]) -> NoReturn:
+def _unknown_command(kind: str, name: str, known: list[str]) -> NoReturn:
     nearest = difflib.get_close_matches(name, known, n=1)
     guess = f"Did you mean {nearest[0]}? " if nearest else ""
-    raise UsageError(f"There is no command {name!r}.", f"{guess}There are: {', '.join(known)}.")
+    raise UsageError(f"There is no {kind} {name!r}.", f"{guess}There are: {', '.join(known)}.")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -59,7 +59,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"trimpoint {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for add in (_serve, _stdio, _status, _metrics, _clear, _compact, _new, _timeline, _watch, _probe, _shutdown, _schema, _demo):
+    for add in (_serve, _stdio, _status, _clear, _compact, _new, _timeline, _watch, _probe, _shutdown, _service, _schema, _demo):
         add(commands)
     parsed, rest = parser.parse_known_args(arguments)
     if rest:
@@ -125,12 +125,6 @@ def _status(commands: Commands) -> None:
     _for_clients(parser)
 
 
-def _metrics(commands: Commands) -> None:
-    parser = _command(commands, "metrics", "metrics:run", "show what the daemon counts about itself")
-    parser.add_argument("--prometheus", action="store_true", help="print the text that Prometheus reads")
-    _for_clients(parser)
-
-
 def _clear(commands: Commands) -> None:
     parser = _command(commands, "clear", "slash:run_clear", "clear the agent's context, keeping the last N turns")
     parser.add_argument("keep", metavar="N", nargs="?", type=turn_count, help="turns to keep; none without it")
@@ -192,6 +186,25 @@ examples:
 def _shutdown(commands: Commands) -> None:
     parser = _command(commands, "shutdown", "shutdown:run", "stop the daemon and its Codex")
     _for_clients(parser)
+
+
+def _service(commands: Commands) -> None:
+    parser = _command(commands, "service", "service:run_status", "run the daemon as a systemd service of yours")
+    actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
+    for action, summary, changes in (
+        ("install", "write the units and have systemd listen; the first client starts the daemon", True),
+        ("uninstall", "stop the service and remove its units; journals stay", True),
+        ("status", "show what systemd knows of it", False),
+    ):
+        sub = _command(actions, action, f"service:run_{action}", summary)
+        sub.set_defaults(command=f"service {action}")
+        if changes:
+            sub.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+        _json(sub)
+        _for_daemons(sub)
+    logs = _command(actions, "logs", "service:run_logs", "show its log")
+    logs.add_argument("--follow", "-f", action="store_true", help="go on showing it, until Ctrl-C")
+    logs.add_argument("--lines", "-n", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
 
 
 def _schema(commands: Commands) -> None:

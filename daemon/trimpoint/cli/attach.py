@@ -56,6 +56,16 @@ async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Tra
     return Exit.DONE
 
 
+async def keeps_state_in(place: Path, state_dir: Path) -> bool:
+    """Whether a daemon answers at `place` and is that of `state_dir`."""
+    try:
+        async with connect(place) as client:
+            await client.initialize("trimpoint-stdio")
+            return _same((await ask(client, SidecarStatus, "sidecar/status")).state_dir, state_dir)
+    except (OSError, RemoteError, ConnectionLost):
+        return False
+
+
 async def _check(settings: Settings, wanted: Wanted, place: Path) -> int:
     """The pid of the daemon, which is the one that was asked for."""
     try:

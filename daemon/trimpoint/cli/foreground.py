@@ -5,8 +5,11 @@ is gone before the process is.
 """
 
 import asyncio
+import faulthandler
 import os
+import resource
 import signal
+import socket
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -35,6 +38,8 @@ _BUSY_HINT = (
     "Use the daemon that runs there (`trimpoint status`), stop it (`trimpoint shutdown`), "
     "or give this one a --state-dir of its own."
 )
+# Journals, pipes and the like, beside one descriptor for each client.
+_OTHER_DESCRIPTORS = 1024
 _STATE_HINT = "Give another --state-dir, or make this one writable."
 
 
@@ -85,6 +90,7 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
         configure_logging(settings.config.log.level)
     except ValueError as error:
         raise UsageError(f"The configuration is not right: {error}.") from None
+    _prepare_process(settings.config.limits.max_clients)
     stop = StopSignals()
     try:
         return anyio.run(body, stop)
@@ -95,6 +101,17 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
         raise explained from None
     finally:
         stop.ignore()
+
+
+def _prepare_process(max_clients: int) -> None:
+    """Descriptors for as many clients as are allowed, and the stack in the log when a watchdog's SIGABRT ends a stuck loop."""
+    if sys.__stderr__ is not None:
+        faulthandler.enable(sys.__stderr__)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max_clients + _OTHER_DESCRIPTORS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        enough = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, enough), hard))
 
 
 def _explained(error: BaseException, state_dir: Path) -> CliError | None:
@@ -116,16 +133,18 @@ def _explained(error: BaseException, state_dir: Path) -> CliError | None:
 
 @asynccontextmanager
 async def daemon_on_socket(
-    settings: Settings, profile: LaunchProfile, *, may_lack_socket: bool = False
+    settings: Settings, profile: LaunchProfile, *, listener: socket.socket | None = None, may_lack_socket: bool = False
 ) -> AsyncGenerator[Daemon]:
     """A daemon that takes in clients at its socket; with `may_lack_socket` it runs without one if it cannot be had.
+
+    :param listener: the socket, if somebody opened it for us at `settings.socket`; its file is left alone.
 
     :raises StateDirectoryBusy: another daemon holds the state directory; raised before anything was done.
     :raises ListenError: the socket cannot be opened.
     """
     async with running_daemon(settings.config, settings.state_dir, profile) as daemon, AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(_listening(daemon, settings))
+            await stack.enter_async_context(_listening(daemon, settings, listener))
         except ListenError as error:
             if not may_lack_socket:
                 raise
@@ -134,13 +153,14 @@ async def daemon_on_socket(
 
 
 @asynccontextmanager
-async def _listening(daemon: Daemon, settings: Settings) -> AsyncGenerator[None]:
-    serve = partial(serve_unix, settings.socket, daemon.serve, max_clients=settings.config.limits.max_clients)
+async def _listening(daemon: Daemon, settings: Settings, listener: socket.socket | None) -> AsyncGenerator[None]:
+    place = settings.socket if listener is None else listener
+    serve = partial(serve_unix, place, daemon.serve, max_clients=settings.config.limits.max_clients)
     try:
         async with anyio.create_task_group() as tasks:
             await tasks.start(serve)
             with noted(settings.state_dir, settings.socket):
-                log.info("listening", socket=str(settings.socket), pid=os.getpid())
+                log.info("listening", socket=str(settings.socket), handed_over=listener is not None, pid=os.getpid())
                 yield
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:

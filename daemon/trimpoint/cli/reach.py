@@ -49,7 +49,9 @@ async def _with_daemon(arguments: argparse.Namespace, command: Command, capabili
     except RemoteError as error:
         raise refused(error) from None
     except ConnectionLost:
-        raise NoDaemon("The daemon closed the connection.", "Is it still running? See its log.") from None
+        raise NoDaemon(
+            "The daemon closed the connection.", "Is it still running? See its log; under systemd: `trimpoint service logs`."
+        ) from None
 
 
 @asynccontextmanager

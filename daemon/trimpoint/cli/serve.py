@@ -2,8 +2,9 @@
 
 import argparse
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
+from pathlib import Path
 
 import structlog
 
@@ -13,6 +14,9 @@ from trimpoint.cli.foreground import StopSignals, daemon_on_socket, run_daemon, 
 from trimpoint.cli.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.terminal import print_json
 from trimpoint.codex.process import LaunchProfile
+from trimpoint.service.activation import handed_over
+from trimpoint.service.notify import own_notifier
+from trimpoint.service.reporting import reported
 
 log = structlog.get_logger()
 
@@ -28,11 +32,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(settings: Settings, profile: LaunchProfile, as_json: bool, stop: StopSignals) -> int:
-    async with daemon_on_socket(settings, profile) as daemon:
-        _announce(settings, as_json)
-        log.info("stopping", asked_by=await stop_asked(daemon, stop))
+    with closing(own_notifier()) as notifier:
+        handed = handed_over(os.environ, os.getpid())
+        if handed is not None:
+            settings = _at(settings, handed.path)
+        listener = handed.listener if handed is not None else None
+        async with daemon_on_socket(settings, profile, listener=listener) as daemon:
+            _announce(settings, as_json)
+            async with reported(notifier, daemon.describe):
+                log.info("stopping", asked_by=await stop_asked(daemon, stop))
     log.info("stopped")
     return Exit.DONE
+
+
+def _at(settings: Settings, path: Path) -> Settings:
+    """The settings with the socket that was handed over: clients are waiting there already, wherever else we were told to listen."""
+    if settings.socket_is_named and settings.socket != path:
+        log.warning("socket_not_used", named=str(settings.socket), handed_over=str(path))
+    return settings._replace(socket=path)
 
 
 def _announce(settings: Settings, as_json: bool) -> None:

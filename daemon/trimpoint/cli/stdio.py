@@ -7,12 +7,13 @@ socket, for others who come later; it ends when its own client does.
 import argparse
 from contextlib import suppress
 from functools import cache, partial
+from pathlib import Path
 
 import anyio
 import structlog
 
 from trimpoint.app import Daemon
-from trimpoint.cli.attach import Wanted, attach
+from trimpoint.cli.attach import Wanted, attach, keeps_state_in
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.cli.foreground import StopSignals, daemon_on_socket, run_daemon, stop_asked
 from trimpoint.cli.reach import answering, sockets_of
@@ -66,6 +67,9 @@ async def _serve_or_attach(settings: Settings, profile: LaunchProfile, wanted: W
     # Not closed here: should it come to nothing, the client is still to be told.
     transport = _stdio()
     give_up_at = anyio.current_time() + _ATTACH_DEADLINE_S
+    # Before a daemon of our own: systemd may hold the socket, and starts the daemon that is to be everyone's.
+    if (socket := await _own_daemon(settings)) is not None:
+        return await attach(settings, wanted, socket, transport, stop)
     while True:
         try:
             async with daemon_on_socket(settings, profile, may_lack_socket=not settings.socket_is_named) as daemon:
@@ -76,6 +80,15 @@ async def _serve_or_attach(settings: Settings, profile: LaunchProfile, wanted: W
             return await attach(settings, wanted, socket, transport, stop)
         _check_time(settings, holder, give_up_at, stop)
         await anyio.sleep(_LOOK_AGAIN_S)
+
+
+async def _own_daemon(settings: Settings) -> Path | None:
+    """Where the daemon of our state directory answers, if one does, or is started by being asked."""
+    with suppress(CliError):  # a socket that cannot be used is said, or done without, where a daemon is started
+        socket = await answering(sockets_of(settings))
+        if socket is not None and await keeps_state_in(socket, settings.state_dir):
+            return socket
+    return None
 
 
 def _check_time(settings: Settings, holder: StateDirectoryBusy, give_up_at: float, stop: StopSignals) -> None:

@@ -22,7 +22,7 @@ from trimpoint.codex.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.codex.translate import RECORDED, translate
 from trimpoint.core.commands import AbandonOpenWork
 from trimpoint.engine.engine import Engine
-from trimpoint.engine.errors import JournalRefuses
+from trimpoint.engine.errors import EngineError, JournalRefuses
 from trimpoint.engine.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -109,6 +109,7 @@ class Inbound:
         self._routes: dict[str, Route] = {}
         self._opening = 0
         self._held: dict[str, list[_Held]] = {}
+        self._unloadable: set[str] = set()
         self._settling: dict[str, list[tuple[str, bytes]]] = {}
         self._sub_agents = SubAgents(engine)
         self.side_meters = SideMeters()
@@ -126,14 +127,19 @@ class Inbound:
         """Whose a provider thread is, from the engine's index when it was not bound in this run."""
         route = self._routes.get(provider_thread_id)
         if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
-            writer = self._engine.loaded(owner)
-            current = writer.state.generation if writer is not None else None
-            if current is not None and current.provider_thread_id == provider_thread_id:
-                route = Route(owner, "current", current.number)
+            generations = self._provider_threads_of(owner)
+            if generations and generations[-1] == provider_thread_id:
+                route = Route(owner, "current", len(generations))
             else:
                 route = Route(owner, "retired", 0)
             self._routes[provider_thread_id] = route
         return route
+
+    def _provider_threads_of(self, thread_id: str) -> list[str | None]:
+        if (writer := self._engine.loaded(thread_id)) is not None:
+            return [generation.provider_thread_id for generation in writer.state.generations]
+        summary = self._engine.summaries.get(thread_id)
+        return summary.provider_thread_ids if summary is not None else []
 
     @contextmanager
     def holding(self) -> Generator[None]:
@@ -163,6 +169,9 @@ class Inbound:
         route = self._routes.get(provider_thread_id) or self.route_of(provider_thread_id)
         if provider_thread_id in self._held or (route is None and self._opening):
             self._held.setdefault(provider_thread_id, []).append((method, params, line))
+        elif route is not None and method in RECORDED and self._must_load(route, method):
+            self._held[provider_thread_id] = [(method, params, line)]
+            self._tasks_of_their_own().start_soon(self._load, route.thread_id, provider_thread_id)
         elif route is None:
             self._sub_agents.hear_stranger(provider_thread_id, method, params)
             self.side_meters.hear(provider_thread_id, method, params)
@@ -171,6 +180,26 @@ class Inbound:
             self._take_current(route, provider_thread_id, method, params, line)
         else:
             self._take_other(route, provider_thread_id, method, params, line)
+
+    def is_expecting(self, thread_id: str) -> bool:
+        """Whether more is to come about a thread that only this module can place: it must stay in memory for that."""
+        return thread_id in self._settling or self._sub_agents.has_any(thread_id)
+
+    def _must_load(self, route: Route, method: str) -> bool:
+        records = route.role == "current" or (route.role == "retired" and method in RETIRED_MAY_SAY)
+        return records and route.thread_id not in self._unloadable and self._engine.loaded(route.thread_id) is None
+
+    async def _load(self, thread_id: str, provider_thread_id: str) -> None:
+        """Codex speaks of a thread that is not in memory; what it says waits, so that it can be written down."""
+        writer: ThreadWriter | None = None
+        try:
+            writer = await self._engine.thread(thread_id)
+        except EngineError as error:
+            log.error("facts_lost", thread_id=thread_id, detail=str(error))
+            self._unloadable.add(thread_id)
+        self.release(provider_thread_id)
+        self._unloadable.discard(thread_id)
+        del writer  # held until here, so that it cannot leave again before it has heard
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
@@ -235,11 +264,14 @@ class Inbound:
 
     def _pass_on_when_settled(self, thread_id: str, method: str, line: bytes) -> None:
         """Facts are folded at once, so that a thread that goes on is busy; only what clients hear waits for the disk."""
-        assert self._tasks is not None
         waiting = self._settling.setdefault(thread_id, [])
         waiting.append((method, line))
         if len(waiting) == 1:
-            self._tasks.start_soon(self._settle, thread_id, waiting)
+            self._tasks_of_their_own().start_soon(self._settle, thread_id, waiting)
+
+    def _tasks_of_their_own(self) -> TaskGroup:
+        assert self._tasks is not None
+        return self._tasks
 
     async def _settle(self, thread_id: str, waiting: list[tuple[str, bytes]]) -> None:
         while waiting:

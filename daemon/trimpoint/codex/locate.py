@@ -137,7 +137,8 @@ def _candidates(search_path: str) -> Iterator[Path]:
     # An empty entry means the current folder to a shell; a daemon must not run what lies there.
     for folder in filter(None, search_path.split(os.pathsep)):
         candidate = Path(folder) / "codex"
-        if candidate.is_file() and os.access(candidate, os.X_OK):
+        # Not `Path.is_file`, which raises where a folder cannot be entered or a name is too long.
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             yield candidate
 
 
@@ -172,7 +173,7 @@ def _program(candidate: Path) -> Path:
     # A link keeps working when its target's folder changes, but the wrapper's package is found from the real
     # path.
     real = candidate.resolve()
-    if not real.is_file():
+    if not os.path.isfile(real):
         raise _Unfit("there is no such file")
     if not os.access(real, os.X_OK):
         raise _Unfit("it is not executable")

@@ -63,6 +63,10 @@ class SubAgents:
             (self._active.add if status == "active" else self._active.discard)(provider_thread_id)
         self._report(provider_thread_id)
 
+    def has_any(self, thread_id: str) -> bool:
+        """Whether a thread has had sub-agents in this epoch; any of them may set to work again."""
+        return thread_id in self._parents.values()
+
     def forget_epoch(self) -> None:
         """The child is gone, and every sub-agent with it; what the parents waited for is ended with their turns."""
         self._parents.clear()

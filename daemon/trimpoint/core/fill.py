@@ -112,7 +112,7 @@ def _weights_at_first_call(state: ThreadState, generation: Generation, first_tur
 
 
 def _entries(state: ThreadState, turn_index: int) -> list[Entry]:
-    return state.entries[state.turns[turn_index].first_entry_index : state.entries_end(turn_index)]
+    return list(state.entries[state.turns[turn_index].first_entry_index : state.entries_end(turn_index)])
 
 
 def _entry_tokens(entry: Entry) -> int:

@@ -164,7 +164,8 @@ def _trim_plan(state: ThreadState, command: internal.CompleteRecovery) -> TrimPl
     index = state.turn_index[command.first_kept_turn_id]
     boundary = state.turns[index].first_entry_index
     before_entry_id = state.entries[boundary - 1].id if boundary else None
-    return TrimPlan(state.turns[state.active_from_turn : index], state.turns[index:], before_entry_id)
+    pruned, kept = list(state.turns[state.active_from_turn : index]), list(state.turns[index:])
+    return TrimPlan(pruned, kept, before_entry_id)
 
 
 def _kept_ids(

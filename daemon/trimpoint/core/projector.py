@@ -12,6 +12,7 @@ from trimpoint.core.compaction_attempts import note_failure, note_lowest, note_t
 from trimpoint.core.operations import Phase
 from trimpoint.core.retries import request_recovery, retry_turn
 from trimpoint.core.state import (
+    MAX_RECEIPTS,
     Checkpoint,
     Entry,
     Generation,
@@ -49,14 +50,22 @@ def apply(state: ThreadState, record: ev.Record) -> None:
     state.thread_sequence = record.thread_sequence + len(record.events) - 1
     state.updated_at_ms = at_ms
     if record.command_id is not None:
-        state.receipts[record.command_id] = Receipt(
-            record.fingerprint,
-            record.sequence,
-            record.thread_sequence,
-            at_ms,
-            record.events,
-            record.operation_id,
-        )
+        _keep_receipt(state, record.command_id, record)
+
+
+def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> None:
+    """Keep the newest only: a receipt serves whoever repeats a command, and nobody does after a thousand others."""
+    state.receipts.pop(command_id, None)
+    state.receipts[command_id] = Receipt(
+        record.fingerprint,
+        record.sequence,
+        record.thread_sequence,
+        record.occurred_at_ms,
+        record.events,
+        record.operation_id,
+    )
+    if len(state.receipts) > MAX_RECEIPTS:
+        del state.receipts[next(iter(state.receipts))]
 
 
 def _intent_only(state: ThreadState, event: ev.Event, at_ms: int) -> None:
@@ -264,11 +273,21 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     first_entry = state.turns[first].first_entry_index
     for turn in state.turns[first:]:
         del state.turn_index[turn.id]
-    kept = {entry.id: index for index, entry in enumerate(state.entries[:first_entry])}
+    reverted = {entry.id for entry in state.entries[first_entry:]}
     del state.turns[first:], state.entries[first_entry:]
-    state.entry_index = kept
+    _forget_entries(state, reverted)
     state.usage.report = report_before_revert(state)
     note_lowest(state)
+
+
+def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
+    """Take entries out of the index; an id means something within its turn, so an active turn before may have had the same."""
+    for entry_id in reverted:
+        state.entry_index.pop(entry_id, None)
+    active_from = max((point.entry_index for point in state.trim_points if point.entry_index <= len(state.entries)), default=0)
+    for index, entry in enumerate(state.entries[active_from:], active_from):
+        if entry.id in reverted:
+            state.entry_index[entry.id] = index
 
 
 def _capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
@@ -303,8 +322,8 @@ def _take_back(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         generation=state.generation.number,
         kept_turns=kept,
         kept_entries=state.turns[kept].first_entry_index if kept < len(state.turns) else len(state.entries),
-        turns=state.turns[kept:],
-        entries=state.entries[state.entries_end(kept - 1) if kept else 0 :],
+        turns=list(state.turns[kept:]),
+        entries=list(state.entries[state.entries_end(kept - 1) if kept else 0 :]),
         trim_points=state.trim_points,
         scope=event.scope,
         repository=reverting.repository if reverting is not None else "",
@@ -332,11 +351,12 @@ def _put_back(state: ThreadState, past: TakenBack) -> None:
     for entry in past.entries:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)
-    for point in past.trim_points:
+    stayed = {point.id: point for point in state.trim_points}
+    state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]
+    for point in state.trim_points:
         within = point.turn_index < len(state.turns)
         point.entry_index = state.turns[point.turn_index].first_entry_index if within else len(state.entries)
         point.before_entry_id = state.entries[point.entry_index - 1].id if point.entry_index else None
-    state.trim_points = past.trim_points
 
 
 def _open_request(state: ThreadState, event: ev.RequestOpened, at_ms: int) -> None:

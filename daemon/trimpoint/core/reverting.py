@@ -116,7 +116,7 @@ def aim_of(state: ThreadState, reverting: Reverting) -> Aim | None:
         return None
     last = state.turns[kept - 1].generation if kept else 0
     points = [point for point in state.trim_points if point.generation <= last]
-    return _aim(state.turns[:kept], points, last or None, reverting.turn_id)
+    return _aim(list(state.turns[:kept]), points, last or None, reverting.turn_id)
 
 
 def _aim(turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None) -> Aim:

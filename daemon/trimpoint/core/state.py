@@ -4,14 +4,19 @@ Mutable on purpose: replaying a long journal must not copy the ledger at every e
 `projector.apply` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
 """
 
+from collections.abc import MutableMapping, MutableSequence
+
 import msgspec
 
 from trimpoint.core.events import AnyEvent
 from trimpoint.core.operations import Phase, is_open
 from trimpoint.core.usage import Report, Usage
 
+MAX_RECEIPTS = 1_000
+"""How many of a thread's newest receipts are remembered: a command id is recognised for as many commands."""
 
-class Turn(msgspec.Struct):
+
+class Turn(msgspec.Struct, gc=False):
     """`first_entry_index` is where its entries begin; `items` are its raw items while it is in context.
 
     `report` is the last that was heard, while it ran, of what the context holds.
@@ -36,7 +41,7 @@ class Turn(msgspec.Struct):
     report: Report | None = None
 
 
-class Entry(msgspec.Struct):
+class Entry(msgspec.Struct, gc=False):
     """One message or activity of the ledger."""
 
     id: str
@@ -186,6 +191,8 @@ class ThreadState(msgspec.Struct):
     """Everything the decider, the timeline and the reactors know of one thread.
 
     `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the ledger has heard.
+    What grows with a thread's age for ever is declared `MutableSequence` or `MutableMapping`: read from a snapshot it stays
+    packed until it is looked at (`journal/packed.py`), so look at the part you need, and copy by slicing.
     `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
     answers and then by turn id until the turn begins: between the two the thread is as busy as before and
     after. `turn_aliases`: what the provider calls a turn that was tried again -> the turn.
@@ -206,11 +213,11 @@ class ThreadState(msgspec.Struct):
     sequence: int = 0
     thread_sequence: int = 0
     updated_at_ms: int = 0
-    turns: list[Turn] = []
-    turn_index: dict[str, int] = {}
+    turns: MutableSequence[Turn] = []
+    turn_index: MutableMapping[str, int] = {}
     turn_aliases: dict[str, str] = {}
-    entries: list[Entry] = []
-    entry_index: dict[str, int] = {}
+    entries: MutableSequence[Entry] = []
+    entry_index: MutableMapping[str, int] = {}
     trim_points: list[TrimPoint] = []
     generations: list[Generation] = []
     operation: Operation | None = None
@@ -220,7 +227,7 @@ class ThreadState(msgspec.Struct):
     session_stopped: bool = False
     may_have_missed: bool = False
     compaction_count: int = 0
-    checkpoints: list[Checkpoint] = []
+    checkpoints: MutableSequence[Checkpoint] = []
     taken_back: TakenBack | None = None
     provider_compaction_count: int = 0
     usage: Usage = msgspec.field(default_factory=Usage)
@@ -245,7 +252,7 @@ class ThreadState(msgspec.Struct):
     @property
     def active_turns(self) -> list[Turn]:
         """The turns of the active context, oldest first."""
-        return self.turns[self.active_from_turn :]
+        return list(self.turns[self.active_from_turn :])
 
     def entries_end(self, turn_index: int) -> int:
         """Index just after the last entry of the turn at `turn_index`."""
@@ -256,7 +263,7 @@ class ThreadState(msgspec.Struct):
         """The entries of a turn, also of one that a revert took back."""
         index = self.turn_index.get(turn.id)
         if index is not None:
-            return self.entries[turn.first_entry_index : self.entries_end(index)]
+            return list(self.entries[turn.first_entry_index : self.entries_end(index)])
         past = self.taken_back.entries if self.taken_back is not None else []
         return [entry for entry in past if entry.turn_id == turn.id]
 

@@ -10,6 +10,7 @@ from trimpoint.core.state import ThreadState
 
 FILE_NAME = "catalogue"
 PREVIEW_CHARS = 200
+PREVIEW_ENTRIES = 64
 
 
 class ThreadSummary(msgspec.Struct, array_like=True):
@@ -44,7 +45,7 @@ def encode_catalogue(summaries: list[ThreadSummary]) -> bytes:
     return msgspec.msgpack.encode(Catalogue(summaries))
 
 
-def decode_catalogue(payload: bytes | None) -> dict[str, ThreadSummary]:
+def decode_catalogue(payload: bytes | memoryview | None) -> dict[str, ThreadSummary]:
     """Summaries by thread id; empty when there is no catalogue or it is of another shape."""
     if payload is None:
         return {}
@@ -67,7 +68,24 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         archived=state.archived,
         created_at_ms=state.created_at_ms,
         updated_at_ms=state.updated_at_ms,
-        unfinished=busy(state) is not None or (state.archived and not state.session_stopped),
+        unfinished=is_unfinished(state),
         new_thread_id=state.new_thread_id,
-        preview=next((entry.text[:PREVIEW_CHARS] for entry in state.entries if entry.role == "user"), ""),
+        preview=_preview(state),
     )
+
+
+def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None:
+    """Bring up to date what any record may change; not the provider threads and the preview."""
+    summary.size_bytes, summary.sequence, summary.updated_at_ms = size_bytes, state.sequence, state.updated_at_ms
+    summary.name, summary.archived, summary.new_thread_id = state.name, state.archived, state.new_thread_id
+    summary.unfinished = is_unfinished(state)
+
+
+def is_unfinished(state: ThreadState) -> bool:
+    """Whether the thread must be opened at the next start, because something of it is still under way."""
+    return busy(state) is not None or (state.archived and not state.session_stopped)
+
+
+def _preview(state: ThreadState) -> str:
+    # The first prompt is among the first entries; a thread without any must not have all of its entries looked at.
+    return next((entry.text[:PREVIEW_CHARS] for entry in state.entries[:PREVIEW_ENTRIES] if entry.role == "user"), "")

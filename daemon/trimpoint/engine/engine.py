@@ -8,6 +8,7 @@ operations themselves are finished by the sessions reactor).
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from weakref import WeakValueDictionary
 
 import anyio
 import structlog
@@ -18,9 +19,11 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.decision import Policy, Stamp
-from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue, summarize
+from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue
 from trimpoint.engine.errors import CommandRefused, JournalRefuses, ReplacementDelayed, ThreadNotFound
+from trimpoint.engine.idle import IdleRules, IdleThreads, InUse
 from trimpoint.engine.ids import is_uuid, new_uuid7
+from trimpoint.engine.thread_index import ThreadIndex
 from trimpoint.engine.writer import CommandResult, Sequencer, Surroundings, ThreadWriter
 from trimpoint.journal.errors import JournalError
 from trimpoint.journal.port import StateStore
@@ -31,38 +34,39 @@ Listener = Callable[[str, ev.Record], None]
 BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
 RETRY_BACKLOG_S = 1.0
 RETRY_REPLACEMENT_S = 5.0
+SWEEP_S = 15.0
+# A daemon that is killed leaves so much of a catalogue to be rebuilt.
+CATALOGUE_S = 60.0
 ABANDONED = "The daemon was restarted while this was under way."
 
 
 class Engine:
     """Use as `async with Engine.running(store, policy) as engine`."""
 
-    def __init__(self, store: StateStore, policy: Policy) -> None:
-        self.summaries: dict[str, ThreadSummary] = {}
-        self.owners: dict[str, str] = {}
-        self.renamed: dict[str, str] = {}
-        """The owners of provider threads whose id is not the thread's own: the ids that clients must not see."""
+    def __init__(self, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> None:
         self.unreadable: dict[str, str] = {}
         self.before_command: BeforeCommand = _nothing_to_do
         self.policy = policy
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
-        self._scratch: dict[str, list[str]] = {}
-        self._loading: dict[str, anyio.Lock] = {}
+        self._idle = IdleThreads(self._writers, rules or IdleRules())
+        self._index = ThreadIndex()
+        self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._listeners: list[Listener] = []
         self._dirty: dict[ThreadWriter, None] = {}
         self._pausing: set[ThreadWriter] = set()
         self._delayed: dict[str, internal.CreateThread] = {}
         self._tasks: TaskGroup | None = None
         self._wake = anyio.Event()
+        self._catalogue_due_s = 0.0
         self._sequencer = Sequencer()
         self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._mark_dirty)
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, store: StateStore, policy: Policy) -> AsyncGenerator["Engine"]:
+    async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["Engine"]:
         """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
-        engine = cls(store, policy)
+        engine = cls(store, policy, rules)
         await engine._open_state()
         async with anyio.create_task_group() as tasks:
             engine._start(tasks)
@@ -76,6 +80,7 @@ class Engine:
     def _start(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
         tasks.start_soon(self._flush_forever)
+        tasks.start_soon(self._sweep_forever)
         for command in self._delayed.values():
             tasks.start_soon(self._retry_replacement, command)
 
@@ -87,9 +92,24 @@ class Engine:
         """Stop calling `listener`."""
         self._listeners.remove(listener)
 
+    @property
+    def summaries(self) -> dict[str, ThreadSummary]:
+        """What is known of each thread without opening it, by id."""
+        return self._index.summaries
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The owners of provider threads whose id is not the thread's own: the ids that clients must not see."""
+        return self._index.renamed
+
+    @property
+    def in_use(self) -> list[InUse]:
+        """Whom to ask whether a thread is used, before it is dropped from memory. Whoever holds a writer need not be asked."""
+        return self._idle.in_use
+
     def owner_of(self, provider_thread_id: str) -> str | None:
         """The thread that a provider thread serves or served, or None when it is none of ours."""
-        return self.owners.get(provider_thread_id)
+        return self._index.owners.get(provider_thread_id)
 
     async def thread(self, thread_id: str) -> ThreadWriter:
         """The writer of a thread, loading it if need be.
@@ -101,6 +121,7 @@ class Engine:
         if thread_id in self._delayed:
             return await self._begin_delayed(self._delayed[thread_id])
         if (writer := self._writers.get(thread_id)) is not None:
+            self._idle.touch(thread_id)
             return writer
         if thread_id not in self.summaries:
             raise ThreadNotFound(thread_id)
@@ -134,7 +155,7 @@ class Engine:
                 writer = await ThreadWriter.load(command.thread_id, self._around)
             except (JournalError, OSError) as error:
                 raise JournalRefuses(str(error)) from error
-            self._writers[command.thread_id] = writer
+            self._hold(writer)
             if not writer.state.exists:
                 await self._begin(writer, command)
             return writer
@@ -148,10 +169,6 @@ class Engine:
         """
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             self._check_new_id(command)
-        with structlog.contextvars.bound_contextvars(thread_id=command.thread_id):
-            return await self._dispatch(command)
-
-    async def _dispatch(self, command: AnyClientCommand) -> CommandResult:
         writer = await self.thread(command.thread_id)
         await self.before_command(writer, command)
         result = await writer.execute(command)
@@ -165,7 +182,7 @@ class Engine:
             raise CommandRefused(Reason.INVALID_PARAMS, f"newThreadId must be a UUID in lower case, not {new_id!r}.")
         known = self.summaries.get(new_id)
         replaced = self.summaries.get(command.thread_id)
-        taken = known is not None or new_id in self.owners or new_id in self._delayed
+        taken = known is not None or new_id in self._index.owners or new_id in self._delayed
         if taken and (replaced is None or replaced.new_thread_id != new_id):
             raise CommandRefused(Reason.INVALID_PARAMS, f"There is a thread {new_id!r} already.")
 
@@ -177,6 +194,7 @@ class Engine:
             with anyio.CancelScope(shield=True):
                 await writer.close()
             del self._writers[command.thread_id]
+            self._idle.forget(command.thread_id)
             raise
 
     async def _replace(self, writer: ThreadWriter) -> None:
@@ -215,12 +233,16 @@ class Engine:
             await writer.close()
             self.summaries.pop(thread_id, None)
             raise ThreadNotFound(thread_id)
-        self._writers[thread_id] = writer
+        self._hold(writer)
         self._sequencer.last = max(self._sequencer.last, writer.state.sequence)
-        self._note_owners(thread_id, writer)
+        self._index.note(thread_id, writer.state, writer.size_bytes)
         if writer.read_only is None:
             await self._end_open_work(writer)
         return writer
+
+    def _hold(self, writer: ThreadWriter) -> None:
+        self._writers[writer.thread_id] = writer
+        self._idle.touch(writer.thread_id)
 
     async def _end_open_work(self, writer: ThreadWriter) -> None:
         try:
@@ -236,7 +258,8 @@ class Engine:
             if summary is None or summary.size_bytes != size_bytes or summary.unfinished:
                 stale.append(thread_id)
             if summary is not None:
-                self._remember(summary)
+                self._index.remember(summary)
+                self._sequencer.last = max(self._sequencer.last, summary.sequence)
         for thread_id in stale:
             await self._learn(thread_id)
         await self._finish_replacements()
@@ -246,6 +269,7 @@ class Engine:
         self.summaries.setdefault(thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None))
         try:
             await self.thread(thread_id)
+            await self._evict(thread_id)
         except ThreadNotFound:
             log.warning("journal_empty", thread_id=thread_id)
         except JournalRefuses as error:
@@ -266,35 +290,18 @@ class Engine:
         if writer.state.new_thread_id is not None:  # it is None when the journal is damaged before that
             await self._replace(writer)
 
-    def _remember(self, summary: ThreadSummary) -> None:
-        self.summaries[summary.thread_id] = summary
-        self._scratch[summary.thread_id] = summary.scratch_ids
-        self._sequencer.last = max(self._sequencer.last, summary.sequence)
-        for provider_thread_id in (*summary.provider_thread_ids, *summary.scratch_ids):
-            if provider_thread_id is not None:
-                self.own(provider_thread_id, summary.thread_id)
-
-    def _note_owners(self, thread_id: str, writer: ThreadWriter) -> None:
-        operation = writer.state.operation
-        if operation is not None and operation.compaction_fork is not None:
-            self.note_scratch(thread_id, operation.compaction_fork)
-        self._remember(summarize(writer.state, writer.size_bytes, self._scratch.setdefault(thread_id, [])))
-
     def own(self, provider_thread_id: str, thread_id: str) -> None:
-        """A provider thread serves, or served, a thread."""
-        self.owners[provider_thread_id] = thread_id
-        if provider_thread_id != thread_id:
-            self.renamed[provider_thread_id] = thread_id
+        """See `ThreadIndex.own`."""
+        self._index.own(provider_thread_id, thread_id)
 
     def note_scratch(self, thread_id: str, provider_thread_id: str) -> None:
-        """A provider thread made for a moment on behalf of a thread; it never shows up as a thread of its own."""
-        self.own(provider_thread_id, thread_id)
-        scratch = self._scratch.setdefault(thread_id, [])
-        if provider_thread_id not in scratch:
-            scratch.append(provider_thread_id)
+        """See `ThreadIndex.note_scratch`."""
+        self._index.note_scratch(thread_id, provider_thread_id)
 
     def _publish(self, thread_id: str, record: ev.Record) -> None:
-        self._note_owners(thread_id, self._writers[thread_id])
+        writer = self._writers[thread_id]
+        self._idle.touch(thread_id)
+        self._index.note(thread_id, writer.state, writer.size_bytes, record)
         for listener in list(self._listeners):
             listener(thread_id, record)
 
@@ -307,9 +314,13 @@ class Engine:
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()
-            dirty, self._dirty = list(self._dirty), {}
-            for writer in dirty:
-                await self._flush(writer)
+            await self._flush_dirty()
+
+    async def _flush_dirty(self) -> None:
+        """On its own, because a frame that waits would keep the last writers from leaving memory."""
+        dirty, self._dirty = list(self._dirty), {}
+        for writer in dirty:
+            await self._flush(writer)
 
     async def _flush(self, writer: ThreadWriter) -> None:
         try:
@@ -326,14 +337,47 @@ class Engine:
         self._pausing.discard(writer)
         self._mark_dirty(writer)
 
+    async def _sweep_forever(self) -> None:
+        while True:
+            await anyio.sleep(SWEEP_S)
+            await self.sweep()
+
+    async def sweep(self) -> None:
+        """Write the snapshots that are due, drop idle threads from memory, and keep the catalogue near what is."""
+        for thread_id in self._idle.snapshots_due():
+            await self._idle.keep_snapshot(thread_id)
+        for thread_id in self._idle.evictions_due():
+            await self._evict(thread_id)
+        if self._index.changes and time.monotonic() >= self._catalogue_due_s:
+            await self._write_catalogue()
+
+    async def _evict(self, thread_id: str) -> None:
+        """Drop a thread from memory if it is idle; it is loaded again when somebody asks for it."""
+        async with self._loading.setdefault(thread_id, anyio.Lock()):
+            if self._idle.is_idle(thread_id):
+                await self._idle.keep_snapshot(thread_id)
+            if self._idle.is_idle(thread_id) and (journal := self._idle.drop(thread_id)) is not None:
+                with anyio.CancelScope(shield=True):
+                    await journal.close()
+
     async def _close_state(self) -> None:
         for writer in list(self._writers.values()):
+            with suppress(JournalRefuses):
+                await writer.settle()
+            await self._idle.keep_snapshot(writer.thread_id)
             await writer.close()
-            self._note_owners(writer.thread_id, writer)
+            self._index.note(writer.thread_id, writer.state, writer.size_bytes)
+        await self._write_catalogue()
+
+    async def _write_catalogue(self) -> None:
+        known = self._index.changes
         try:
             await self._store.write_atomic(FILE_NAME, encode_catalogue(list(self.summaries.values())))
         except JournalError as error:
             log.warning("catalogue_not_written", detail=str(error))
+        else:
+            self._index.changes -= known
+        self._catalogue_due_s = time.monotonic() + CATALOGUE_S
 
 
 async def _nothing_to_do(writer: ThreadWriter, command: AnyClientCommand) -> None:

@@ -25,9 +25,10 @@ from trimpoint.core.decision import Accepted, Policy, Rejected, Stamp
 from trimpoint.core.projector import apply
 from trimpoint.core.state import Receipt, ThreadState
 from trimpoint.engine.errors import CommandIdConflict, CommandRefused, JournalRefuses
+from trimpoint.engine.loading import load, write_snapshot
 from trimpoint.journal.errors import JournalError, JournalWriteError
-from trimpoint.journal.port import Damage, Journal, StateStore
-from trimpoint.journal.records import UnreadableRecord, decode_record, encode_record
+from trimpoint.journal.port import Journal, StateStore
+from trimpoint.journal.records import encode_record
 
 log = structlog.get_logger()
 # What a client that was away for a moment can be replayed; a larger gap gets a snapshot.
@@ -103,6 +104,7 @@ class ThreadWriter:
         self._stale = False
         self._healing = anyio.Lock()
         self._recent: deque[ev.Record] = deque(maxlen=RECENT_RECORDS)
+        self._kept_records = 0
 
     @classmethod
     async def load(cls, thread_id: str, around: Surroundings) -> "ThreadWriter":
@@ -110,11 +112,37 @@ class ThreadWriter:
 
         :raises JournalError: when the file cannot be opened at all.
         """
-        journal = await around.store.open_journal(thread_id)
-        state, flaw = _replay(journal, thread_id)
-        writer = cls(thread_id, journal, state, around)
-        writer.read_only = flaw
+        loaded = await load(around.store, thread_id)
+        writer = cls(thread_id, loaded.journal, loaded.state, around)
+        writer.read_only = loaded.flaw
+        writer._kept_records = loaded.folded_before
         return writer
+
+    @property
+    def journal(self) -> Journal:
+        """The journal, for whoever lets go of the thread."""
+        return self._journal
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether everything that was heard is durable and in the state; always so of a thread that is read-only."""
+        return self.read_only is not None or (self._is_sound and not self._unpublished)
+
+    @property
+    def records_beyond_snapshot(self) -> int:
+        """How many records would be replayed if the thread were opened anew."""
+        return self._journal.durable.records - self._kept_records
+
+    async def keep_snapshot(self) -> None:
+        """Write a snapshot, unless the thread is not quiet, or does not stay so."""
+        if self.read_only is not None or not self.is_quiet:
+            return
+        seen = (self._appended, id(self.state))
+        kept = await write_snapshot(
+            self._around.store, self.thread_id, self._journal, self.state,
+            lambda: self.is_quiet and (self._appended, id(self.state)) == seen,
+        )  # fmt: skip
+        self._kept_records = self._kept_records if kept is None else kept
 
     @property
     def size_bytes(self) -> int:
@@ -284,13 +312,11 @@ class ThreadWriter:
         try:
             await self._journal.reopen()
             await self._journal.commit()
-            fresh = await self._around.store.open_journal(self.thread_id)
+            fresh = await load(self._around.store, self.thread_id)
         except (JournalError, OSError) as error:
             raise JournalRefuses(str(error)) from error
-        try:
-            self._adopt(*_replay(fresh, self.thread_id))
-        finally:
-            await fresh.close()
+        self._adopt(fresh.state, fresh.flaw)
+        await fresh.journal.close()
 
     def _adopt(self, state: ThreadState, flaw: str | None) -> None:
         pending = list(self._unpublished)
@@ -317,24 +343,6 @@ class ThreadWriter:
             pass
         except Exception:  # the boundary of the backlog: a fact that fits no more is lost alone
             log.exception("fact_lost", thread_id=self.thread_id, what=type(heard).__name__)
-
-
-def _replay(journal: Journal, thread_id: str) -> tuple[ThreadState, str | None]:
-    """The state that the journal tells, as far as it can be told, and why the thread is read-only, if it is."""
-    state, folded = ThreadState(), 0
-    try:
-        for payload in journal.read():
-            apply(state, decode_record(payload))
-            folded += 1
-    except UnreadableRecord as error:
-        return state, str(error)
-    except Exception:  # the boundary of replay: a flawed past costs its thread the writing, not the daemon its start
-        log.exception("journal_not_replayed", thread_id=thread_id, folded_records=folded)
-        return state, f"record {folded + 1} of the journal does not follow from those before it; the log has the details"
-    report = journal.report
-    if report.damage is Damage.DAMAGED_MIDDLE:
-        return state, f"the journal is damaged at byte {report.end.offset_bytes}: {report.reason}"
-    return state, None
 
 
 def _heard(command: AnyCommand) -> Heard | None:

@@ -65,7 +65,7 @@ def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") 
 
 def turn_entries(state: ThreadState, index: int) -> list[Entry]:
     """The entries of one turn, in order."""
-    return state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
+    return list(state.entries[state.turns[index].first_entry_index : state.entries_end(index)])
 
 
 def item_object(entry: Entry) -> dict[str, Any]:

@@ -19,8 +19,6 @@ from trimpoint.engine.engine import Engine
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import Call, Handler
-from trimpoint.gateway.exposition import exposition
-from trimpoint.gateway.metrics import Metrics
 from trimpoint.gateway.slash_runner import SlashRunner
 from trimpoint.gateway.timeline_pages import timeline_page
 
@@ -33,7 +31,6 @@ class Surroundings(NamedTuple):
     link: CodexLink
     slash: SlashRunner
     meters: ContextMeters
-    metrics: Metrics
     state_dir: str
     shut_down: Callable[[], None]
 
@@ -56,7 +53,6 @@ class OwnHandlers:
             "timeline/read": self._timeline,
             "context/status": self._context,
             "sidecar/status": self._status,
-            "sidecar/metrics": self._metrics,
             "sidecar/shutdown": self._shutdown,
         }
 
@@ -141,10 +137,6 @@ class OwnHandlers:
             sequence=self._engine.sequence,
             codex=codex,
         )
-
-    async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
-        families = self._around.metrics.families()
-        return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
         call.after.append(self._around.shut_down)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import structlog
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, TrimContext
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
@@ -56,8 +55,7 @@ class SlashRunner:
                 return _failed(command, Reason.USAGE, f"/{command} needs a thread to act on; give its threadId.")
             case slash.Invocation(command, arguments):
                 request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
-                with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
-                    return await self._dispatch(command, request, progress)
+                return await self._dispatch(command, request, progress)
 
     async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
         writer = await self._engine.thread(request.thread_id)

@@ -3,7 +3,7 @@
 <root>/lock                          held by the daemon (flock), its pid as text
 <root>/threads/<thread>.journal      one per thread; the id percent-encoded
 <root>/threads/<thread>.journal.torn-<n>   what was cut off a torn journal
-<root>/<name>                        checked files: the catalogue, snapshots
+<root>/catalogue, snapshots/<thread> checked files: derived, written anew when they are not intact
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import fcntl
 import os
 import re
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -29,7 +29,7 @@ from trimpoint.journal.operations import (
     read_fully,
     write_atomically,
 )
-from trimpoint.journal.port import Position
+from trimpoint.journal.port import Bookmark
 from trimpoint.journal.storage import refusals
 
 _SUFFIX = ".journal"
@@ -49,6 +49,14 @@ def file_stem(thread_id: str) -> str:
     if not 1 <= len(stem) <= _MAX_STEM_BYTES:
         raise ValueError(f"a thread id of {len(thread_id)} characters cannot name a journal")
     return stem
+
+
+def snapshot_name(thread_id: str) -> str:
+    """The checked file that holds a thread's snapshot.
+
+    :raises ValueError: when the thread id cannot name a file.
+    """
+    return f"snapshots/{file_stem(thread_id)}"
 
 
 def check_name(name: str) -> None:
@@ -87,19 +95,19 @@ class StateDirectory:
     async def scan(self) -> list[tuple[str, int]]:
         return await to_thread.run_sync(self._scan, limiter=self._limiter)
 
-    async def open_journal(self, thread_id: str, after: Position | None = None) -> FileJournal:
+    async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> FileJournal:
         path = self.journal_path(thread_id)
         with refusals(path, "making the directory"):
             await to_thread.run_sync(_make_directories, self._files, path.parent, limiter=self._limiter)
         return await FileJournal.open(path, after=after, files=self._files, limiter=self._limiter)
 
-    async def write_atomic(self, name: str, payload: bytes) -> None:
+    async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
         check_name(name)
         # Two writers of one name would share its temporary file.
         async with self._replacing:
             await to_thread.run_sync(self._replace, self.root / name, payload, limiter=self._limiter)
 
-    async def read_checked(self, name: str) -> bytes | None:
+    async def read_checked(self, name: str) -> memoryview | None:
         check_name(name)
         return await to_thread.run_sync(self._read, self.root / name, limiter=self._limiter)
 
@@ -115,20 +123,20 @@ class StateDirectory:
                 if entry.name.endswith(_SUFFIX)
             )
 
-    def _replace(self, path: Path, payload: bytes) -> None:
+    def _replace(self, path: Path, payload: tuple[framing.Buffer, ...]) -> None:
         with refusals(path, "replacing the file"):
             _make_directories(self._files, path.parent)
-            write_atomically(self._files, path, framing.seal(payload))
+            write_atomically(self._files, path, (framing.seal(payload), *payload))
 
-    def _read(self, path: Path) -> bytes | None:
-        try:
+    def _read(self, path: Path) -> memoryview | None:
+        # Whatever the reason, it is derived: who asked does without, and writes it anew.
+        with suppress(OSError):
             fd = self._files.open(path, os.O_RDONLY)
-        except FileNotFoundError:
-            return None
-        try:
-            return framing.unseal(read_fully(self._files, fd, 0, self._files.size(fd)))
-        finally:
-            self._files.close(fd)
+            try:
+                return framing.unseal(read_fully(self._files, fd, 0, self._files.size(fd)))
+            finally:
+                self._files.close(fd)
+        return None
 
 
 def _make_directories(files: FileOperations, path: Path) -> None:

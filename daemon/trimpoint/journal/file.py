@@ -9,17 +9,18 @@ from anyio import CapacityLimiter, to_thread
 from trimpoint.journal import framing
 from trimpoint.journal.errors import JournalForeign, JournalNewer, JournalWriteError
 from trimpoint.journal.grouped import GroupedJournal
-from trimpoint.journal.inspection import NEW, Content, inspect
+from trimpoint.journal.inspection import NEW, Content, bookmark, inspect
 from trimpoint.journal.operations import SYSTEM_FILES, FileOperations
-from trimpoint.journal.port import Damage, OpenReport, Position
+from trimpoint.journal.port import Bookmark, Damage, OpenReport, Position
 from trimpoint.journal.storage import JournalFile
 
 
 class ThreadedStorage:
     """A JournalFile seen from the event loop. Without a limiter anyio's default bounds the threads."""
 
-    def __init__(self, file: JournalFile, limiter: CapacityLimiter | None) -> None:
+    def __init__(self, file: JournalFile, files: FileOperations, limiter: CapacityLimiter | None) -> None:
         self._file = file
+        self._files = files
         self._limiter = limiter
 
     @property
@@ -36,6 +37,9 @@ class ThreadedStorage:
     async def restore(self, to: Position) -> None:
         await to_thread.run_sync(self._file.restore, to, limiter=self._limiter)
 
+    async def bookmark(self, at: Position) -> Bookmark:
+        return await to_thread.run_sync(bookmark, self._file.path, at, self._files, limiter=self._limiter)
+
     async def close(self) -> None:
         await to_thread.run_sync(self._file.close, limiter=self._limiter)
 
@@ -48,7 +52,7 @@ class FileJournal(GroupedJournal):
         cls,
         path: Path,
         *,
-        after: Position | None = None,
+        after: Bookmark | None = None,
         files: FileOperations = SYSTEM_FILES,
         limiter: CapacityLimiter | None = None,
     ) -> FileJournal:
@@ -58,10 +62,10 @@ class FileJournal(GroupedJournal):
         all the same, readable and failed; `reopen` tries again.
         """
         file, content, failure = await to_thread.run_sync(open_file, path, after, files, limiter=limiter)
-        return cls(ThreadedStorage(file, limiter), content.records, failure=failure)
+        return cls(ThreadedStorage(file, files, limiter), content.records, failure=failure)
 
 
-def open_file(path: Path, after: Position | None, files: FileOperations) -> tuple[JournalFile, Content, JournalWriteError | None]:
+def open_file(path: Path, after: Bookmark | None, files: FileOperations) -> tuple[JournalFile, Content, JournalWriteError | None]:
     """The blocking part of `FileJournal.open`: the file, what it held, and the disk's refusal to repair it.
 
     :raises JournalForeign, JournalNewer, JournalWriteError, OSError: as `StateStore.open_journal` says.

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -189,16 +189,19 @@ _CHECKED_MAGIC = b"\x89TPC\r\n\x1a\n"
 _CHECKED = struct.Struct("<8sQI")
 
 
-def seal(payload: bytes) -> bytes:
-    """`payload` as a checked file holds it: magic · length u64 · CRC-32 of the payload · payload."""
-    return _CHECKED.pack(_CHECKED_MAGIC, len(payload), zlib.crc32(payload)) + payload
+def seal(payload: Iterable[Buffer]) -> bytes:
+    """What stands before the parts of a payload in a checked file: magic · length u64 · CRC-32 of the payload."""
+    length = checksum = 0
+    for part in payload:
+        length, checksum = length + len(part), zlib.crc32(part, checksum)
+    return _CHECKED.pack(_CHECKED_MAGIC, length, checksum)
 
 
-def unseal(content: bytes) -> bytes | None:
-    """The payload of a checked file, or None when the content is not what `seal` made."""
+def unseal(content: Buffer) -> memoryview | None:
+    """The payload of a checked file, as a slice of it, or None when it is not what was sealed."""
     if len(content) < _CHECKED.size:
         return None
     magic, length, checksum = _CHECKED.unpack_from(content)
-    payload = content[_CHECKED.size :]
+    payload = memoryview(content)[_CHECKED.size :]
     intact = magic == _CHECKED_MAGIC and length == len(payload) and checksum == zlib.crc32(payload)
     return payload if intact else None

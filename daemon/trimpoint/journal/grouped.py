@@ -11,7 +11,7 @@ import anyio
 from trimpoint.journal import framing
 from trimpoint.journal.commit import GroupCommit
 from trimpoint.journal.errors import JournalClosed, JournalReadOnly, JournalWriteError
-from trimpoint.journal.port import Damage, OpenReport, Position
+from trimpoint.journal.port import Bookmark, Damage, OpenReport, Position
 
 
 class Storage(Protocol):
@@ -35,6 +35,10 @@ class Storage(Protocol):
 
         :raises JournalWriteError: when it cannot be.
         """
+        ...
+
+    async def bookmark(self, at: Position) -> Bookmark:
+        """:raises OSError: when what lies before `at` cannot be read."""
         ...
 
     async def close(self) -> None: ...
@@ -75,6 +79,11 @@ class GroupedJournal:
             raise RuntimeError(f"{self._storage.path}: the records found at opening were read before")
         records, self._records = self._records, None
         return framing.payloads(records)
+
+    async def bookmark(self) -> Bookmark:
+        if self._closed:
+            raise JournalClosed(self._storage.path)
+        return await self._storage.bookmark(self._durable)
 
     def append(self, payload: bytes) -> None:
         self._check_writable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 from trimpoint.journal import damage, framing
 from trimpoint.journal.framing import Header, HeaderState
 from trimpoint.journal.operations import SYSTEM_FILES, FileOperations, read_fully
-from trimpoint.journal.port import Damage, OpenReport, Position
+from trimpoint.journal.port import Bookmark, Damage, OpenReport, Position
 
 START = Position(framing.HEADER_BYTES, 0)
 NOTHING = memoryview(b"")
+# How much of a journal a bookmark vouches for: some records, each with its own sequence, time and ids.
+BOOKMARKED_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,25 @@ class Content:
 NEW = Content(OpenReport(Damage.NONE, START, START, framing.FORMAT_VERSION), headless=True)
 
 
-def inspect(path: Path, *, after: Position | None = None, files: FileOperations = SYSTEM_FILES) -> Content:
+def digest_before(content: framing.Buffer, end: int) -> bytes:
+    """What a bookmark at `end` of `content` keeps of what lies before it."""
+    return hashlib.blake2b(content[max(0, end - BOOKMARKED_BYTES) : end], digest_size=16).digest()
+
+
+def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
+    """A bookmark at a durable position of the file.
+
+    :raises OSError: when it cannot be read.
+    """
+    fd = files.open(path, os.O_RDONLY)
+    try:
+        before = read_fully(files, fd, max(0, position.offset_bytes - BOOKMARKED_BYTES), position.offset_bytes)
+    finally:
+        files.close(fd)
+    return Bookmark(position, digest_before(before, len(before)))
+
+
+def inspect(path: Path, *, after: Bookmark | None = None, files: FileOperations = SYSTEM_FILES) -> Content:
     """What the file at `path` holds. With `after`, only records beyond it are read, if the file bears it out.
 
     :raises OSError: when it cannot be read; FileNotFoundError when there is none.
@@ -44,14 +65,21 @@ def inspect(path: Path, *, after: Position | None = None, files: FileOperations 
         if header.state is not HeaderState.VALID:
             return _without_records(header, head, size)
         start = Position(header.size_bytes, 0)
-        if after is not None and after.offset_bytes <= size:
-            content = _examine(read_fully(files, fd, after.offset_bytes, size), after, header)
-            # No record right where one should start: the position may be another file's.
-            if content.report.damage is Damage.NONE or content.report.end != after:
-                return content
+        if after is not None and (tail := _tail_behind(files, fd, after, size)) is not None:
+            return _examine(tail, after.position, header)
         return _examine(read_fully(files, fd, start.offset_bytes, size), start, header)
     finally:
         files.close(fd)
+
+
+def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
+    """All behind the bookmark, or None when this is not the file that it was made in, or no longer."""
+    end = after.position.offset_bytes
+    if end > size:
+        return None
+    start = max(0, end - BOOKMARKED_BYTES)
+    content = read_fully(files, fd, start, size)
+    return memoryview(content)[end - start :] if digest_before(content, end - start) == after.digest else None
 
 
 def _without_records(header: Header, head: bytes, size: int) -> Content:
@@ -69,7 +97,7 @@ def _without_records(header: Header, head: bytes, size: int) -> Content:
             return Content(report(Damage.DAMAGED_MIDDLE, "the header does not match its checksum"))
 
 
-def _examine(data: bytes, start: Position, header: Header) -> Content:
+def _examine(data: framing.Buffer, start: Position, header: Header) -> Content:
     view = memoryview(data)
     found = framing.scan(view, start.offset_bytes)
     end = Position(start.offset_bytes + found.end, start.records + found.records)

@@ -14,8 +14,8 @@ from trimpoint.journal import framing
 from trimpoint.journal.directory import check_name, file_stem
 from trimpoint.journal.errors import JournalWriteError, StateDirectoryBusy
 from trimpoint.journal.grouped import GroupedJournal
-from trimpoint.journal.inspection import START
-from trimpoint.journal.port import Damage, OpenReport, Position
+from trimpoint.journal.inspection import START, digest_before
+from trimpoint.journal.port import Bookmark, Damage, OpenReport, Position
 
 
 @dataclass(slots=True)
@@ -53,6 +53,10 @@ class MemoryStorage:
         await checkpoint()
         self._disk.write(self.path)
 
+    async def bookmark(self, at: Position) -> Bookmark:
+        await checkpoint()
+        return _bookmark(self._durable, at)
+
     async def close(self) -> None:
         await checkpoint()
 
@@ -67,23 +71,28 @@ class MemoryJournal(GroupedJournal):
         *,
         disk: MemoryDisk | None = None,
         path: Path = Path("memory.journal"),
-        after: Position | None = None,
+        after: Bookmark | None = None,
         damaged_after: int | None = None,
     ) -> MemoryJournal:
-        report = _report(durable, after or START, damaged_after)
+        report = _report(durable, after, damaged_after)
         found = durable[report.start.records : report.end.records]
         records = memoryview(framing.encode_batch(found, report.start.offset_bytes))
         return cls(MemoryStorage(disk or MemoryDisk(), path, durable, report), records)
 
 
-def _report(durable: list[bytes], after: Position, damaged_after: int | None) -> OpenReport:
-    start = after if _position(durable, after.records) == after else START
+def _report(durable: list[bytes], after: Bookmark | None, damaged_after: int | None) -> OpenReport:
+    start = START if after is None or _bookmark(durable, after.position) != after else after.position
     if damaged_after is None:
         return OpenReport(Damage.NONE, start, _position(durable, len(durable)), framing.FORMAT_VERSION)
     end = _position(durable, damaged_after)
     report = OpenReport(Damage.DAMAGED_MIDDLE, start, end, framing.FORMAT_VERSION, "damaged on purpose")
     beyond = _position(durable, len(durable)).offset_bytes - end.offset_bytes
     return replace(report, damaged_bytes=beyond)
+
+
+def _bookmark(durable: list[bytes], at: Position) -> Bookmark:
+    file = framing.encode_header() + framing.encode_batch(durable[: at.records], START.offset_bytes)
+    return Bookmark(_position(durable, at.records), digest_before(file, len(file)))
 
 
 def _position(durable: list[bytes], records: int) -> Position:
@@ -116,7 +125,7 @@ class MemoryStateDirectory:
         journals = sorted(self.disk.records.items())
         return [(thread_id, _position(held, len(held)).offset_bytes) for thread_id, held in journals]
 
-    async def open_journal(self, thread_id: str, after: Position | None = None) -> MemoryJournal:
+    async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> MemoryJournal:
         path = self.root / f"{file_stem(thread_id)}.journal"
         await checkpoint()
         if thread_id not in self.disk.records:
@@ -129,13 +138,14 @@ class MemoryStateDirectory:
             damaged_after=self.disk.damaged.get(thread_id),
         )
 
-    async def write_atomic(self, name: str, payload: bytes) -> None:
+    async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
         check_name(name)
         await checkpoint()
         self.disk.write(self.root / name)
-        self.disk.checked[name] = bytes(payload)
+        self.disk.checked[name] = b"".join(payload)
 
-    async def read_checked(self, name: str) -> bytes | None:
+    async def read_checked(self, name: str) -> memoryview | None:
         check_name(name)
         await checkpoint()
-        return self.disk.checked.get(name)
+        content = self.disk.checked.get(name)
+        return None if content is None else memoryview(content)

@@ -6,11 +6,14 @@ Every method blocks and raises OSError; none is called from the event loop.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
+# Joining all of a large file would hold up the event loop's thread for as long as the copy takes.
+PIECE_BYTES = 1 << 20
 
 
 class FileOperations(Protocol):
@@ -80,7 +83,7 @@ class SystemFiles:
 SYSTEM_FILES = SystemFiles()
 
 
-def write_fully(files: FileOperations, fd: int, data: bytes, offset_bytes: int) -> None:
+def write_fully(files: FileOperations, fd: int, data: bytes | memoryview, offset_bytes: int) -> None:
     """Write all of `data`, however short the single writes come out."""
     view = memoryview(data)
     while view:
@@ -99,15 +102,29 @@ def read_fully(files: FileOperations, fd: int, offset_bytes: int, end_bytes: int
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def write_atomically(files: FileOperations, target: Path, content: bytes) -> None:
-    """Make `target` hold `content`, durably; after a crash it holds either that or what it held before."""
+def write_atomically(files: FileOperations, target: Path, content: Iterable[bytes | memoryview]) -> None:
+    """Make `target` hold `content`, joined, durably; after a crash it holds either that or what it held before."""
     # A fixed name: what an earlier attempt left behind (no room, a crash) is overwritten, not collected.
     temporary = target.with_name(f".{target.name}.tmp")
     fd = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
-        write_fully(files, fd, content, 0)
+        offset_bytes = 0
+        for part in _in_large_pieces(content):
+            write_fully(files, fd, part, offset_bytes)
+            offset_bytes += len(part)
         files.datasync(fd)
     finally:
         files.close(fd)
     files.replace(temporary, target)
     files.sync_directory(target.parent)
+
+
+def _in_large_pieces(content: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+    gathered, size = list[bytes | memoryview](), 0
+    for part in content:
+        gathered.append(part)
+        size += len(part)
+        if size >= PIECE_BYTES:
+            yield b"".join(gathered)
+            gathered, size = [], 0
+    yield b"".join(gathered)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trimpoint.journal.errors import JournalWriteError
+from trimpoint.journal.framing import Buffer
 
 
 class Damage(Enum):
@@ -36,6 +37,14 @@ class Position:
 
     offset_bytes: int
     records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A position and a digest of the bytes right before it, which another journal, or another past of this one, has not."""
+
+    position: Position
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class Journal(Protocol):
 
     @property
     def durable(self) -> Position:
-        """The end of what is durable; what a snapshot notes and passes to `open_journal` later."""
+        """The end of what is durable."""
         ...
 
     @property
@@ -87,6 +96,14 @@ class Journal(Protocol):
         The slices share one buffer, which lives as long as any of them.
 
         :raises RuntimeError: on a second call.
+        """
+        ...
+
+    async def bookmark(self) -> Bookmark:
+        """The end of what is durable, as a snapshot notes it and passes it to `open_journal` later.
+
+        :raises JournalClosed: after `close`.
+        :raises OSError: when the file cannot be read.
         """
         ...
 
@@ -145,8 +162,10 @@ class StateStore(Protocol):
         """Each journal's thread id and its file's size in bytes, by thread id. Opens none of them."""
         ...
 
-    async def open_journal(self, thread_id: str, after: Position | None = None) -> Journal:
+    async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> Journal:
         """Open or create a thread's journal. With `after`, records before that position are not read.
+
+        Where the file does not bear the bookmark out, all are: `report.start` says which.
 
         :raises JournalForeign: when the file is something else; it is untouched.
         :raises JournalNewer: when a later trimpoint wrote it; it is untouched.
@@ -156,16 +175,16 @@ class StateStore(Protocol):
         """
         ...
 
-    async def write_atomic(self, name: str, payload: bytes) -> None:
-        """Replace the checked file `name` (one or more parts, joined by "/"); old or new after a crash.
+    async def write_atomic(self, name: str, *payload: Buffer) -> None:
+        """Make the checked file `name` (one or more parts, joined by "/") hold `payload`, joined; old or new after a crash.
 
         :raises JournalWriteError: when it could not be made durable; the old content stands.
         :raises ValueError: when `name` cannot name a file here.
         """
         ...
 
-    async def read_checked(self, name: str) -> bytes | None:
-        """The content of the checked file `name`; None when there is none, or what is there is not intact.
+    async def read_checked(self, name: str) -> memoryview | None:
+        """The content of the checked file `name`; None when there is none, or what is there cannot be read or is not intact.
 
         :raises ValueError: when `name` cannot name a file here.
         """

@@ -132,7 +132,7 @@ class JournalFile:
             return
         kept_at = _free_name(self._files, self.path)
         with refusals(self.path, "keeping the torn tail"):
-            write_atomically(self._files, kept_at, self._torn)
+            write_atomically(self._files, kept_at, (self._torn,))
         self._torn = b""
         self.report = replace(self.report, kept_at=kept_at)
 

@@ -1,0 +1,199 @@
+"""Long lists and indexes as a snapshot holds them: packed, until somebody looks. Pure.
+
+The law: what was unpacked stays unpacked, because whoever got an object may change it. Only what nobody ever
+looked at is still its packed bytes, and goes into the next snapshot as it is.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, MutableMapping, MutableSequence
+from itertools import chain
+from typing import Any, Generic, TypeVar, overload
+
+import msgspec
+
+Buffer = bytes | memoryview
+
+CHUNK_ITEMS = 256
+BUCKET_ITEMS = 128
+# How many items of an index are sorted into buckets before the caller gets to breathe.
+BREATH_ITEMS = 4096
+
+T = TypeVar("T")
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class PackedList(MutableSequence[T]):
+    """A list whose first `CHUNK_ITEMS * len(chunks)` items were packed by `pack_list`; `decoder` unpacks a chunk."""
+
+    def __init__(self, chunks: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[list[T]]) -> None:
+        self._decoder = decoder
+        whole = count // CHUNK_ITEMS
+        self._packed: list[memoryview | list[T]] = list(chunks[:whole])
+        self._loose: list[T] = decoder.decode(chunks[whole]) if count % CHUNK_ITEMS else []
+
+    def __len__(self) -> int:
+        return len(self._packed) * CHUNK_ITEMS + len(self._loose)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return self._slice(*index.indices(len(self)))
+        at = self._place(index)
+        chunk = at // CHUNK_ITEMS
+        if chunk < len(self._packed):
+            return self._chunk(chunk)[at % CHUNK_ITEMS]
+        return self._loose[at - len(self._packed) * CHUNK_ITEMS]
+
+    @overload
+    def __setitem__(self, index: int, value: T) -> None: ...
+    @overload
+    def __setitem__(self, index: slice, value: Iterable[T]) -> None: ...
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._loose[self._loosen(index)] = value
+
+    def __delitem__(self, index: int | slice) -> None:
+        del self._loose[self._loosen(index)]
+
+    def __iter__(self) -> Iterator[T]:
+        for chunk in range(len(self._packed)):
+            yield from self._chunk(chunk)
+        yield from self._loose
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list | PackedList) and len(self) == len(other) and list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def insert(self, index: int, value: T) -> None:
+        at = max(0, min(index if index >= 0 else index + len(self), len(self)))
+        self._loose.insert(self._loosen_from(at), value)
+
+    def append(self, value: T) -> None:
+        self._loose.append(value)
+
+    def packed_chunks(self) -> Iterator[Buffer]:
+        """All chunks as `pack_list` makes them; those that nobody looked at as they came."""
+        for chunk in self._packed:
+            yield chunk if isinstance(chunk, memoryview) else _encode(chunk)
+        yield from _packed_slices(self._loose)
+
+    def _place(self, index: int) -> int:
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(index)
+        return at
+
+    def _chunk(self, number: int) -> list[T]:
+        chunk = self._packed[number]
+        if isinstance(chunk, memoryview):
+            chunk = self._packed[number] = self._decoder.decode(chunk)
+        return chunk
+
+    def _slice(self, start: int, stop: int, step: int) -> list[T]:
+        if step != 1:
+            return [self[index] for index in range(start, stop, step)]
+        packed = len(self._packed) * CHUNK_ITEMS
+        if start >= packed:
+            return self._loose[start - packed : max(0, stop - packed)]
+        first, last = start // CHUNK_ITEMS, min(-(-stop // CHUNK_ITEMS), len(self._packed))
+        found = list(chain.from_iterable(self._chunk(number) for number in range(first, last)))
+        found += self._loose[: max(0, stop - packed)]
+        offset = first * CHUNK_ITEMS
+        return found[start - offset : stop - offset]
+
+    def _loosen(self, index: int | slice) -> Any:
+        """Unpack for good all that a change at `index` can touch; `index` as one of the loose items."""
+        if not isinstance(index, slice):
+            return self._loosen_from(self._place(index))
+        start, stop, step = index.indices(len(self))
+        if step != 1:
+            raise ValueError("a packed list changes one run of items at a time")
+        at = self._loosen_from(start)
+        return slice(at, at + max(0, stop - start))
+
+    def _loosen_from(self, at: int) -> int:
+        first = min(at // CHUNK_ITEMS, len(self._packed))
+        moved = list(chain.from_iterable(self._chunk(number) for number in range(first, len(self._packed))))
+        del self._packed[first:]
+        self._loose[:0] = moved
+        return at - first * CHUNK_ITEMS
+
+
+class PackedIndex(MutableMapping[str, T], Generic[T]):
+    """A dict that was packed by `pack_index` into buckets, by the hash of the key."""
+
+    def __init__(self, buckets: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[dict[str, T]]) -> None:
+        self._decoder = decoder
+        self._buckets: list[memoryview | dict[str, T]] = list(buckets)
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, key: str) -> T:
+        return self._bucket_of(key)[key]
+
+    def __setitem__(self, key: str, value: T) -> None:
+        bucket = self._bucket_of(key)
+        self._count += key not in bucket
+        bucket[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._bucket_of(key)[key]
+        self._count -= 1
+
+    def __iter__(self) -> Iterator[str]:
+        for number in range(len(self._buckets)):
+            yield from self._bucket(number)
+
+    def packed_buckets(self) -> Iterator[Buffer]:
+        """As `pack_index` makes them; fewer and larger buckets than there could be are kept while they are not far too large."""
+        if self._count > 2 * BUCKET_ITEMS * len(self._buckets):
+            yield from _sorted_into_buckets(self)
+            return
+        for bucket in self._buckets:
+            yield bucket if isinstance(bucket, memoryview) else _encode(bucket)
+
+    def _bucket_of(self, key: str) -> dict[str, T]:
+        return self._bucket(_bucket_number(key, len(self._buckets)))
+
+    def _bucket(self, number: int) -> dict[str, T]:
+        bucket = self._buckets[number]
+        if isinstance(bucket, memoryview):
+            bucket = self._buckets[number] = self._decoder.decode(bucket)
+        return bucket
+
+
+def pack_list(items: MutableSequence[Any]) -> Iterator[Buffer]:
+    """`items` as chunks of `CHUNK_ITEMS`, the last one what is left."""
+    return items.packed_chunks() if isinstance(items, PackedList) else _packed_slices(items)
+
+
+def pack_index(index: MutableMapping[str, Any]) -> Iterator[Buffer]:
+    """`index` as buckets, at least one. An empty buffer is no bucket: it lets the caller breathe in between."""
+    return index.packed_buckets() if isinstance(index, PackedIndex) else _sorted_into_buckets(index)
+
+
+def _packed_slices(items: MutableSequence[Any]) -> Iterator[bytes]:
+    for start in range(0, len(items), CHUNK_ITEMS):
+        yield _encode(items[start : start + CHUNK_ITEMS])
+
+
+def _sorted_into_buckets(index: MutableMapping[str, Any]) -> Iterator[bytes]:
+    count = max(1, len(index) // BUCKET_ITEMS)
+    buckets: list[dict[str, Any]] = [{} for _ in range(count)]
+    for number, (key, value) in enumerate(index.items()):
+        buckets[_bucket_number(key, count)][key] = value
+        if number % BREATH_ITEMS == BREATH_ITEMS - 1:
+            yield b""
+    yield from map(_encode, buckets)
+
+
+def _bucket_number(key: str, count: int) -> int:
+    # Python's own hash differs from process to process.
+    return zlib.crc32(key.encode("utf-8", "surrogatepass")) % count

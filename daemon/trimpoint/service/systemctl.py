@@ -1,0 +1,74 @@
+"""Asking systemd's own tools about the units of this user."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+_DEADLINE_S = 60.0
+
+
+class SystemdUnavailable(Exception):
+    """There is no service manager of this user to ask, or it would not do what was asked; `problem` is in its words."""
+
+    def __init__(self, command: list[str], problem: str) -> None:
+        super().__init__(command, problem)
+        self.command = command
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.command)}: {self.problem}"
+
+
+def systemctl(*words: str) -> str:
+    """Run `systemctl --user` and return what it printed.
+
+    :raises SystemdUnavailable: it is not there, or failed.
+    """
+    command = ["systemctl", "--user", *words]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_DEADLINE_S,
+            check=False,
+            env=manager_environment(os.environ),
+        )
+    except FileNotFoundError:
+        raise SystemdUnavailable(command, "systemd is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise SystemdUnavailable(command, f"no answer within {_DEADLINE_S:.0f} s") from None
+    if done.returncode != 0:
+        problem = done.stderr.strip().splitlines()
+        raise SystemdUnavailable(command, problem[0] if problem else f"exit code {done.returncode}")
+    return done.stdout
+
+
+def properties(unit: str, *names: str) -> dict[str, str]:
+    """Properties of a unit, as systemd shows them.
+
+    :raises SystemdUnavailable: see `systemctl`.
+    """
+    shown = systemctl("show", unit, f"--property={','.join(names)}")
+    return {key: value for key, _, value in (line.partition("=") for line in shown.splitlines())}
+
+
+def manager_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` with the runtime folder that a login over ssh or `su` may lack; without it the service manager is not found."""
+    usual = Path(f"/run/user/{os.geteuid()}")
+    if environ.get("XDG_RUNTIME_DIR") or not usual.is_dir():
+        return dict(environ)
+    return {**environ, "XDG_RUNTIME_DIR": str(usual)}
+
+
+def journalctl_command(unit: str, lines: int, *, follow: bool) -> list[str] | None:
+    """The command that shows the log of a user unit; None where there is no journal to read."""
+    program = shutil.which("journalctl")
+    if program is None:
+        return None
+    # Not `--user`: that finds nothing where journals are kept in memory only.
+    command = [program, f"--user-unit={unit}", f"--lines={lines}", "--output=cat", "--no-pager"]
+    return [*command, "--follow"] if follow else command

@@ -1,0 +1,102 @@
+"""Codex may speak of a thread that is not in memory: it is loaded first, and nothing is lost or told out of order."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from anyio.abc import TaskGroup
+from msgspec import Raw
+from trimpoint.codex.inbound import Inbound
+from trimpoint.core.decision import Policy
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.idle import IdleRules
+
+from tests.engine.stage import THREAD, Disk, Store, begin
+
+
+class Listener:
+    """An audience that keeps what it heard, and can be waited for."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str | None, str]] = []
+        self.changed = anyio.Event()
+
+    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+        self.heard.append((thread_id, method))
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None: ...
+
+    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None: ...
+
+    def expire_questions(self, reason: str) -> None: ...
+
+    async def hears(self, count: int) -> list[str]:
+        while len(self.heard) < count:
+            await self.changed.wait()
+        return [method for _, method in self.heard]
+
+
+@asynccontextmanager
+async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[Engine, Inbound, Listener, TaskGroup]]:
+    """An engine whose one thread is not in memory, and Codex's words on their way to it."""
+    async with Engine.running(store, Policy(), IdleRules(evict_after_s=0.0)) as engine, anyio.create_task_group() as tasks:
+        await begin(engine)
+        await engine.sweep()
+        assert engine.loaded(THREAD) is None
+        inbound, listener = Inbound(engine), Listener()
+        inbound.start(tasks, listener)
+        with anyio.fail_after(5):
+            yield engine, inbound, listener, tasks
+
+
+def say(inbound: Inbound, method: str, **params: Any) -> None:
+    encoded = msgspec.json.encode({"threadId": THREAD, **params})
+    line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
+    inbound.on_notification(method, Raw(encoded), line)
+
+
+def name_a_thread(inbound: Inbound) -> None:
+    say(inbound, "thread/name/updated", threadName="A name")
+
+
+async def test_what_codex_says_of_an_unloaded_thread_is_written_down() -> None:
+    disk = Disk()
+    async with evicted(disk, Store(disk)) as (engine, inbound, listener, _):
+        name_a_thread(inbound)
+        say(inbound, "thread/other")
+        assert listener.heard == []
+        assert await listener.hears(2) == ["thread/name/updated", "thread/other"]
+        assert (await engine.thread(THREAD)).state.name == "A name"
+
+
+async def test_what_is_not_recorded_loads_nothing() -> None:
+    disk = Disk()
+    async with evicted(disk, Store(disk)) as (engine, inbound, listener, _):
+        say(inbound, "item/agentMessage/delta", delta="x")
+        assert await listener.hears(1) == ["item/agentMessage/delta"]
+        assert engine.loaded(THREAD) is None
+
+
+async def test_a_thread_that_cannot_be_loaded_keeps_no_client_waiting() -> None:
+    disk = Disk()
+    store = Store(disk)
+    async with evicted(disk, store) as (_, inbound, listener, _):
+        store.unopenable = THREAD
+        name_a_thread(inbound)
+        assert await listener.hears(1) == ["thread/name/updated"]
+
+
+@pytest.mark.parametrize("receiver", ["sub-agent"])
+async def test_a_thread_with_sub_agents_is_expecting_more(receiver: str) -> None:
+    disk = Disk()
+    async with evicted(disk, Store(disk)) as (_, inbound, listener, _):
+        assert not inbound.is_expecting(THREAD)
+        item = {"type": "collabAgentToolCall", "id": "call", "receiverThreadIds": [receiver]}
+        say(inbound, "item/completed", turnId="T1", item=item)
+        await listener.hears(1)
+        assert inbound.is_expecting(THREAD)

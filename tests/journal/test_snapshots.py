@@ -1,0 +1,112 @@
+"""A snapshot gives back the state that was put in, to the code and the journal that it was made for, and to no other."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, MutableSequence
+
+import msgspec
+import pytest
+from trimpoint.core.state import ThreadState
+from trimpoint.journal import framing, snapshots
+from trimpoint.journal.packed import PackedIndex, PackedList
+from trimpoint.journal.port import Bookmark, Position
+from trimpoint.journal.snapshots import SnapshotWriter, decode_snapshot
+
+from tests.core.given import THREAD, Conversation, started
+
+BOOKMARK = Bookmark(Position(1234, 5), b"digest")
+
+
+def lived() -> Conversation:
+    thread = started(turns=3)
+    thread.clear(1)
+    thread.turn("after", "the clear", activities=["ls"])
+    return thread
+
+
+def snapshot_of(state: ThreadState, thread_id: str = THREAD) -> memoryview:
+    writer = SnapshotWriter(thread_id, state, BOOKMARK)
+    parts = [bytes(part) for part in writer]
+    return memoryview(b"".join([writer.head(), *parts]))
+
+
+def test_the_state_comes_back_with_its_bookmark() -> None:
+    state = lived().state
+    found = decode_snapshot(snapshot_of(state), THREAD)
+    assert found is not None
+    assert found.bookmark == BOOKMARK
+    assert found.state == state
+
+
+def test_a_state_from_a_snapshot_goes_on_living_as_one_that_was_replayed() -> None:
+    thread = lived()
+    for _ in range(3):
+        found = decode_snapshot(snapshot_of(thread.state), THREAD)
+        assert found is not None
+        thread.state = found.state
+        thread.turn("more", "and more")
+        thread.clear(2)
+        thread.turn("last", "one")
+        assert thread.state == thread.replayed()
+
+
+def test_what_grows_for_ever_stays_packed() -> None:
+    found = decode_snapshot(snapshot_of(lived().state), THREAD)
+    assert found is not None
+    for field in msgspec.structs.fields(ThreadState):
+        declared, value = getattr(field.type, "__origin__", None), getattr(found.state, field.name)
+        assert isinstance(value, PackedList) == (declared is MutableSequence)
+        assert isinstance(value, PackedIndex) == (declared is MutableMapping)
+
+
+def test_there_may_be_no_snapshot() -> None:
+    assert decode_snapshot(None, THREAD) is None
+
+
+def test_another_threads_snapshot_is_ignored() -> None:
+    assert decode_snapshot(snapshot_of(lived().state, "another"), THREAD) is None
+
+
+def test_a_snapshot_of_code_that_folds_otherwise_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = snapshot_of(lived().state)
+    monkeypatch.setattr(snapshots, "fingerprint", lambda: b"other code")
+    assert decode_snapshot(stored, THREAD) is None
+
+
+def test_any_change_of_the_core_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = snapshots.files
+    before = snapshots.fingerprint.__wrapped__()
+    assert snapshots.fingerprint.__wrapped__() == before
+
+    class Changed:
+        name = "state.py"
+
+        def read_bytes(self) -> bytes:
+            return b"class ThreadState: ..."
+
+    def files(package: str) -> object:
+        sources = [Changed() if source.name == "state.py" else source for source in real(package).iterdir()]
+        return type("Package", (), {"iterdir": lambda self: iter(sources)})()
+
+    monkeypatch.setattr(snapshots, "files", files)
+    assert snapshots.fingerprint.__wrapped__() != before
+
+
+def test_a_snapshot_of_a_newer_layout_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = snapshot_of(lived().state)
+    monkeypatch.setattr(snapshots, "FORMAT", snapshots.FORMAT + 1)
+    assert decode_snapshot(stored, THREAD) is None
+
+
+def test_what_is_no_snapshot_at_all_is_ignored() -> None:
+    stored = bytes(snapshot_of(lived().state))
+    for content in (b"", b"abc", b"\xff" * 40, stored[:40], stored[1:]):
+        assert decode_snapshot(memoryview(content), THREAD) is None
+
+
+def test_in_its_checked_file_no_flipped_byte_and_no_cut_goes_unseen() -> None:
+    payload = bytes(snapshot_of(lived().state))
+    stored = framing.seal((payload,)) + payload
+    for at in range(len(stored)):
+        assert framing.unseal(stored[:at]) is None
+        assert framing.unseal(stored[:at] + bytes([stored[at] ^ 0x10]) + stored[at + 1 :]) is None

@@ -21,6 +21,7 @@ from trimpoint.git.process import GitOutput, git_failure, run_git, together
 from trimpoint.git.repository import Repository
 from trimpoint.git.seed import seed
 from trimpoint.git.staging import STAGING_FOLDER
+from trimpoint.git.worktree import folders_of
 
 _DOING = "capture the files"
 _STATUS = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
@@ -55,11 +56,21 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
     async with worktree_lock(repository, limits.deadline_s):
         try:
             with anyio.fail_after(limits.deadline_s):
-                private = PrivateGit(repository, limits.deadline_s)
-                await private.open()
-                return await _Capture(private, limits).result()
+                return await _captured(PrivateGit(repository, limits.deadline_s), limits)
         except TimeoutError:
             raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
+
+
+async def _captured(private: PrivateGit, limits: CaptureLimits) -> Checkpoint:
+    await private.open()
+    try:
+        return await _Capture(private, limits).result()
+    except GitFailed as failure:
+        if failure.hint:
+            raise
+    # Our index is damaged, or names objects that are gone. The person's is not, or the second attempt says so.
+    await anyio.to_thread.run_sync(private.forget)
+    return await _Capture(private, limits).result()
 
 
 class _Look(msgspec.Struct):
@@ -108,7 +119,25 @@ class _Capture:
         look.changed |= forced - ignored
         look.changed -= look.gone
         await anyio.to_thread.run_sync(self._sort_out, look)
+        for folder in await anyio.to_thread.run_sync(self._repositories_above, look.changed | look.gone):
+            await self._leave_alone(folder, look)
         return look
+
+    def _repositories_above(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Folders that have become repositories of their own. Git goes on looking into those that our index has files in."""
+        root = os.fsencode(self._private.repository.worktree)
+        return {folder for folder in folders_of(paths) if os.path.lexists(os.path.join(root, folder, b".git"))}
+
+    async def _leave_alone(self, folder: bytes, look: _Look) -> None:
+        """Keep nothing that lies in the repository `folder`, except what the person's index has of it."""
+        listing = ("ls-files", "-z", "--", folder)
+        captured, tracked = await together(
+            [self._private.run(*listing, doing=_DOING), self._private.users(*listing, doing=_DOING)]
+        )
+        theirs = _paths(tracked.stdout)
+        look.left_out[folder + b"/"] = LeftOut(folder + b"/", "nestedRepository")
+        look.gone |= _paths(captured.stdout) - theirs
+        look.changed = {path for path in look.changed if path in theirs or not path.startswith(folder + b"/")}
 
     def _sort_out(self, look: _Look) -> None:
         """Leave out what is no file, or too large, or cannot be read."""

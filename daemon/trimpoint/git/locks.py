@@ -56,7 +56,8 @@ async def _locked_file(folder: Path, deadline_s: float) -> IO[bytes]:
 
 
 def _open(folder: Path) -> IO[bytes]:
-    folder.mkdir(parents=True, exist_ok=True)
+    # Not its parents: where there is no git directory any more, none is to appear.
+    folder.mkdir(exist_ok=True)
     return (folder / "lock").open("wb")
 
 

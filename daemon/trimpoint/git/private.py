@@ -70,7 +70,7 @@ class PrivateGit:
         return self.dir / "index"
 
     async def open(self) -> None:
-        """Make the directory whole, and learn of the user's settings. Needed before captures only.
+        """Make the directory whole, and learn of the user's settings. Needed before captures only, with the lock held.
 
         :raises GitFailed: it cannot be written, or git refuses the repository
         """
@@ -80,6 +80,10 @@ class PrivateGit:
             await anyio.to_thread.run_sync(self._make)
         except OSError as error:
             raise GitFailed("keep checkpoints", f"{self.dir} cannot be written ({error.strerror})") from error
+
+    def forget(self) -> None:
+        """Let the next capture begin anew."""
+        self.index.unlink(missing_ok=True)
 
     def run(self, *arguments: str | bytes, doing: str, stdin: bytes = b"", max_bytes: int | None = None) -> GitRun:
         """A run with our index and exact bytes."""
@@ -163,7 +167,7 @@ class PrivateGit:
 
     def _make(self) -> None:
         for folder in ("refs", "info"):
-            (self.dir / folder).mkdir(parents=True, exist_ok=True)
+            (self.dir / folder).mkdir(exist_ok=True)
         # Held by nobody: we have the lock. It is left over from a git that was killed.
         (self.dir / "index.lock").unlink(missing_ok=True)
         version = "repositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256"

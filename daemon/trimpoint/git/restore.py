@@ -8,7 +8,7 @@ be already is passed over, so a restore that was killed is finished by doing it 
 
 import contextlib
 import stat
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 import anyio
@@ -23,7 +23,7 @@ from trimpoint.git.private import PrivateGit
 from trimpoint.git.repository import Repository
 from trimpoint.git.staging import Staging
 from trimpoint.git.undoable import Undoable, Unexpected, signature_at
-from trimpoint.git.worktree import Signature, Worktree
+from trimpoint.git.worktree import Signature, Worktree, folders_of
 
 OnProgress = Callable[[int, int], None]
 
@@ -157,13 +157,7 @@ class _Restore:
 
     def _remove_emptied_folders(self, keep_folder: bytes | None) -> None:
         """Those of removed files only, and none that the target has."""
-        kept = _folders_of([*(step.path for step in self._plan.write), *([keep_folder + b"/"] if keep_folder else [])])
-        emptied = _folders_of(step.path for step in self._plan.remove) - kept
+        kept = folders_of([*(step.path for step in self._plan.write), *([keep_folder + b"/"] if keep_folder else [])])
+        emptied = folders_of(step.path for step in self._plan.remove) - kept
         for folder in sorted(emptied, key=lambda path: path.count(b"/"), reverse=True):
             self._changes.remove_folder(folder)
-
-
-def _folders_of(paths: Iterable[bytes]) -> set[bytes]:
-    """All folders on the way to these."""
-    split = (path.split(b"/") for path in paths)
-    return {b"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts))}

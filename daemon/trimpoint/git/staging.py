@@ -90,8 +90,12 @@ class Staging:
         with contextlib.suppress(OSError):
             self._remove()
 
+    def is_home(self, device: int) -> bool:
+        """Whether our folder of the git directory is on that file system."""
+        return self._home.stat().st_dev == device
+
     def _open_on(self, device: int, nearest: bytes) -> int:
-        if self._home.stat().st_dev == device:
+        if self.is_home(device):
             return os.open(self._home, _FOLDER)
         folder = os.path.join(nearest, STAGING_FOLDER)
         with (self._home / "elsewhere").open("ab") as file:

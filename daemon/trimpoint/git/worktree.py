@@ -174,6 +174,12 @@ class Worktree:
         return digest.hexdigest() if read == size else ""
 
 
+def folders_of(paths: Iterable[bytes]) -> set[bytes]:
+    """All folders on the way to these paths, without the root."""
+    split = (path.split(b"/") for path in paths)
+    return {b"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts))}
+
+
 def file_mode(mode: int) -> int:
     """What git makes of a regular file's permissions."""
     return EXECUTABLE if mode & stat.S_IXUSR else REGULAR

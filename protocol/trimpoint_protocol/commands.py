@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 
 TurnCount = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+TokenCount = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
+EntryName = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
@@ -41,6 +43,18 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     guidance: str | None = None
     keep_last_n_turns: TurnCount | None = None
     force: bool = False
+
+
+class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.discard"):
+    """Take single entries out of the agent's context: those named by `entryIds` (see `context/messages/list`), or, with `targetTokens`,
+    what `/compress` would take.
+
+    What belongs together goes together: a tool call with its result and the reasoning before it. All of it is done, or nothing.
+    """
+
+    entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)] | None = None
+    target_tokens: TokenCount | None = None
+    trigger: str | None = None
 
 
 class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archive-and-new"):
@@ -92,6 +106,7 @@ class RenameThread(ClientCommand, frozen=True, kw_only=True, tag="thread.rename"
 AnyClientCommand = (
     TrimContext
     | CompactContext
+    | DiscardContext
     | ArchiveAndNew
     | RevertToCheckpoint
     | StopSession

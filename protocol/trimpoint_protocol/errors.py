@@ -37,6 +37,10 @@ class Reason(StrEnum):
     CHECKPOINT_NOT_FOUND = "checkpoint_not_found"
     FILES_CHANGED = "files_changed"
     WORKTREE_FAILED = "worktree_failed"
+    ENTRY_NOT_FOUND = "entry_not_found"
+    ENTRY_PROTECTED = "entry_protected"
+    ALREADY_DISCARDED = "already_discarded"
+    BELOW_FLOOR = "below_floor"
     SESSION_RESTARTING = "session_restarting"
     PROVIDER_UNAVAILABLE = "provider_unavailable"
     PROVIDER_TIMEOUT = "provider_timeout"
@@ -87,6 +91,10 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.CHECKPOINT_NOT_FOUND: ErrorKind(-32029, False),
     Reason.FILES_CHANGED: ErrorKind(-32030, True),
     Reason.WORKTREE_FAILED: ErrorKind(-32031, True),
+    Reason.ENTRY_NOT_FOUND: ErrorKind(-32032, False),
+    Reason.ENTRY_PROTECTED: ErrorKind(-32033, False),
+    Reason.ALREADY_DISCARDED: ErrorKind(-32034, False),
+    Reason.BELOW_FLOOR: ErrorKind(-32035, False),
 }
 
 

@@ -64,6 +64,56 @@ class ExecuteParams(Params, frozen=True, kw_only=True):
     command_id: str | None = None
 
 
+class ContextMessage(Result, frozen=True, kw_only=True):
+    """One thing of the agent's context that can only leave it whole: a message, or a tool call with its result.
+
+    `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`:
+    message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | summary. `protected` says why it stays:
+    newest | codeChange | plan | finalAnswer | summary | notRecorded; null when it may go.
+    """
+
+    short_id: str
+    turn_id: str
+    entry_ids: list[str]
+    role: str
+    kind: str
+    preview: str
+    est_tokens: int
+    protected: str | None
+
+
+class ContextMessageList(Result, frozen=True, kw_only=True):
+    """In the order in which the model sees it. No discard leaves less than `floorTokens`; `/compress` stops at `targetTokens`.
+
+    `refusal` says why nothing at all can be discarded at present, if that is so.
+    """
+
+    messages: list[ContextMessage]
+    total_est_tokens: int
+    target_tokens: int
+    floor_tokens: int
+    refusal: str | None
+
+
+class CompressionClass(Result, frozen=True, kw_only=True):
+    """What of one kind goes."""
+
+    kind: str
+    count: int
+    est_tokens: int
+
+
+class CompressionPreview(Result, frozen=True, kw_only=True):
+    """What `/compress` takes, by kind in the order of its priority; `leftEstTokens` is what stays."""
+
+    classes: list[CompressionClass]
+    entry_ids: list[str]
+    total_est_tokens: int
+    left_est_tokens: int
+    target_tokens: int
+    floor_tokens: int
+
+
 class CommandOutcome(Result, frozen=True, kw_only=True):
     """How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
 
@@ -82,6 +132,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     summary_unavailable: bool | None = None
     new_thread_id: str | None = None
     blocker: Blocker | None = None
+    compression: CompressionPreview | None = None
 
 
 class DispatchParams(Params, frozen=True, kw_only=True):
@@ -246,6 +297,9 @@ METHODS: dict[str, Method] = {
         Method("orchestration/subscribeThread", SubscribeParams, SubscribeResult, "Follow a thread's events."),
         Method("orchestration/unsubscribeThread", ThreadParams, Empty, "Follow them no longer."),
         Method("orchestration/snapshot", SnapshotParams, SnapshotResult, "The state of one thread, or an overview of all."),
+        Method(
+            "context/messages/list", ThreadParams, ContextMessageList, "What the agent's context holds, and what of it may go."
+        ),
         Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),

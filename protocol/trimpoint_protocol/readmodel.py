@@ -16,11 +16,12 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
-    """A boundary before which entries are no longer in the agent's context.
+    """A boundary before which entries are no longer in the agent's context, or a discard, which took out single ones (`trimKind`).
 
     `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there). The counts
     are of what this trim point newly excluded. `status`: `pending` until the new session is ready, then
     `applied`; `deferred` when the session could not be started yet and the next turn will start it.
+    A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens` what that was estimated to cost.
     """
 
     id: str
@@ -34,6 +35,9 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
     trigger: str
     status: str
     generation: int
+    trim_kind: str
+    discarded_entry_ids: list[str]
+    est_tokens: int | None
 
 
 class ThreadTurn(WireStruct, frozen=True, kw_only=True):
@@ -176,7 +180,7 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):
-    """A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context."""
+    """A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context, since that trim point."""
 
     id: str
     turn_id: str
@@ -184,6 +188,7 @@ class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", t
     text: str
     created_at: Timestamp
     trimmed: bool
+    trim_point_id: str | None
 
 
 class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="activity"):
@@ -195,6 +200,7 @@ class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", 
     title: str
     created_at: Timestamp
     trimmed: bool
+    trim_point_id: str | None
     detail: Any
 
 
@@ -207,12 +213,17 @@ class ContextSummaryBanner(WireStruct, frozen=True, kw_only=True, tag_field="kin
 
 
 class ContextTrimPointDivider(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextTrimPointDivider"):
-    """The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not."""
+    """The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not.
+
+    `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries that were taken out, which stay where
+    they were said and are flagged.
+    """
 
     trim_point_id: str
     label: str
     hidden_message_count: int
     expanded: bool
+    trim_kind: str
 
 
 TimelineEntry = TimelineMessage | TimelineActivity | ContextSummaryBanner | ContextTrimPointDivider

@@ -43,11 +43,13 @@ def test_a_command_is_shown_without_the_shell_around_it(title: str, shown: str) 
 
 
 def message(role: str, text: str, *, trimmed: bool = False) -> TimelineMessage:
-    return TimelineMessage(id="e", turn_id="t", role=role, text=text, created_at="", trimmed=trimmed)
+    return TimelineMessage(id="e", turn_id="t", role=role, text=text, created_at="", trimmed=trimmed, trim_point_id=None)
 
 
 def activity(kind: str, title: str, *, trimmed: bool = False) -> TimelineActivity:
-    return TimelineActivity(id="a", turn_id="t", activity=kind, title=title, created_at="", trimmed=trimmed, detail=None)
+    return TimelineActivity(
+        id="a", turn_id="t", activity=kind, title=title, created_at="", trimmed=trimmed, trim_point_id=None, detail=None
+    )
 
 
 def shown(entries: list[TimelineEntry], width: int = 50) -> list[str]:
@@ -65,7 +67,9 @@ def test_a_timeline_reads_from_pruned_over_banner_and_divider_to_kept() -> None:
             activity("commandExecution", "ls", trimmed=True),
             message("assistant", "done", trimmed=True),
             ContextSummaryBanner(trim_point_id="p1", header="Context compacted", summary="It was short."),
-            ContextTrimPointDivider(trim_point_id="p1", label="Earlier messages", hidden_message_count=18, expanded=False),
+            ContextTrimPointDivider(
+                trim_point_id="p1", label="Earlier messages", hidden_message_count=18, expanded=False, trim_kind="boundary"
+            ),
             message("user", "new"),
             activity("something.new", "x" * 100),
             message("assistant", f"line one\nline two {EVIL}"),
@@ -79,6 +83,14 @@ def test_a_timeline_reads_from_pruned_over_banner_and_divider_to_kept() -> None:
     assert (lines[10][:4], lines[10][-1], len(lines[10])) == ("  · ", "…", 50)
     assert lines[11] == "● line one"
     assert "\x1b" not in "".join(lines)
+
+
+def test_a_discard_leaves_what_it_took_in_its_place_and_says_so() -> None:
+    taken = ContextTrimPointDivider(
+        trim_point_id="p1", label="Discarded", hidden_message_count=1, expanded=True, trim_kind="discard"
+    )
+    lines = shown([activity("commandExecution", "ls", trimmed=True), message("assistant", "done"), taken])
+    assert lines == ["┊   $ ls", "● done", "", "──── ◌ Discarded · 1 taken out above ──────── 1 ──"]
 
 
 @pytest.fixture

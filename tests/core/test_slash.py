@@ -149,6 +149,38 @@ def test_compact_with_a_wrong_option_says_what_is_right(rest: str, complaint: st
     assert parse(f"/compact {rest}") == UsageError("compact", f"{complaint} {usage}")
 
 
+@pytest.mark.parametrize(
+    ("text", "target", "dry_run"),
+    [
+        ("/compress", None, False),
+        ("/compress 50000", 50_000, False),
+        ("/COMPRESS 50,000", 50_000, False),
+        ("/compress 50k", 50_000, False),
+        ("/compress 1000000K", 1_000_000_000, False),
+        ("/compress --dry-run", None, True),
+        ("/compress 40k --Dry-Run", 40_000, True),
+        ("/compress\n--dry-run\t40k", 40_000, True),
+    ],
+)
+def test_compress_takes_a_target_and_may_only_look(text: str, target: int | None, dry_run: bool) -> None:
+    assert parse(text) == Invocation("compress", {"target_tokens": target, "dry_run": dry_run})
+
+
+@pytest.mark.parametrize(
+    "rest", ["lots", "0", "-1", "1.5k", "50 k", "50k 40k", "1000001k", "9999999999", "\uff15", "k", "50k please"]
+)
+def test_compress_with_anything_else_says_what_is_right(rest: str) -> None:
+    complaint = f"/compress takes one number of tokens to get down to, such as 50000 or 50k, not “{rest}”."
+    usage = "Usage: /compress [target tokens] [--dry-run]. Nothing was sent to the agent."
+    assert parse(f"/compress {rest}") == UsageError("compress", f"{complaint} {usage}")
+
+
+def test_compress_has_one_option() -> None:
+    outcome = parse("/compress --dry-runs 40k")
+    assert isinstance(outcome, UsageError)
+    assert outcome.message.startswith("/compress has no option “--dry-runs”.")
+
+
 def test_new_stands_alone() -> None:
     assert parse("/new") == Invocation("new", {})
     message = "/new takes nothing after it, not “branch”. Usage: /new. Nothing was sent to the agent."
@@ -182,8 +214,8 @@ def test_help_lists_every_command_or_one_in_full() -> None:
     ("typed", "names"),
     [
         ("/", list(REGISTRY)),
-        ("/c", ["clear", "compact"]),
-        ("  /C", ["clear", "compact"]),
+        ("/c", ["clear", "compact", "compress"]),
+        ("  /C", ["clear", "compact", "compress"]),
         ("/clear", ["clear"]),
         ("/clear ", []),
         ("/clearx", []),

@@ -122,6 +122,7 @@ def test_entries_are_what_the_wire_says_they_are() -> None:
         "text": "a?",
         "createdAt": "2025-11-24T16:00:02.000Z",
         "trimmed": True,
+        "trimPointId": point,
     }
     assert command == {
         "kind": "activity",
@@ -131,6 +132,7 @@ def test_entries_are_what_the_wire_says_they_are() -> None:
         "title": "ls",
         "createdAt": "2025-11-24T16:00:03.000Z",
         "trimmed": True,
+        "trimPointId": point,
         "detail": {"type": "commandExecution", "command": "ls"},
     }
     assert banner == {
@@ -145,6 +147,7 @@ def test_entries_are_what_the_wire_says_they_are() -> None:
         "label": "Earlier messages",
         "hiddenMessageCount": 2,
         "expanded": True,
+        "trimKind": "boundary",
     }
 
 

@@ -169,6 +169,9 @@ def test_the_read_model_of_a_thread_with_a_past() -> None:
             "trigger": "compact",
             "status": "applied",
             "generation": 2,
+            "trimKind": "boundary",
+            "discardedEntryIds": [],
+            "estTokens": None,
         }
     ]
     assert [(turn["id"], turn["trimmed"], turn["status"]) for turn in shown["turns"]] == [

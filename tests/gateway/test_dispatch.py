@@ -82,6 +82,7 @@ EXAMPLES = {
     "orchestration/unsubscribeThread": b'{"threadId":"t"}',
     "timeline/read": b'{"threadId":"t"}',
     "context/status": b'{"threadId":"t"}',
+    "context/messages/list": b'{"threadId":"t"}',
 }
 
 

@@ -74,7 +74,12 @@ def _row(entry: TimelineEntry, numbers: Mapping[str, int]) -> RenderableType:
         case ContextSummaryBanner():
             return summary_panel(entry.header, entry.summary)
         case ContextTrimPointDivider():
-            return divider(entry.label, entry.hidden_message_count, entry.expanded, numbers.get(entry.trim_point_id))
+            number = numbers.get(entry.trim_point_id)
+            if entry.trim_kind == "discard":
+                return _Divider(
+                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ", "" if number is None else f" {number} "
+                )
+            return divider(entry.label, entry.hidden_message_count, entry.expanded, number)
 
 
 def spoken(title: str) -> str:

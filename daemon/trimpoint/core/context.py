@@ -3,7 +3,7 @@
 Turns are whole or absent; an item is the provider's JSON as the model saw it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import msgspec
 
 from trimpoint.core import events as ev
 from trimpoint.core.loose import members, rows
-from trimpoint.core.state import Entry, Generation, ThreadState, Turn
+from trimpoint.core.state import Discard, Entry, Generation, ThreadState, Turn
 
 # Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do not label
 # their content.
@@ -27,16 +27,15 @@ SEALED_SUMMARY_LOST = "Codex no longer has the conversation, and with it its sea
 
 
 class TrimPlan(NamedTuple):
-    """What a trim that keeps `kept` would exclude: `pruned` are the active turns before them."""
+    """What a trim that keeps `kept` would exclude: `pruned` are the active turns before them.
+
+    `pruned_message_count` are the messages newly excluded, prompts and answers alike; what was discarded before is none of them.
+    """
 
     pruned: list[Turn]
     kept: list[Turn]
     before_entry_id: str | None
-
-    @property
-    def pruned_message_count(self) -> int:
-        """Messages newly excluded, prompts and answers alike."""
-        return sum(map(attrgetter("message_count"), self.pruned))
+    pruned_message_count: int
 
 
 def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
@@ -51,13 +50,23 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
         return None
     pruned, kept = active[:cut], active[cut:]
     boundary = kept[0].first_entry_index if kept else len(state.entries)
-    return TrimPlan(pruned, kept, state.entries[boundary - 1].id if boundary else None)
+    before = state.entries[boundary - 1].id if boundary else None
+    return TrimPlan(pruned, kept, before, message_count(state, pruned))
+
+
+def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
+    """Messages of `turns` that were not discarded. Of a hundred thousand turns it is asked at every trim."""
+    count: int = sum(map(attrgetter("message_count"), turns))
+    if not state.discards:
+        return count
+    counted = set(map(attrgetter("id"), turns))
+    return count - sum(gone for one in state.discards for turn_id, gone in one.messages.items() if turn_id in counted)
 
 
 def active_message_count(state: ThreadState) -> int:
     """Messages of the active context; a summary in it counts as one."""
     has_summary = state.generation.summary is not None or has_sealed_summary(state)
-    return sum(turn.message_count for turn in state.active_turns) + int(has_summary)
+    return message_count(state, state.active_turns) + int(has_summary)
 
 
 def has_sealed_summary(state: ThreadState) -> bool:
@@ -94,15 +103,21 @@ def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
 
 
 def context_items(
-    state: ThreadState, summary: str | None, summarized_messages: int, turns: Iterable[Turn], skipped_items: int = 0
+    state: ThreadState,
+    summary: str | None,
+    summarized_messages: int,
+    turns: Iterable[Turn],
+    skipped_items: int = 0,
+    discards: Sequence[Discard] | None = None,
 ) -> list[bytes]:
     """The items of a context that begins with `summary`, if there is one, and goes on with `turns`.
 
-    `skipped_items`: the summary stands for so many of the first turn's items too.
+    `skipped_items`: the summary stands for so many of the first turn's items too. `discards` are those that stand in it, if they are
+    not those that stand now.
     """
     items = [summary_item(summary, summarized_messages)] if summary is not None else []
     for turn in turns:
-        items.extend(item for position, item in placed_items(state, turn) if position >= skipped_items)
+        items.extend(item for position, item in placed_items(state, turn, discards) if position >= skipped_items)
         skipped_items = 0
     return items
 
@@ -114,15 +129,24 @@ def kept_items(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
 
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
-    """A turn's items as the model saw them, or rebuilt from its messages when none were recorded."""
+    """A turn's items as the model saw them, or rebuilt from its messages when none were recorded, without what was discarded."""
     return [item for _, item in placed_items(state, turn)]
 
 
-def placed_items(state: ThreadState, turn: Turn) -> list[tuple[int, bytes]]:
-    """`turn_items`, each with its position among the turn's items."""
+def placed_items(state: ThreadState, turn: Turn, discards: Sequence[Discard] | None = None) -> list[tuple[int, bytes]]:
+    """`turn_items`, each with its position among the turn's items; `discards` as in `context_items`."""
+    standing = state.discards if discards is None else discards
     if turn.items:
-        return placed_injectable(turn.items)
-    return list(enumerate(_message_item(entry) for entry in state.entries_of(turn) if entry.kind == "message"))
+        gone = discarded_positions(turn.id, standing)
+        return [(at, item) for at, item in placed_injectable(turn.items) if at not in gone]
+    taken = {entry_id for discard in standing for entry_id in discard.entries.get(turn.id, ())}
+    messages = enumerate(entry for entry in state.entries_of(turn) if entry.kind == "message")
+    return [(at, message_item(entry)) for at, entry in messages if entry.id not in taken]
+
+
+def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[int]:
+    """Which of a turn's raw items `discards` took."""
+    return frozenset(position for discard in discards for position in discard.positions.get(turn_id, ()))
 
 
 def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:
@@ -153,7 +177,8 @@ def summary_item(summary: str, message_count: int) -> bytes:
     return msgspec.json.encode({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
 
 
-def _message_item(entry: Entry) -> bytes:
+def message_item(entry: Entry) -> bytes:
+    """A message of the ledger as an item, for want of the one that the model saw."""
     part = "input_text" if entry.role == "user" else "output_text"
     return msgspec.json.encode({"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]})
 
@@ -165,10 +190,14 @@ def injectable(items: list[bytes]) -> list[bytes]:
 
 def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
     """`injectable`, each with its position in `items`."""
-    decoded = [msgspec.json.decode(item) for item in items]
-    calls = {call_id(item) for item in decoded if is_call(item)}
-    outputs = {call_id(item) for item in decoded if is_output(item)}
-    return [(at, items[at]) for at, item in enumerate(decoded) if _may_inject(item, calls, outputs)]
+    return [(at, items[at]) for at in injectable_positions([msgspec.json.decode(item) for item in items])]
+
+
+def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
+    """Where `injectable` items stand among `items`, decoded ones."""
+    calls = {call_id(item) for item in items if is_call(item)}
+    outputs = {call_id(item) for item in items if is_output(item)}
+    return [position for position, item in enumerate(items) if _may_inject(item, calls, outputs)]
 
 
 def _may_inject(item: dict[str, Any], calls: set[Any], outputs: set[Any]) -> bool:
@@ -176,7 +205,7 @@ def _may_inject(item: dict[str, Any], calls: set[Any], outputs: set[Any]) -> boo
         return call_id(item) in outputs
     if is_output(item):
         return call_id(item) in calls
-    return item.get("type") != "reasoning" or bool(item.get("encrypted_content"))
+    return not is_reasoning(item) or bool(item.get("encrypted_content"))
 
 
 def call_id(item: dict[str, Any]) -> Any:
@@ -192,6 +221,11 @@ def is_call(item: dict[str, Any]) -> bool:
 def is_output(item: dict[str, Any]) -> bool:
     """Whether the item is a tool's result."""
     return str(item.get("type", "")).endswith(("_call_output", "tool_search_output"))
+
+
+def is_reasoning(item: dict[str, Any]) -> bool:
+    """Whether the item is a thought of the model's."""
+    return item.get("type") == "reasoning"
 
 
 def is_preamble(item: dict[str, Any]) -> bool:

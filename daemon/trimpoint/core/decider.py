@@ -13,6 +13,7 @@ from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.auto_compaction import compact_when_critical
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
+from trimpoint.core.discarding import discard
 from trimpoint.core.news import news
 from trimpoint.core.operations import Phase, may_follow
 from trimpoint.core.overflow import complete_recovery, recover_from_overflow
@@ -38,6 +39,8 @@ def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: St
             return when_idle(state, "clear") or trim(state, command, stamp)
         case wire.CompactContext():
             return when_idle(state, "compact") or compact(state, command, stamp, policy)
+        case wire.DiscardContext():
+            return when_idle(state, "discard from") or discard(state, command, stamp, policy.discard)
         case wire.ArchiveAndNew():
             return when_idle(state, "replace") or _archive_and_new(state, command, stamp)
         case wire.RevertToCheckpoint():

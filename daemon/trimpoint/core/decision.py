@@ -19,6 +19,13 @@ class Stamp(NamedTuple):
     id: str
 
 
+class DiscardPolicy(msgspec.Struct, frozen=True):
+    """`floor_tokens`: no discard leaves less than this. `target_tokens`: where `/compress` stops unless it is told otherwise."""
+
+    floor_tokens: int = 30_000
+    target_tokens: int = 50_000
+
+
 class Policy(msgspec.Struct, frozen=True):
     """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize.
 
@@ -38,6 +45,7 @@ class Policy(msgspec.Struct, frozen=True):
     auto: Literal["off", "warn", "compact"] = "warn"
     preserve_recent_turns: int = 3
     min_freed: float = 0.10
+    discard: DiscardPolicy = DiscardPolicy()
 
 
 class Block(NamedTuple):

@@ -93,7 +93,7 @@ class SessionStartRequested(Event, frozen=True, array_like=True, tag="thread.ses
 
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
-    """`kind`: clear | compact | revert | start | overflow. At most one is open on a thread."""
+    """`kind`: clear | compact | discard | revert | start | overflow. At most one is open on a thread."""
 
     operation_id: str
     kind: str
@@ -130,6 +130,24 @@ class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context
     trim_point_id: str
     summary: str
     compact_duration_ms: int
+
+
+class ContextDiscarded(Event, frozen=True, array_like=True, tag="thread.context-discarded"):
+    """A trim point of its own kind: these entries, wherever they stand, are no longer in the agent's context.
+
+    `items` are the raw items they stand for: pairs of a turn id and positions among that turn's items. `trigger`: discard | compress |
+    agent. `est_tokens` is what they were estimated to cost.
+    """
+
+    private: ClassVar[frozenset[str]] = frozenset({"items"})
+    thread_id: str
+    trim_point_id: str
+    created_at_ms: int
+    entry_ids: tuple[str, ...]
+    items: tuple[tuple[str, tuple[int, ...]], ...]
+    generation: int
+    trigger: str
+    est_tokens: int = 0
 
 
 class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compaction-requested"):
@@ -404,6 +422,7 @@ AnyEvent = (
     | OperationAdvanced
     | TrimPointCreated
     | ContextSummarized
+    | ContextDiscarded
     | CompactionRequested
     | CompactionForked
     | CompactionFailed

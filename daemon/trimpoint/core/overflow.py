@@ -14,6 +14,7 @@ from trimpoint.core import events as ev
 from trimpoint.core.context import (
     TrimPlan,
     has_sealed_summary,
+    message_count,
     placed_injectable,
     placed_items,
     summary_item,
@@ -165,7 +166,7 @@ def _trim_plan(state: ThreadState, command: internal.CompleteRecovery) -> TrimPl
     boundary = state.turns[index].first_entry_index
     before_entry_id = state.entries[boundary - 1].id if boundary else None
     pruned, kept = list(state.turns[state.active_from_turn : index]), list(state.turns[index:])
-    return TrimPlan(pruned, kept, before_entry_id)
+    return TrimPlan(pruned, kept, before_entry_id, message_count(state, pruned))
 
 
 def _kept_ids(

@@ -14,6 +14,7 @@ from trimpoint.core.retries import request_recovery, retry_turn
 from trimpoint.core.state import (
     MAX_RECEIPTS,
     Checkpoint,
+    Discard,
     Entry,
     Generation,
     Operation,
@@ -24,6 +25,7 @@ from trimpoint.core.state import (
     ThreadState,
     TrimPoint,
     Turn,
+    qualified_entry_id,
 )
 from trimpoint.core.usage import begin_era
 from trimpoint.core.usage_folds import change_settings, note_overflow, report_before_revert, report_usage
@@ -169,6 +171,32 @@ def _summarize(state: ThreadState, event: ev.ContextSummarized, at_ms: int) -> N
             return
 
 
+def _discard(state: ThreadState, event: ev.ContextDiscarded, at_ms: int) -> None:
+    named = frozenset(event.entry_ids)
+    entries = {turn_id: _entries_named(state, turn_id, named) for turn_id, _ in event.items}
+    state.discards.append(
+        Discard(
+            id=event.trim_point_id,
+            created_at_ms=event.created_at_ms,
+            entry_ids=event.entry_ids,
+            positions=dict(event.items),
+            entries={turn_id: tuple(entry.id for entry in of_turn) for turn_id, of_turn in entries.items()},
+            messages={turn_id: sum(entry.kind == "message" for entry in of_turn) for turn_id, of_turn in entries.items()},
+            generation=event.generation,
+            trigger=event.trigger,
+            est_tokens=event.est_tokens,
+            turn_index=len(state.turns),
+            entry_index=len(state.entries),
+        )
+    )
+
+
+def _entries_named(state: ThreadState, turn_id: str, names: frozenset[str]) -> list[Entry]:
+    index = state.turn_index[turn_id]
+    entries = state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
+    return [entry for entry in entries if not names.isdisjoint((entry.id, qualified_entry_id(turn_id, entry.id)))]
+
+
 def _archive(state: ThreadState, event: ev.ThreadArchived, at_ms: int) -> None:
     state.archived = True
 
@@ -216,6 +244,8 @@ def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> No
         state.entries.append(entry)
     else:
         _file_late_entry(state, entry, index)
+    for discard in state.discards:
+        discard.entry_index += discard.turn_index > index
 
 
 def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
@@ -260,10 +290,12 @@ def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> N
 
 def _revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> None:
     first = state.turn_index[event.turn_id]
+    ran_in = state.turns[first].generation
     if state.taken_back is not None and first < state.taken_back.kept_turns:
         state.taken_back = None
     _cut_ledger(state, first)
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
+    state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
 
 
 def _cut_ledger(state: ThreadState, first: int) -> None:
@@ -325,6 +357,7 @@ def _take_back(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         turns=list(state.turns[kept:]),
         entries=list(state.entries[state.entries_end(kept - 1) if kept else 0 :]),
         trim_points=state.trim_points,
+        discards=state.discards,
         scope=event.scope,
         repository=reverting.repository if reverting is not None else "",
         commit=reverting.safety if reverting is not None else "",
@@ -335,6 +368,7 @@ def _take_back(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
     else:
         last = state.turns[-1].generation if state.turns else 0
         state.trim_points = [point for point in state.trim_points if point.generation <= last]
+        state.discards = [discard for discard in state.discards if discard.generation <= last]
 
 
 def _turns_through(state: ThreadState, turn_id: str | None) -> int:
@@ -353,9 +387,12 @@ def _put_back(state: ThreadState, past: TakenBack) -> None:
         state.entries.append(entry)
     stayed = {point.id: point for point in state.trim_points}
     state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]
-    for point in state.trim_points:
+    kept = {discard.id: discard for discard in state.discards}
+    state.discards = [kept.get(discard.id, discard) for discard in past.discards]
+    for point in state.boundaries:
         within = point.turn_index < len(state.turns)
         point.entry_index = state.turns[point.turn_index].first_entry_index if within else len(state.entries)
+    for point in state.trim_points:
         point.before_entry_id = state.entries[point.entry_index - 1].id if point.entry_index else None
 
 
@@ -383,6 +420,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.OperationAdvanced: _advance,
     ev.TrimPointCreated: _trim,
     ev.ContextSummarized: _summarize,
+    ev.ContextDiscarded: _discard,
     ev.CompactionRequested: _request_compaction,
     ev.CompactionForked: _fork_compaction,
     ev.CompactionFailed: note_failure,

@@ -10,13 +10,15 @@ from trimpoint.core import events as ev
 from trimpoint.core.context import context_items
 from trimpoint.core.decision import Accepted, Decision, Rejected, Stamp, counted, operation_under_way, when_idle
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import Checkpoint, Reverting, ThreadState, TrimPoint, Turn
+from trimpoint.core.state import Checkpoint, Discard, Reverting, ThreadState, TrimPoint, Turn
 
 FILES = "files+context"
 
 
 class Aim(NamedTuple):
     """What a revert leads to: the turns that will be active, the trim point before them, and where Codex has just that.
+
+    `discards` are those that stand there.
 
     `generation` is the number of the one whose provider thread holds the context, `through` the last turn of it that counts, None when
     all of it does. `generation` is None when there is no turn and so no context.
@@ -26,6 +28,7 @@ class Aim(NamedTuple):
     point: TrimPoint | None
     generation: int | None
     through: str | None
+    discards: list[Discard]
 
     @property
     def is_sealed(self) -> bool:
@@ -84,7 +87,7 @@ def _moments(state: ThreadState, turn_id: str, moment: str) -> list[Checkpoint]:
 
 def _changes_context(state: ThreadState, kept: int) -> bool:
     last = state.turns[kept - 1].generation if kept else 0
-    return kept < len(state.turns) or any(point.generation > last for point in state.trim_points)
+    return kept < len(state.turns) or any(point.generation > last for point in state.boundaries)
 
 
 def _requested(
@@ -110,24 +113,25 @@ def aim_of(state: ThreadState, reverting: Reverting) -> Aim | None:
     """Where the revert leads, or None when the context stays what it is."""
     if reverting.undo and (past := state.taken_back) is not None:
         turns = [*state.turns[: past.kept_turns], *past.turns]
-        return _aim(turns, past.trim_points, past.generation, None)
+        return _aim(turns, past.trim_points, past.generation, None, past.discards)
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
     if not _changes_context(state, kept):
         return None
     last = state.turns[kept - 1].generation if kept else 0
     points = [point for point in state.trim_points if point.generation <= last]
-    return _aim(list(state.turns[:kept]), points, last or None, reverting.turn_id)
+    discards = [discard for discard in state.discards if discard.generation <= last]
+    return _aim(list(state.turns[:kept]), points, last or None, reverting.turn_id, discards)
 
 
-def _aim(turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None) -> Aim:
+def _aim(turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None, discards: list[Discard]) -> Aim:
     point = points[-1] if points else None
-    return Aim(turns[point.turn_index :] if point is not None else turns, point, generation, through)
+    return Aim(turns[point.turn_index :] if point is not None else turns, point, generation, through, discards)
 
 
 def aimed_items(state: ThreadState, aim: Aim) -> list[bytes]:
     """The items of that context, to inject where Codex does not have it any more."""
     opened = _opened(state, aim, in_provider=False)
-    return context_items(state, opened.summary, opened.summarized_messages, aim.active, opened.skipped_items)
+    return context_items(state, opened.summary, opened.summarized_messages, aim.active, opened.skipped_items, aim.discards)
 
 
 def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 MAX_TURNS = 1_000_000
+MAX_TOKENS = 1_000_000_000
 _TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
 
 
@@ -107,6 +108,26 @@ def _first_word(text: str) -> tuple[str, str]:
     return word, rest
 
 
+def _parse_compress(rest: str) -> dict[str, Any] | str:
+    arguments: dict[str, Any] = {"target_tokens": None, "dry_run": False}
+    for word in rest.split():
+        if word.lower() == "--dry-run":
+            arguments["dry_run"] = True
+        elif word.startswith("--"):
+            return f"/compress has no option {_quoted(word)}."
+        elif arguments["target_tokens"] is not None or (count := _token_count(word)) is None:
+            return f"/compress takes one number of tokens to get down to, such as 50000 or 50k, not {_quoted(rest)}."
+        else:
+            arguments["target_tokens"] = count
+    return arguments
+
+
+def _token_count(text: str) -> int | None:
+    number = re.fullmatch(r"([0-9]{1,9})(k?)", text.replace(",", "").lower())
+    count = int(number[1]) * (1000 if number[2] else 1) if number else 0
+    return count if 0 < count <= MAX_TOKENS else None
+
+
 def _parse_new(rest: str) -> dict[str, Any] | str:
     return f"/new takes nothing after it, not {_quoted(rest)}." if rest else {}
 
@@ -149,6 +170,15 @@ REGISTRY: dict[str, SlashCommand] = {
             "and, with --keep, the last N turns word for word. Guidance tells the summarizer what matters. "
             "--force compacts a short conversation too. If it fails, nothing changes.",
             _parse_compact,
+        ),
+        SlashCommand(
+            "compress",
+            "/compress [target tokens] [--dry-run]",
+            "Take what is no longer needed out of the agent's context",
+            "Discards finished file reads, command output, quick checks, titles and old prompts, in this order and the oldest first, "
+            "until the context is down to the target (50,000 tokens unless configured). Code changes, plans, final answers and the "
+            "newest exchange stay. --dry-run only shows what would go. Tokens are estimates.",
+            _parse_compress,
         ),
         SlashCommand(
             "new",

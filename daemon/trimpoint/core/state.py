@@ -53,6 +53,11 @@ class Entry(msgspec.Struct, gc=False):
     detail: bytes = b""
 
 
+def qualified_entry_id(turn_id: str, entry_id: str) -> str:
+    """A name for an entry that means it alone: model providers number items as they like, and may use a number again."""
+    return f"{turn_id}#{entry_id}"
+
+
 class TrimPoint(msgspec.Struct):
     """`turn_index` and `entry_index` are the first positions after the boundary."""
 
@@ -68,6 +73,27 @@ class TrimPoint(msgspec.Struct):
     entry_index: int
     summary: str | None = None
     summary_unavailable: bool = False
+
+
+class Discard(msgspec.Struct):
+    """A trim point of another kind: it took single things out of the context and moved no boundary.
+
+    `positions` are those of the raw items, `entries` the ids of the ledger's entries and `messages` how many of these are prompts and
+    answers, each by turn id. `entry_ids` are what clients know the entries by.
+    It was made when the thread had `turn_index` turns and `entry_index` entries.
+    """
+
+    id: str
+    created_at_ms: int
+    entry_ids: tuple[str, ...]
+    positions: dict[str, tuple[int, ...]]
+    entries: dict[str, tuple[str, ...]]
+    messages: dict[str, int]
+    generation: int
+    trigger: str
+    est_tokens: int
+    turn_index: int
+    entry_index: int
 
 
 class FirstCall(msgspec.Struct, frozen=True):
@@ -138,6 +164,7 @@ class TakenBack(msgspec.Struct):
     scope: str
     repository: str = ""
     commit: str = ""
+    discards: list[Discard] = []
 
 
 class Operation(msgspec.Struct):
@@ -219,6 +246,7 @@ class ThreadState(msgspec.Struct):
     entries: MutableSequence[Entry] = []
     entry_index: MutableMapping[str, int] = {}
     trim_points: list[TrimPoint] = []
+    discards: list[Discard] = []
     generations: list[Generation] = []
     operation: Operation | None = None
     turn_requests: dict[str, Pending] = {}
@@ -243,6 +271,11 @@ class ThreadState(msgspec.Struct):
     def generation(self) -> Generation:
         """The generation that serves the thread at present."""
         return self.generations[-1]
+
+    @property
+    def boundaries(self) -> list[TrimPoint | Discard]:
+        """Trim points of both kinds, those that prune turns first."""
+        return [*self.trim_points, *self.discards]
 
     @property
     def active_from_turn(self) -> int:

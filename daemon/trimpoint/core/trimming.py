@@ -9,7 +9,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
 from trimpoint.core.compaction_attempts import AUTO
-from trimpoint.core.context import TrimPlan, active_message_count, plan_trim
+from trimpoint.core.context import TrimPlan, active_message_count, message_count, plan_trim
 from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp, counted, operation_under_way
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import ThreadState
@@ -51,7 +51,7 @@ def open_trimmed_generation(
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
     # Not counted for a clear: of a hundred thousand turns it would take as long as the rest of the decision.
-    summarized = 0 if summary is None else active_message_count(state) - sum(turn.message_count for turn in plan.kept)
+    summarized = 0 if summary is None else active_message_count(state) - message_count(state, plan.kept)
     trim_point = ev.TrimPointCreated(
         state.id, stamp.id, stamp.now_ms, plan.before_entry_id, plan.pruned_message_count,
         tuple(map(attrgetter("id"), plan.pruned)), kept_ids[0] if kept_ids else None, number, trigger,

@@ -13,7 +13,7 @@ from trimpoint.core.decision import Block, Policy
 from trimpoint.core.events import AnyEvent, Record
 from trimpoint.core.meter import context_status
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import Checkpoint, Operation, Pending, ThreadState, TrimPoint, Turn
+from trimpoint.core.state import Checkpoint, Discard, Operation, Pending, ThreadState, TrimPoint, Turn
 
 
 def read_model(state: ThreadState, policy: Policy, read_only: str | None = None) -> rm.OrchestrationThread:
@@ -30,7 +30,7 @@ def read_model(state: ThreadState, policy: Policy, read_only: str | None = None)
         created_at=rfc3339(state.created_at_ms),
         sequence=state.sequence,
         thread_sequence=state.thread_sequence,
-        context_trim_points=[_trim_point(state, point) for point in state.trim_points],
+        context_trim_points=_trim_points(state),
         turns=[_turn(turn, index < active_from) for index, turn in enumerate(state.turns)],
         turn_count=len(state.turns),
         active_turn_count=len(state.turns) - active_from,
@@ -95,6 +95,31 @@ def _wire_value(field: str, value: Any) -> Any:
     return value
 
 
+def _trim_points(state: ThreadState) -> list[rm.ContextTrimPoint]:
+    """Boundaries and discards, oldest first."""
+    shown = [_trim_point(state, point) for point in state.trim_points] + [_discard(state, one) for one in state.discards]
+    return sorted(shown, key=lambda point: point.generation)
+
+
+def _discard(state: ThreadState, discard: Discard) -> rm.ContextTrimPoint:
+    return rm.ContextTrimPoint(
+        id=discard.id,
+        created_at=rfc3339(discard.created_at_ms),
+        before_entry_id=state.entries[discard.entry_index - 1].id,
+        pruned_message_count=sum(discard.messages.values()),
+        pruned_turn_ids=[],
+        first_kept_turn_id=None,
+        summary=None,
+        summary_unavailable=False,
+        trigger=discard.trigger,
+        status=_trim_point_status(state, discard.generation),
+        generation=discard.generation,
+        trim_kind="discard",
+        discarded_entry_ids=list(discard.entry_ids),
+        est_tokens=discard.est_tokens,
+    )
+
+
 def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:
     return rm.ContextTrimPoint(
         id=point.id,
@@ -106,13 +131,16 @@ def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:
         summary=point.summary,
         summary_unavailable=point.summary_unavailable,
         trigger=point.trigger,
-        status=_trim_point_status(state, point),
+        status=_trim_point_status(state, point.generation),
         generation=point.generation,
+        trim_kind="boundary",
+        discarded_entry_ids=[],
+        est_tokens=None,
     )
 
 
-def _trim_point_status(state: ThreadState, point: TrimPoint) -> str:
-    if point.generation < state.generation.number or state.generation.ready:
+def _trim_point_status(state: ThreadState, generation: int) -> str:
+    if generation < state.generation.number or state.generation.ready:
         return "applied"
     failed = state.operation is not None and state.operation.phase is Phase.FAILED
     return "deferred" if failed else "pending"

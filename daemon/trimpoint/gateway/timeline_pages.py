@@ -20,7 +20,7 @@ def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
 
     :raises Refusal: when the cursor or an expanded trim point is none of this thread's, or the cursor is of another view of it.
     """
-    known = frozenset(point.id for point in state.trim_points)
+    known = frozenset(point.id for point in state.boundaries)
     expanded = known if params.expand == "all" else frozenset(params.expand or ())
     if unknown := expanded - known:
         raise Refusal(Reason.INVALID_PARAMS, f"The thread has no trim point {sorted(unknown)[0]!r}.")
@@ -39,7 +39,7 @@ def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
 
 def _view(state: ThreadState, expanded: frozenset[str]) -> int:
     """What positions depend on. New entries come last and move none; a trim, or another choice of what is expanded, moves all."""
-    return zlib.crc32(msgspec.json.encode([point.id for point in state.trim_points] + sorted(expanded)))
+    return zlib.crc32(msgspec.json.encode([point.id for point in state.boundaries] + sorted(expanded)))
 
 
 def _cursor(position: int, view: int) -> str:

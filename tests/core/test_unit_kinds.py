@@ -1,0 +1,100 @@
+"""What a unit of the context is called, and how it looks in one line."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from trimpoint.core.groups import Group, grouped
+from trimpoint.core.state import Entry
+from trimpoint.core.unit_kinds import PREVIEW_CHARS, Kind, kind_of, preview, preview_of
+
+from tests.core.items import call, message, output, thought
+
+
+def told(item_id: str, role: str, text: str = "", **detail: Any) -> Entry:
+    return Entry(item_id, "turn-1", "activity", role, text, 0, msgspec.json.encode({"type": role, **detail}))
+
+
+def command(text: str, *actions: str) -> Entry:
+    wrapped = f"/bin/bash -lc '{text}'"
+    return told("a", "commandExecution", wrapped, command=wrapped, commandActions=[{"type": kind} for kind in actions])
+
+
+def one(*items: dict[str, Any], entries: list[Entry] | None = None) -> Group:
+    [group] = grouped(items, entries or [])
+    return group
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        (command("cat a.py", "read"), Kind.FILE_READ),
+        (command("rg x && cat a.py", "search", "read"), Kind.FILE_READ),
+        (command("ls; make", "listFiles", "unknown"), Kind.COMMAND),
+        (command("make"), Kind.COMMAND),
+        (command("make test"), Kind.CHECK),
+        (command("npm run test -- --watch=false", "unknown"), Kind.CHECK),
+        (command("python3 -c 'print(1)'", "unknown"), Kind.CHECK),
+        (command("pytest -q tests", "unknown"), Kind.CHECK),
+        (command("python build.py", "unknown"), Kind.COMMAND),
+        (told("a", "fileChange"), Kind.FILE_CHANGE),
+        (told("a", "plan"), Kind.PLAN),
+        (told("a", "mcpToolCall"), Kind.COMMAND),
+    ],
+)
+def test_a_call_is_what_codex_says_it_was(entry: Entry, kind: Kind) -> None:
+    assert kind_of(one(call("a"), output("a"), entries=[entry])) is kind
+
+
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [
+        (call("a", "make"), Kind.COMMAND),
+        (call("a", "cargo test"), Kind.CHECK),
+        (call("a", "apply_patch <<'EOF'\n*** Begin Patch\n"), Kind.FILE_CHANGE),
+        (call("a", name="apply_patch"), Kind.FILE_CHANGE),
+        ({"type": "custom_tool_call", "call_id": "a", "name": "apply_patch", "input": "*** Begin Patch"}, Kind.FILE_CHANGE),
+        (call("a", name="update_plan"), Kind.PLAN),
+        (call("a", name="get_messages"), Kind.CONTEXT_TOOL),
+        (call("a", name="discard_messages"), Kind.CONTEXT_TOOL),
+        (call("a", name="generate_title"), Kind.TITLE),
+        (call("a", name="lookup"), Kind.TOOL_CALL),
+        ({"type": "local_shell_call", "call_id": "a", "action": {"command": ["make", "test"]}}, Kind.COMMAND),
+        ({"type": "local_shell_call", "call_id": "a", "action": {"command": ["sh", "-c", "make test"]}}, Kind.CHECK),
+        ({"type": "web_search_call", "id": "ws"}, Kind.TOOL_CALL),
+    ],
+)
+def test_a_call_that_nothing_is_told_of_is_known_by_its_name(item: dict[str, Any], kind: Kind) -> None:
+    assert kind_of(one(item)) is kind
+
+
+def test_a_patch_stays_a_change_whatever_codex_calls_the_command() -> None:
+    assert (
+        kind_of(one(call("a", "apply_patch <<'EOF'\n*** Begin Patch\n"), entries=[command("apply_patch", "unknown")]))
+        is Kind.FILE_CHANGE
+    )
+
+
+def test_of_several_calls_of_one_thought_the_one_that_is_needed_most_counts() -> None:
+    group = one(thought(), call("a", "cat a"), call("b", name="apply_patch"), output("a"), output("b"))
+    assert kind_of(group) is Kind.FILE_CHANGE
+
+
+def test_what_is_no_call_is_a_message() -> None:
+    assert kind_of(one(message("user", "go"))) is Kind.MESSAGE
+    assert kind_of(one(thought())) is Kind.MESSAGE
+
+
+def test_a_preview_is_one_line_that_tells_the_unit_from_others() -> None:
+    assert preview_of(one(message("user", "go\n  on"))) == "go on"
+    assert preview_of(one(call("a"), output("a"), entries=[command("cat a.py")])) == "cat a.py"
+    assert preview_of(one(call("a"), output("a"), entries=[told("a", "mcpToolCall", "db/query")])) == "db/query"
+    assert preview_of(one(call("a", "ls"))) == 'exec_command {"cmd":"ls"}'
+    assert preview_of(one({"type": "web_search_call", "id": "ws"})) == "web_search_call"
+    reasoned = one(thought("rs"), call("a", "ls"), entries=[told("rs", "reasoning", "hm")])
+    assert preview_of(reasoned) == 'exec_command {"cmd":"ls"}'
+
+
+def test_a_preview_is_cut() -> None:
+    assert preview("x" * PREVIEW_CHARS) == "x" * PREVIEW_CHARS
+    assert preview("x" * 5_000) == "x" * (PREVIEW_CHARS - 1) + "…"

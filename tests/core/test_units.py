@@ -1,0 +1,183 @@
+"""What the active context consists of: units, their names, and why some stay."""
+
+import pytest
+from trimpoint.core import events as ev
+from trimpoint.core.state import ThreadState
+from trimpoint.core.units import SUMMARY_ID, Unit, context_units
+
+from tests.core.given import activity, raw, raw_message, started
+from tests.core.items import call, changed, message, output, ran, thought, turn
+
+
+def units(state: ThreadState) -> dict[str, Unit]:
+    return {unit.short_id: unit for unit in context_units(state)}
+
+
+def protections(state: ThreadState) -> dict[str, str | None]:
+    return {unit.preview: unit.protected for unit in context_units(state)}
+
+
+def test_a_context_is_listed_in_the_order_the_model_sees_it() -> None:
+    thread = started()
+    turn(thread, "one?", "one!", (thought(), call("a"), output("a", "x " * 100), ran("", "a", "cat a.py", ["read"])))
+    turn(thread, "two?", "two!")
+    listed = context_units(thread.state)
+    assert [(unit.short_id, unit.role, str(unit.kind), unit.preview) for unit in listed] == [
+        ("m1.1", "user", "message", "one?"),
+        ("m1.2", "tool", "fileRead", "cat a.py"),
+        ("m1.3", "assistant", "message", "one!"),
+        ("m2.1", "user", "message", "two?"),
+        ("m2.2", "assistant", "message", "two!"),
+    ]
+    assert [unit.positions for unit in listed] == [(0,), (1, 2, 3), (4,), (0,), (1,)]
+    assert listed[1].entry_ids == ("a",)
+    assert listed[1].tokens > 100
+    assert listed[0].tokens < 20
+
+
+def test_short_ids_mean_the_same_whatever_goes_and_comes() -> None:
+    thread = started()
+    for word in ("one", "two"):
+        turn(thread, f"{word}?", f"{word}!", (call(word), output(word), ran("", word, word)), message("assistant", f"{word}…"))
+    before = units(thread.state)
+    thread.write(ev.ContextDiscarded("thread-1", "t", 0, ("one",), (("turn-1", (1, 2)),), 2, "discard"))
+    turn(thread, "three?", "three!")
+    after = units(thread.state)
+    kept = before.keys() & after.keys()
+    assert before.keys() - after.keys() == {"m1.2"}
+    assert [after[name].preview for name in sorted(kept)] == [before[name].preview for name in sorted(kept)]
+    thread.clear(2)
+    assert units(thread.state).keys() == {name for name in after if not name.startswith("m1.")}
+
+
+def test_the_newest_exchange_stays_but_not_what_was_done_in_it() -> None:
+    thread = started()
+    turn(thread, "old?", "old!", message("assistant", "on the way", id="c1"))
+    turn(thread, "new?", "new!", (call("a"), output("a"), ran("", "a", "ls")), message("assistant", "nearly", id="c2"))
+    assert protections(thread.state) == {
+        "old?": None,
+        "on the way": None,
+        "old!": "finalAnswer",
+        "new?": "newest",
+        "ls": None,
+        "nearly": "newest",
+        "new!": "newest",
+    }
+
+
+def test_a_turn_without_a_prompt_does_not_become_the_newest_exchange() -> None:
+    thread = started()
+    turn(thread, "new?", "new!")
+    turn_id = "turn-shell"
+    thread.report(ev.TurnStarted(turn_id, 1), ev.ContextItemsRecorded(turn_id, (raw(**call("s")), raw(**output("s")))))
+    thread.report(ev.TurnCompleted(turn_id, "completed"))
+    assert protections(thread.state) == {"new?": "newest", "new!": "newest", 'exec_command {"cmd":"ls"}': None}
+
+
+def test_code_changes_and_plans_stay() -> None:
+    thread = started()
+    turn(
+        thread,
+        "old?",
+        "old!",
+        (thought(), call("p", name="apply_patch"), output("p"), changed("", "p")),
+        (call("u", name="update_plan"), output("u")),
+    )
+    turn(thread, "new?", "new!")
+    assert list(protections(thread.state).values()) == [None, "codeChange", "plan", "finalAnswer", "newest", "newest"]
+
+
+def test_where_code_called_tools_that_changed_files_none_of_it_goes() -> None:
+    thread = started()
+    turn(
+        thread,
+        "old?",
+        "old!",
+        ({"type": "custom_tool_call", "call_id": "x", "name": "exec", "input": "…"}, output("x"), changed("", "exec-1")),
+        ({"type": "custom_tool_call", "call_id": "y", "name": "exec", "input": "…"}, output("y")),
+        (call("z"), output("z"), ran("", "z", "ls")),
+    )
+    turn(thread, "new?", "new!")
+    by_position = [unit.protected for unit in context_units(thread.state) if unit.role == "tool"]
+    assert by_position == ["codeChange", "codeChange", None]
+
+
+def test_a_final_answer_is_what_codex_calls_one() -> None:
+    thread = started()
+    turn(thread, "old?", "PS", message("assistant", "the answer", phase="final_answer"))
+    turn(thread, "new?", "new!")
+    assert protections(thread.state) | {"new?": None, "new!": None} == {
+        "old?": None, "the answer": "finalAnswer", "PS": None, "new?": None, "new!": None,
+    }  # fmt: skip
+
+
+def test_in_a_turn_that_runs_nothing_is_final_and_half_a_call_is_not_shown() -> None:
+    thread = started()
+    turn_id = thread.begin_turn("go")
+    seen = (raw_message("user", "go"), raw_message("assistant", "I look"), raw(**call("a")), raw(**output("a")), raw(**call("b")))
+    thread.report(ev.ContextItemsRecorded(turn_id, seen))
+    assert [(unit.short_id, unit.protected) for unit in context_units(thread.state)] == [
+        ("m1.1", "newest"),
+        ("m1.2", "newest"),
+        ("m1.3", None),
+    ]
+
+
+def test_thoughts_that_nobody_can_read_again_cost_nothing() -> None:
+    thread = started()
+    turn(
+        thread,
+        "go",
+        "done",
+        (thought(sealed=None), call("a"), output("a")),
+        thought("rs_2", sealed=None),
+        message("user", "stop"),
+    )
+    listed = context_units(thread.state)
+    assert [unit.positions for unit in listed] == [(0,), (2, 3), (5,), (6,)]
+
+
+def test_what_was_not_recorded_as_the_model_saw_it_stays() -> None:
+    thread = started()
+    first = thread.turn("one?", "one!", items=[])
+    thread.report(activity(first, "ls"))
+    turn_id = thread.begin_turn("two?")
+    thread.report(
+        ev.ContextItemsRecorded(turn_id, (raw_message("user", "two?"),)), ev.TurnCompleted(turn_id, "interrupted", None, False)
+    )
+    listed = context_units(thread.state)
+    assert [(unit.short_id, unit.preview, unit.protected) for unit in listed] == [
+        ("m1.1", "one?", "notRecorded"),
+        ("m1.2", "one!", "notRecorded"),
+        ("m2.1", "two?", "notRecorded"),
+    ]
+    assert all(unit.tokens for unit in listed)
+
+
+def test_the_summary_is_part_of_the_context_and_stays() -> None:
+    thread = started(turns=3)
+    thread.compact("what came before")
+    turn(thread, "new?", "new!")
+    first = context_units(thread.state)[0]
+    assert (first.short_id, first.kind, first.preview, first.protected) == (SUMMARY_ID, "summary", "what came before", "summary")
+
+
+def test_a_context_of_nothing_has_no_units() -> None:
+    thread = started(turns=2)
+    thread.clear()
+    assert context_units(thread.state) == []
+
+
+def test_what_has_no_entry_gets_a_name_and_ids_used_twice_are_told_apart() -> None:
+    thread = started()
+    for word in ("one", "two"):
+        turn(thread, f"{word}?", f"{word}!", (call("c"), output("c"), ran("", "c", word)), (call(word), output(word)))
+    calls = [unit.entry_ids for unit in context_units(thread.state) if unit.role == "tool"]
+    assert calls == [("turn-1#c",), ("turn-1#@3",), ("turn-2#c",), ("turn-2#@3",)]
+
+
+@pytest.mark.parametrize("role", [None, "developer"])
+def test_a_message_of_nobody_in_particular_is_listed_all_the_same(role: str | None) -> None:
+    thread = started()
+    turn(thread, "go", "done", {"type": "message", "role": role, "content": []}, {"type": "unheard_of"})
+    assert [unit.role for unit in context_units(thread.state)] == ["user", str(role), "assistant", "assistant"]

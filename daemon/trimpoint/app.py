@@ -17,12 +17,13 @@ from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
 from trimpoint.codex.settings import compact_limit
 from trimpoint.config import Config
-from trimpoint.core.decision import Policy
+from trimpoint.core.decision import DiscardPolicy, Policy
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.idle import IdleRules
 from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.connection import Connection, Limits, Transport
+from trimpoint.gateway.context_messages import ContextMessages
 from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import OwnMethods
 from trimpoint.gateway.gateway import Gateway
@@ -48,7 +49,7 @@ class Daemon:
     def __init__(self, config: Config, state_dir: Path, engine: Engine, link: CodexLink) -> None:
         self.stop_requested = anyio.Event()
         self.clients = Clients()
-        limits = config.limits
+        limits, policy = config.limits, policy_of(config, link.profile)
         wait_s = config.compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         self._engine, self._link = engine, link
@@ -59,7 +60,7 @@ class Daemon:
         self._threads = ProviderThreads(engine, link, self._inbound)
         driver = OperationDriver(engine, self._threads, DriverLimits(config.compaction.deadline_s))
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
-        slash = SlashRunner(engine, self._sessions, wait_s)
+        slash = SlashRunner(engine, self._sessions, wait_s, policy.discard)
         self._meters = ContextMeters(engine, self.clients, self._inbound.side_meters)
         around = Surroundings(engine, self.clients, link, slash, self._meters, str(state_dir), self.stop_requested.set)
         questions, announcements = self._gateway.questions, self._gateway.announcements
@@ -72,7 +73,8 @@ class Daemon:
         handlers = {name: handler for table in tables for name, handler in table.handlers.items()}
         handlers["turn/start"] = typed.turn_start
         handlers = self._gateway.handles.around(handlers, methods.forward)
-        self._gateway.wire(OwnMethods(OwnHandlers(around).table), handlers, methods.forward)
+        own = OwnHandlers(around).table | ContextMessages(engine, self._sessions, policy.discard).table
+        self._gateway.wire(OwnMethods(own), handlers, methods.forward)
 
     def start(self, tasks: TaskGroup) -> None:
         """Bring every part to life in `tasks`."""
@@ -106,6 +108,7 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         preserve_recent_turns=context.preserve_recent_turns,
         min_freed=context.min_freed,
         provider_compacts_at=compact_limit(profile.overrides),
+        discard=DiscardPolicy(config.discard.floor_tokens, config.discard.target_tokens),
     )
 
 

@@ -54,6 +54,18 @@ class ModelSection(_Section, frozen=True):
     max_context_tokens: Positive | None = None
 
 
+class DiscardSection(_Section, frozen=True):
+    """`[discard]`: what `/compress` aims at, what is always left, and whether agents may discard by themselves."""
+
+    floor_tokens: Positive = 30_000
+    target_tokens: Positive = 50_000
+    agent_tools: bool = False
+
+    def __post_init__(self) -> None:
+        if self.target_tokens < self.floor_tokens:
+            raise ValueError(f"target_tokens ({self.target_tokens}) must not be less than floor_tokens ({self.floor_tokens})")
+
+
 class LimitsSection(_Section, frozen=True):
     """`[limits]`: what one client may cost."""
 
@@ -86,6 +98,7 @@ class Config(_Section, frozen=True):
     compaction: CompactionSection = CompactionSection()
     context: ContextSection = ContextSection()
     models: dict[str, ModelSection] = {}
+    discard: DiscardSection = DiscardSection()
     limits: LimitsSection = LimitsSection()
     threads: ThreadsSection = ThreadsSection()
     log: LogSection = LogSection()

@@ -53,6 +53,11 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         paged = (await stage.run("timeline", "--limit", "2", "--json")).json()
         assert (paged["entries"], paged["nextCursor"] is None) == (document["entries"][-2:], False)
 
+        small = await stage.run("compress", "40k", "--dry-run")
+        assert (small.code, "no more than the target of 40,000" in " ".join(small.out.split())) == (3, True)
+        low = await stage.run("compress", "100")
+        assert (low.code, "Below 30,000 tokens" in " ".join(low.out.split())) == (2, True)
+
         new = await stage.run("new", "--json")
         assert (new.code, new.json()["status"]) == (0, "completed")
         renewed = new.json()["newThreadId"]
@@ -68,7 +73,7 @@ async def test_without_threads_commands_say_how_to_start_one(stage: Stage) -> No
     async with stage.daemon():
         status = await stage.run("status")
         assert (status.code, "no threads" in status.out, "0.163.0" in status.out) == (0, True, True)
-        for words in (["clear"], ["compact"], ["new"], ["timeline"], ["watch"]):
+        for words in (["clear"], ["compact"], ["compress"], ["new"], ["timeline"], ["watch"]):
             done = await stage.run(*words)
             assert (done.code, "There is no thread yet" in done.err, done.out) == (1, True, "")
         document = (await stage.run("clear", "--json")).json()

@@ -59,7 +59,22 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"trimpoint {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for add in (_serve, _stdio, _status, _clear, _compact, _new, _timeline, _watch, _probe, _shutdown, _service, _schema, _demo):
+    for add in (
+        _serve,
+        _stdio,
+        _status,
+        _clear,
+        _compact,
+        _compress,
+        _new,
+        _timeline,
+        _watch,
+        _probe,
+        _shutdown,
+        _service,
+        _schema,
+        _demo,
+    ):
         add(commands)
     parsed, rest = parser.parse_known_args(arguments)
     if rest:
@@ -137,6 +152,13 @@ def _compact(commands: Commands) -> None:
     parser.add_argument("--force", action="store_true", help="compact a short conversation too")
     _for_clients(parser, thread=True)
     parser.add_argument("guidance", nargs="*", help="what matters, for the summarizer")
+
+
+def _compress(commands: Commands) -> None:
+    parser = _command(commands, "compress", "slash:run_compress", "take what is no longer needed out of the agent's context")
+    parser.add_argument("target", metavar="TOKENS", nargs="?", help="get down to about this many, such as 50000 or 50k")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
+    _for_clients(parser, thread=True)
 
 
 def _new(commands: Commands) -> None:

@@ -1,4 +1,4 @@
-"""`trimpoint clear | compact | new`: slash commands as if typed in a client, carried out by the daemon."""
+"""`trimpoint clear | compact | compress | new`: slash commands as if typed in a client, carried out by the daemon."""
 
 import argparse
 from collections.abc import AsyncGenerator
@@ -37,6 +37,14 @@ def run_compact(arguments: argparse.Namespace) -> int:
     if arguments.force:
         words.append("--force")
     return with_daemon(arguments, partial(_type, arguments, " ".join([*words, *arguments.guidance])))
+
+
+def run_compress(arguments: argparse.Namespace) -> int:
+    """`compress [TOKENS] [--dry-run]`."""
+    words = ["/compress", *([arguments.target] if arguments.target is not None else [])]
+    if arguments.dry_run:
+        words.append("--dry-run")
+    return with_daemon(arguments, partial(_type, arguments, " ".join(words)))
 
 
 def run_new(arguments: argparse.Namespace) -> int:

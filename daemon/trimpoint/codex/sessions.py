@@ -7,7 +7,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
-from trimpoint_protocol.commands import AnyClientCommand
+from trimpoint_protocol.commands import AnyClientCommand, DiscardContext
 
 from trimpoint.codex.adoption import imported_turns, inherited_history
 from trimpoint.codex.auto_compaction import AutoCompaction
@@ -17,6 +17,7 @@ from trimpoint.codex.link import ProviderUnavailable, says_missing
 from trimpoint.codex.peer import ProviderError, ProviderFailure
 from trimpoint.codex.provider_threads import ProviderThreads, model_in_answer, thread_in
 from trimpoint.codex.settings import initial_settings
+from trimpoint.codex.steps import complete_items
 from trimpoint.codex.versions import refuse_if_too_old
 from trimpoint.core import commands as internal
 from trimpoint.core import events as ev
@@ -169,6 +170,13 @@ class Sessions:
     async def _before_command(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer)
+        if isinstance(command, DiscardContext):
+            await self.complete_context(writer)
+
+    async def complete_context(self, writer: ThreadWriter) -> None:
+        """Have the raw items of the active context at hand, but for a turn that still runs: what is to go is named by them."""
+        ended = [turn for turn in writer.state.active_turns if turn.status != "running"]
+        await complete_items(writer, ended)
 
     async def _catch_up(self, writer: ThreadWriter) -> None:
         """Before a command is decided: the ledger must hold every turn of a session that broke off."""

@@ -5,7 +5,7 @@ The versions are those that `scripts/test-versions` was run with; what is newer 
 
 import re
 
-from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, TrimContext
+from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, DiscardContext, TrimContext
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.failures import ProviderError, ProviderFailure
@@ -18,7 +18,7 @@ NEWEST_TESTED: Version = (0, 171, 0)
 # Codex decodes a request before it looks at it, so to Codex an unknown method is a value it has not heard of (measured: 0.133 to
 # 0.171). Every method that we use has a slash; values of other kinds, a sandbox mode for one, have none.
 _UNKNOWN_METHOD = re.compile(r"(?:unknown variant|not found: method) `?([A-Za-z_]+(?:/[A-Za-z_]+)+)")
-_NEED_NEW_CONTEXT = (TrimContext, CompactContext, ArchiveAndNew)
+_NEED_NEW_CONTEXT = (TrimContext, CompactContext, DiscardContext, ArchiveAndNew)
 
 
 def missing_method(error: ProviderFailure) -> str | None:

@@ -1,13 +1,15 @@
 """What an operation's outcome is called, in a sentence for a person."""
 
 from trimpoint.core.context import active_message_count
-from trimpoint.core.state import Operation, ThreadState, TrimPoint
+from trimpoint.core.state import Discard, Operation, ThreadState, TrimPoint
 
 
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
     """How an operation ended well; names what could not be carried into the new session."""
     if operation.kind == "revert":
         message = f"The conversation was taken back; the context now holds {_count(len(state.active_turns), 'turn')}."
+    elif operation.kind == "discard" and state.discards:
+        message = _discarded(state.discards[-1])
     elif operation.kind == "start" or not state.trim_points:
         message = "The session is ready."
     elif operation.kind == "compact":
@@ -45,6 +47,12 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
     kept = len(state.active_turns)
     tail = f", {_last_turns(kept)} kept word for word" if kept else ""
     return f"Context compacted: {count} summarized{tail}. The context now holds {_count(active_message_count(state), 'message')}."
+
+
+def _discarded(discard: Discard) -> str:
+    count, tokens = len(discard.entry_ids), f"about {discard.est_tokens:,} tokens"
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    return f"Discarded: {entries} of {tokens} left the context and can still be read. Files are as they were."
 
 
 def _last_turns(count: int) -> str:

@@ -3,15 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
-from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, TrimContext
+import msgspec
+from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, DiscardContext, TrimContext
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
 
 from trimpoint.codex.sessions import Sessions
 from trimpoint.core import events as ev
 from trimpoint.core import slash
+from trimpoint.core.compression_text import compression_preview, preview_text, what_is_left
+from trimpoint.core.decision import DiscardPolicy, Rejected
+from trimpoint.core.discarding import plan_compression, total_tokens
 from trimpoint.core.operations import Phase
-from trimpoint.core.state import Operation, ThreadState
+from trimpoint.core.state import Discard, Operation, ThreadState
+from trimpoint.core.units import context_units
 from trimpoint.core.view import blocker
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import CommandRefused
@@ -32,10 +37,11 @@ SKIPS = frozenset(
 class SlashRunner:
     """`wait_s` bounds how long an operation is watched; it goes on by itself after that."""
 
-    def __init__(self, engine: Engine, sessions: Sessions, wait_s: float) -> None:
+    def __init__(self, engine: Engine, sessions: Sessions, wait_s: float, discard: DiscardPolicy) -> None:
         self._engine = engine
         self._sessions = sessions
         self._wait_s = wait_s
+        self._discard = discard
 
     async def run(self, text: str, thread_id: str | None, command_id: str | None, progress: Progress) -> CommandOutcome:
         """Carry out one input.
@@ -53,6 +59,8 @@ class SlashRunner:
                 )
             case slash.Invocation(command, _) if thread_id is None:
                 return _failed(command, Reason.USAGE, f"/{command} needs a thread to act on; give its threadId.")
+            case slash.Invocation("compress", arguments):
+                return await self._compress(arguments, str(thread_id), command_id, progress)
             case slash.Invocation(command, arguments):
                 request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
                 return await self._dispatch(command, request, progress)
@@ -66,6 +74,32 @@ class SlashRunner:
         if isinstance(request, ArchiveAndNew):
             return await self._after_new(writer, result, progress)
         return await self._after_operation(command, writer, result, progress)
+
+    async def _compress(
+        self, arguments: dict[str, Any], thread_id: str, command_id: str | None, progress: Progress
+    ) -> CommandOutcome:
+        target = arguments["target_tokens"] or self._discard.target_tokens
+        if arguments["dry_run"]:
+            return await self._preview(thread_id, target)
+        request = DiscardContext(command_id=command_id or new_uuid7(), thread_id=thread_id, target_tokens=target)
+        outcome = await self._dispatch("compress", request, progress)
+        if outcome.status != "completed":
+            return outcome
+        state = (await self._engine.thread(thread_id)).state
+        left = what_is_left(total_tokens(context_units(state)), target)
+        return msgspec.structs.replace(outcome, message=f"{outcome.message} {left}")
+
+    async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
+        """What would go; the thread may be busy, because nothing changes."""
+        writer = await self._engine.thread(thread_id)
+        await self._sessions.complete_context(writer)
+        plan = plan_compression(writer.state, target_tokens, self._discard)
+        if isinstance(plan, Rejected):
+            return _failed("compress", plan.reason, plan.message)
+        message, status = preview_text(plan), "completed" if plan.chosen else "skipped"
+        reason = None if plan.chosen else Reason.NOTHING_TO_TRIM
+        shown = compression_preview(plan)
+        return CommandOutcome(handled=True, command="compress", status=status, reason=reason, message=message, compression=shown)
 
     async def _after_operation(
         self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
@@ -128,9 +162,11 @@ def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id
 
 def _trim_point_of(state: ThreadState, operation: Operation) -> dict[str, Any]:
     """What the thread's last operation trimmed; the same however often, and by whomever, the command is sent."""
-    if not state.trim_points or state.trim_points[-1].created_at_ms < operation.started_at_ms:
+    point = max(state.boundaries, key=lambda one: one.generation, default=None)
+    if point is None or point.created_at_ms < operation.started_at_ms:
         return {}
-    point = state.trim_points[-1]
+    if isinstance(point, Discard):
+        return {"trim_point_id": point.id}
     return {
         "trim_point_id": point.id,
         "summary": point.summary,

@@ -8,7 +8,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -17,6 +17,9 @@ from trimpoint.core.loose import members
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +77,11 @@ class LimitsSection(_Section, frozen=True):
     max_requests_in_flight: Positive = 1024
     max_clients: Positive = 1024
 
+    @property
+    def descriptors(self) -> int:
+        """How many the daemon may have open: one for each client, and room for journals, pipes and the like."""
+        return self.max_clients + 1024
+
 
 class ThreadsSection(_Section, frozen=True):
     """`[threads]`: when a thread that nobody uses leaves memory, and how many new records are worth a snapshot."""
@@ -105,6 +113,15 @@ class Config(_Section, frozen=True):
 
 
 _SECTIONS = frozenset({Config, *_Section.__subclasses__()})
+
+
+ENVIRONMENT = {
+    "TRIMPOINT_SOCKET": ("socket",),
+    "TRIMPOINT_STATE_DIR": ("state_dir",),
+    "TRIMPOINT_CODEX": ("codex", "path"),
+    "TRIMPOINT_LOG": ("log", "level"),
+}
+"""Which variable sets what; an empty one sets nothing."""
 
 
 class ConfigInvalid(Exception):
@@ -239,16 +256,16 @@ def _path_in(fragment: str) -> tuple[str, ...]:
 
 
 def _with_environment(config: Config, environ: Mapping[str, str]) -> Config:
-    changes: dict[str, Any] = {}
-    if environ.get("TRIMPOINT_SOCKET"):
-        changes["socket"] = environ["TRIMPOINT_SOCKET"]
-    if environ.get("TRIMPOINT_STATE_DIR"):
-        changes["state_dir"] = environ["TRIMPOINT_STATE_DIR"]
-    if environ.get("TRIMPOINT_CODEX"):
-        changes["codex"] = msgspec.structs.replace(config.codex, path=environ["TRIMPOINT_CODEX"])
-    if environ.get("TRIMPOINT_LOG"):
-        changes["log"] = LogSection(level=environ["TRIMPOINT_LOG"])
-    return msgspec.structs.replace(config, **changes) if changes else config
+    for variable, path in ENVIRONMENT.items():
+        if environ.get(variable):
+            config = _with_value(config, path, environ[variable])
+    return config
+
+
+def _with_value(section: S, path: tuple[str, ...], value: str) -> S:
+    name, *rest = path
+    inner: Any = _with_value(getattr(section, name), tuple(rest), value) if rest else value
+    return msgspec.structs.replace(section, **{name: inner})
 
 
 def _base(environ: Mapping[str, str], variable: str, fallback: str) -> Path:

@@ -72,6 +72,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         _probe,
         _shutdown,
         _service,
+        _doctor,
         _schema,
         _demo,
     ):
@@ -227,6 +228,12 @@ def _service(commands: Commands) -> None:
     logs = _command(actions, "logs", "service:run_logs", "show its log")
     logs.add_argument("--follow", "-f", action="store_true", help="go on showing it, until Ctrl-C")
     logs.add_argument("--lines", "-n", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
+
+
+def _doctor(commands: Commands) -> None:
+    parser = _command(commands, "doctor", "doctor:run", "say what is found on this machine, what is wrong and what to do")
+    _json(parser)
+    _for_daemons(parser)
 
 
 def _schema(commands: Commands) -> None:

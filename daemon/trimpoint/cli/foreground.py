@@ -38,8 +38,6 @@ _BUSY_HINT = (
     "Use the daemon that runs there (`trimpoint status`), stop it (`trimpoint shutdown`), "
     "or give this one a --state-dir of its own."
 )
-# Journals, pipes and the like, beside one descriptor for each client.
-_OTHER_DESCRIPTORS = 1024
 _STATE_HINT = "Give another --state-dir, or make this one writable."
 
 
@@ -90,7 +88,7 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
         configure_logging(settings.config.log.level)
     except ValueError as error:
         raise UsageError(f"The configuration is not right: {error}.") from None
-    _prepare_process(settings.config.limits.max_clients)
+    _prepare_process(settings.config.limits.descriptors)
     stop = StopSignals()
     try:
         return anyio.run(body, stop)
@@ -103,14 +101,13 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
         stop.ignore()
 
 
-def _prepare_process(max_clients: int) -> None:
+def _prepare_process(descriptors: int) -> None:
     """Descriptors for as many clients as are allowed, and the stack in the log when a watchdog's SIGABRT ends a stuck loop."""
     if sys.__stderr__ is not None:
         faulthandler.enable(sys.__stderr__)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = max_clients + _OTHER_DESCRIPTORS
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        enough = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < descriptors:
+        enough = descriptors if hard == resource.RLIM_INFINITY else min(descriptors, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, enough), hard))
 
 

@@ -80,6 +80,12 @@ def forget_child(state_dir: Path, profile_key: str, *, mark: str) -> None:
         path.unlink(missing_ok=True)
 
 
+def recorded_children(state_dir: Path) -> list[tuple[ChildRecord, bool]]:
+    """Every child on record, and whether it is known for certain to run. Only looks."""
+    records = filter(None, map(_read, _record_paths(state_dir)))
+    return [(record, _is_ours(record)) for record in records]
+
+
 async def reap_leftover_children(state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0) -> list[ChildRecord]:
     """End every recorded child that still runs, and wait until it has. Call with the state directory locked.
 

@@ -34,17 +34,18 @@ def refuse_if_too_old(command: AnyClientCommand, version: Version | None) -> Non
     :raises CommandRefused: the command needs a newer Codex.
     """
     if version is not None and version < OLDEST_SUPPORTED and isinstance(command, _NEED_NEW_CONTEXT):
-        needed = f"The command needs Codex {_text(OLDEST_SUPPORTED)} or newer; this one is {_text(version)}."
+        needed = f"The command needs Codex {version_text(OLDEST_SUPPORTED)} or newer; this one is {version_text(version)}."
         raise CommandRefused(Reason.NOT_SUPPORTED, needed)
 
 
 def lacking(method: str, version: Version | None) -> str:
     """What to tell a person when a command met a Codex without `method`."""
-    codex = "This Codex" if version is None else f"Codex {_text(version)}"
+    codex = "This Codex" if version is None else f"Codex {version_text(version)}"
     if version is not None and version >= OLDEST_SUPPORTED:
-        return f"{codex} has no {method}; trimpoint is tested with Codex {_text(OLDEST_SUPPORTED)} to {_text(NEWEST_TESTED)}"
-    return f"{codex} has no {method}; Codex {_text(OLDEST_SUPPORTED)} or newer is needed"
+        return f"{codex} has no {method}; trimpoint is tested with Codex {version_text(OLDEST_SUPPORTED)} to {version_text(NEWEST_TESTED)}"
+    return f"{codex} has no {method}; Codex {version_text(OLDEST_SUPPORTED)} or newer is needed"
 
 
-def _text(version: Version) -> str:
+def version_text(version: Version) -> str:
+    """As Codex writes it."""
     return ".".join(map(str, version))

@@ -10,7 +10,7 @@ import msgspec
 
 from trimpoint.git.process import GitOutput, GitRun, run_git
 
-_MINIMUM_VERSION = (2, 25)
+MINIMUM_VERSION = (2, 25)
 _DISCOVERY_DEADLINE_S = 20.0
 
 
@@ -61,8 +61,8 @@ class _Discovery:
 
     async def result(self) -> Repository | NoRepository:
         version = (await self._run("version")).stdout.decode(errors="replace")
-        if _parsed(version) < _MINIMUM_VERSION:
-            wanted = ".".join(map(str, _MINIMUM_VERSION))
+        if _parsed(version) < MINIMUM_VERSION:
+            wanted = ".".join(map(str, MINIMUM_VERSION))
             return NoRepository(f"This is {version.strip()}; checkpoints need git {wanted} or newer.", "Install a newer git.")
         inside = await self._run("rev-parse", "--is-inside-work-tree")
         if inside.status != 0:

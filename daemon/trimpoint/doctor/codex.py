@@ -1,0 +1,125 @@
+"""Codex: which binary, which version, whether it is logged in, whether its sandbox can work here."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trimpoint.codex.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
+from trimpoint.codex.versions import NEWEST_TESTED, OLDEST_SUPPORTED, Version, version_text
+from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
+
+_VERSION_DEADLINE_S = 10.0
+_VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
+# A home that is none: with its own one, Codex would write a few files even to say its version (measured: 0.163).
+_NO_HOME = "/proc/self/no-codex-home"
+_SOURCES = {"flag": "named by --codex", "config": "configured", "path": "found on PATH", "bundled": "from the PyPI package"}
+_LOGIN_HINT = "Run `codex login`. Not needed if your Codex configuration names a provider that has a key of its own."
+
+
+class _Auth(msgspec.Struct):
+    """As much of Codex's `auth.json` as tells whether there is a login, and nothing that would let one in."""
+
+    api_key: Any = msgspec.field(name="OPENAI_API_KEY", default=None)
+    tokens: Any = None
+    last_refresh: Any = None
+
+
+def look(installation: Installation) -> Iterator[Finding]:
+    """The binary that a daemon would run, and its version."""
+    flag, configured = installation.flags.get("codex.path"), installation.config.codex.path
+    try:
+        binary = find_codex(
+            flag=Path(flag) if flag else None,
+            configured=Path(configured) if configured else None,
+            environ=installation.environ,
+        )
+    except (CodexNotFound, CodexUnusable) as error:
+        yield fail(f"{error}", error.hint)
+        return
+    yield _with_version(binary, _version(binary.path))
+
+
+def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
+    oldest, newest = version_text(OLDEST_SUPPORTED), version_text(NEWEST_TESTED)
+    facts = {
+        "path": str(binary.path),
+        "source": binary.source,
+        "version": version_text(version) if version else None,
+        "oldestSupported": oldest,
+        "newestTested": newest,
+    }
+    text = f"{facts['version'] or 'version unknown'}, {binary.path} ({_SOURCES[binary.source]})"
+    if version is None:
+        return fail(f"{text}: it does not say its version", "Try `codex --version`; install it anew if that fails.", **facts)
+    if version < OLDEST_SUPPORTED:
+        return fail(f"{text}: too old", f"Install Codex {oldest} or newer.", **facts)
+    if version > NEWEST_TESTED:
+        hint = f"Tested are {oldest} to {newest}. If something is odd, try one of those."
+        return warn(f"{text}: newer than what was tested", hint, **facts)
+    return ok(f"{text}; tested are {oldest} to {newest}", **facts)
+
+
+def _version(binary: Path) -> Version | None:
+    environment = {**os.environ, "CODEX_HOME": _NO_HOME}
+    try:
+        done = subprocess.run(
+            [str(binary), "--version"], env=environment, capture_output=True, stdin=subprocess.DEVNULL, text=True,
+            errors="replace", timeout=_VERSION_DEADLINE_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(done.stdout)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def look_at_login(installation: Installation) -> Iterator[Finding]:
+    """Whether Codex has something to show its provider; not whether the provider takes it."""
+    path = installation.codex_home / "auth.json"
+    try:
+        auth = msgspec.json.decode(path.read_bytes(), type=_Auth)
+    except FileNotFoundError:
+        hint = f"{_LOGIN_HINT} A login in the system's keyring is not seen here: `codex login status`."
+        yield warn(f"no login in {installation.codex_home}", hint, codexHome=str(installation.codex_home), kind=None)
+        return
+    except msgspec.MsgspecError:
+        yield warn(f"{path} cannot be read as a login", _LOGIN_HINT, codexHome=str(installation.codex_home), kind=None)
+        return
+    kind = "with ChatGPT" if auth.tokens else "with an API key" if auth.api_key else None
+    facts = {"codexHome": str(installation.codex_home), "kind": kind}
+    if kind is None:
+        yield warn(f"{path} holds no login that is known here", _LOGIN_HINT, **facts)
+    elif path.stat().st_mode & 0o077:
+        yield warn(f"logged in {kind}, and others may read it", f"chmod 600 {path}", **facts)
+    else:
+        yield ok(f"logged in {kind}, kept in {installation.codex_home}", **facts)
+
+
+def look_at_sandbox(installation: Installation) -> Iterator[Finding]:
+    """Codex's sandbox is bubblewrap in a user namespace, which a system can forbid."""
+    del installation
+    forbidden = [
+        name
+        for name, forbids in (
+            ("user.max_user_namespaces", "0"),
+            ("kernel.unprivileged_userns_clone", "0"),
+            ("kernel.apparmor_restrict_unprivileged_userns", "1"),
+        )
+        if _sysctl(name) == forbids
+    ]
+    if forbidden and os.geteuid() != 0:
+        hint = "Codex may be unable to sandbox what its agent runs. Try: codex sandbox -- true"
+        yield warn(f"user namespaces are restricted ({', '.join(forbidden)})", hint, restrictedBy=forbidden)
+    else:
+        yield ok("user namespaces are allowed, which Codex's sandbox is made of", restrictedBy=forbidden)
+
+
+def _sysctl(name: str) -> str | None:
+    try:
+        return Path("/proc/sys", *name.split(".")).read_text().strip()
+    except OSError:
+        return None

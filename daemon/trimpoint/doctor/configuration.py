@@ -1,0 +1,63 @@
+"""The configuration: what counts, and where each value comes from."""
+
+import tomllib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trimpoint.config import ENVIRONMENT
+from trimpoint.core.loose import members
+from trimpoint.doctor.findings import Finding, Installation, fail, ok
+
+# An override can be a bearer token or a header: its key is shown, never its value.
+_SECRETIVE = "codex.overrides"
+
+
+class Setting(NamedTuple):
+    """`origin`: default, the file's path, an environment variable or a flag."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+def look(installation: Installation) -> Iterator[Finding]:
+    """The file, and as facts each value that counts with its origin."""
+    if installation.config_problem is not None:
+        yield fail(installation.config_problem, "Correct the file; until then no daemon starts.")
+        return
+    path = installation.config_path
+    effective = {setting.key: {"value": setting.value, "origin": setting.origin} for setting in settings(installation)}
+    yield ok(str(path) if path.exists() else f"no file at {path}", path=str(path), settings=effective)
+
+
+def settings(installation: Installation) -> Iterator[Setting]:
+    """Every value that counts, with its origin."""
+    written = _leaves(_document(installation), ())
+    from_file = dict.fromkeys(written, str(installation.config_path))
+    from_environment = {".".join(key): name for name, key in ENVIRONMENT.items() if installation.environ.get(name)}
+    origins = {**from_file, **from_environment, **dict.fromkeys(installation.flags, "flag")}
+    for key, value in _leaves(msgspec.to_builtins(installation.config), ()).items():
+        yield Setting(key, _shown(installation, key, value), origins.get(key, "default"))
+
+
+def _document(installation: Installation) -> dict[str, Any]:
+    try:
+        return tomllib.loads(installation.config_path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+
+
+def _leaves(table: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found |= _leaves(members(value), (*path, name)) if isinstance(value, dict) else {".".join((*path, name)): value}
+    return found
+
+
+def _shown(installation: Installation, key: str, value: Any) -> Any:
+    if key == _SECRETIVE:
+        return [str(override).partition("=")[0] for override in value]
+    effective = {"state_dir": installation.state_dir, "socket": installation.socket}
+    return str(effective[key]) if key in effective else installation.flags.get(key, value)

@@ -1,0 +1,88 @@
+"""What a check says, and what it may look at."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from trimpoint.config import Config
+
+Status: TypeAlias = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line. `hint` says what to do; `facts` are the same for scripts."""
+
+    status: Status
+    text: str
+    hint: str = ""
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def ok(text: str, **facts: Any) -> Finding:
+    """All is well."""
+    return Finding("ok", text, facts=facts)
+
+
+def warn(text: str, hint: str, **facts: Any) -> Finding:
+    """It works, but not as one may expect."""
+    return Finding("warn", text, hint, facts)
+
+
+def fail(text: str, hint: str, **facts: Any) -> Finding:
+    """It will not work like this."""
+    return Finding("fail", text, hint, facts)
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What this installation runs with: flags, environment and file put together as a daemon would."""
+
+    config: Config
+    config_path: Path
+    state_dir: Path
+    socket: Path
+    environ: Mapping[str, str]
+    flags: Mapping[str, str]
+    """Key of the configuration to what a flag said of it."""
+    config_problem: str | None = None
+    """Why the file cannot be used; `config` is the default then."""
+
+    @property
+    def codex_home(self) -> Path:
+        """Where Codex keeps its login and threads."""
+        named = self.environ.get("CODEX_HOME")
+        return Path(named) if named else Path(self.environ.get("HOME", "~")).expanduser() / ".codex"
+
+
+class Check(NamedTuple):
+    """`look` yields at least one finding."""
+
+    name: str
+    look: Callable[[Installation], Iterable[Finding]]
+
+
+class Examined(NamedTuple):
+    """A finding and the check that made it."""
+
+    check: str
+    finding: Finding
+
+
+def examine(checks: Iterable[Check], installation: Installation) -> list[Examined]:
+    """Carry out all checks, in order. One that cannot look is a finding like any other."""
+    results: list[Examined] = []
+    for check in checks:
+        try:
+            results += [Examined(check.name, finding) for finding in check.look(installation)]
+        except OSError as error:
+            problem = f"could not be looked at: {error.filename or ''} {error.strerror or error}".replace("  ", " ")
+            results.append(Examined(check.name, fail(problem, "Check who owns it and who may read it.")))
+    return results
+
+
+def worst(results: Iterable[Examined]) -> Status:
+    """The gravest of all."""
+    found = {result.finding.status for result in results}
+    return "fail" if "fail" in found else "warn" if "warn" in found else "ok"

@@ -72,3 +72,36 @@ def test_a_value_that_cannot_be_is_named_with_its_line(text: str, line: int, pro
 
 def test_what_is_no_toml_is_said_to_be_none() -> None:
     assert refused("[context\n").startswith("config.toml: this is no TOML: ")
+
+
+@pytest.mark.parametrize(
+    ("listen", "address"),
+    [
+        ("127.0.0.1:9464", ("127.0.0.1", 9464)),
+        ("[::1]:80", ("::1", 80)),
+        ("localhost:0", ("localhost", 0)),
+        ("127.8.0.1:1", ("127.8.0.1", 1)),
+    ],
+)
+def test_metrics_are_served_on_this_machine(listen: str, address: tuple[str, int]) -> None:
+    assert parse_config(f'[metrics]\nlisten = "{listen}"', "config.toml").metrics.address() == address
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.168.0.7", "build-host"])
+def test_metrics_are_served_to_other_machines_only_if_that_is_said(host: str) -> None:
+    said = refused(f'[metrics]\nlisten = "{host}:9464"')
+    assert "config.toml:2" in said
+    assert "allow_remote = true" in said
+    allowed = parse_config(f'[metrics]\nlisten = "{host}:9464"\nallow_remote = true', "config.toml")
+    assert allowed.metrics.address() == (host.strip("[]"), 9464)
+
+
+@pytest.mark.parametrize(
+    "listen", ["", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:²"]
+)
+def test_what_is_no_address_is_refused_where_it_stands(listen: str) -> None:
+    assert "config.toml:2" in refused(f'[metrics]\nlisten = "{listen}"')
+
+
+def test_metrics_are_served_nowhere_unless_configured() -> None:
+    assert Config().metrics.address() is None

@@ -16,8 +16,9 @@ from trimpoint.codex.process import LaunchProfile
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
 from trimpoint.codex.settings import compact_limit
-from trimpoint.config import Config
+from trimpoint.config import Config, MetricsSection
 from trimpoint.core.decision import DiscardPolicy, Policy
+from trimpoint.engine.activity import Activity
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.idle import IdleRules
 from trimpoint.gateway.archive_methods import ArchiveMethods
@@ -26,8 +27,11 @@ from trimpoint.gateway.connection import Connection, Limits, Transport
 from trimpoint.gateway.context_messages import ContextMessages
 from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import OwnMethods
+from trimpoint.gateway.exposition import exposition
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.identity import Identity
+from trimpoint.gateway.metrics import Counted, Metrics
+from trimpoint.gateway.metrics_endpoint import Address, serve_metrics
 from trimpoint.gateway.own_methods import OwnHandlers, Surroundings
 from trimpoint.gateway.revert_methods import RevertMethods
 from trimpoint.gateway.slash_runner import SlashRunner
@@ -35,6 +39,7 @@ from trimpoint.gateway.terminal_methods import TerminalMethods
 from trimpoint.gateway.thread_lists import ThreadLists
 from trimpoint.gateway.thread_methods import ThreadMethods
 from trimpoint.gateway.typed_commands import TypedCommands
+from trimpoint.journal.counted_files import CountedFiles
 from trimpoint.journal.directory import StateDirectory
 
 log = structlog.get_logger()
@@ -46,7 +51,7 @@ WAIT_BEYOND_COMPACTION_S = 60.0
 class Daemon:
     """A running daemon. `serve` talks to one client; `stop_requested` is set when somebody asked it to end."""
 
-    def __init__(self, config: Config, state_dir: Path, engine: Engine, link: CodexLink) -> None:
+    def __init__(self, config: Config, state_dir: Path, engine: Engine, link: CodexLink, files: CountedFiles) -> None:
         self.stop_requested = anyio.Event()
         self.clients = Clients()
         limits, policy = config.limits, policy_of(config, link.profile)
@@ -55,6 +60,8 @@ class Daemon:
         self._engine, self._link = engine, link
         self._inbound = Inbound(engine)
         engine.in_use.extend((self.clients.have_use_for, self._inbound.is_expecting))
+        self._activity = Activity()
+        engine.listen(self._activity.hear)
         identity = Identity(engine)
         self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
         self._threads = ProviderThreads(engine, link, self._inbound)
@@ -62,8 +69,11 @@ class Daemon:
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
         slash = SlashRunner(engine, self._sessions, wait_s, policy.discard)
         self._meters = ContextMeters(engine, self.clients, self._inbound.side_meters)
-        around = Surroundings(engine, self.clients, link, slash, self._meters, str(state_dir), self.stop_requested.set)
         questions, announcements = self._gateway.questions, self._gateway.announcements
+        self.metrics = Metrics(Counted(engine, self._activity, self.clients, questions, link, files))
+        around = Surroundings(
+            engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
+        )
         methods = ThreadMethods(engine, self._sessions, self._threads, identity, questions, self.clients)
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
@@ -122,14 +132,16 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
 
     :raises StateDirectoryBusy: another daemon holds the directory.
     """
-    store = StateDirectory(state_dir)
+    files = CountedFiles()
+    store = StateDirectory(state_dir, files=files)
     with store.lock():
         await reap_leftover_children(state_dir)
         async with Engine.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             async with anyio.create_task_group() as tasks:
-                daemon = Daemon(config, state_dir, engine, link)
+                daemon = Daemon(config, state_dir, engine, link, files)
                 daemon.start(tasks)
+                await _serve_metrics(config.metrics, daemon.metrics, tasks)
                 log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
                 try:
                     yield daemon
@@ -140,3 +152,8 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
 def _idle_rules(config: Config) -> IdleRules:
     threads = config.threads
     return IdleRules(threads.evict_after_s, threads.max_idle, threads.snapshot_after_records)
+
+
+async def _serve_metrics(section: MetricsSection, metrics: Metrics, tasks: TaskGroup) -> None:
+    if (address := section.address()) is not None:
+        await tasks.start(serve_metrics, Address(*address), lambda: exposition(metrics.families()))

@@ -4,6 +4,7 @@ Strict: an unknown key is an error that names the line and the nearest key there
 """
 
 import difflib
+import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ import msgspec
 
 from trimpoint.core.loose import members
 
+MAX_PORT = 65_535
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
@@ -97,6 +99,35 @@ class LogSection(_Section, frozen=True):
     level: str = "info"
 
 
+class MetricsSection(_Section, frozen=True):
+    """`[metrics]`: where a Prometheus may read, as `host:port`; nowhere without it, and on this machine unless `allow_remote`."""
+
+    listen: str | None = None
+    allow_remote: bool = False
+
+    def address(self) -> tuple[str, int] | None:
+        """Host and port to listen at.
+
+        :raises ValueError: `listen` cannot be used; the message says why.
+        """
+        if self.listen is None:
+            return None
+        host, _, port = self.listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
+            raise ValueError(f"{self.listen!r} is no address and port, such as '127.0.0.1:9464'")
+        if not self.allow_remote and not _is_loopback(host):
+            raise ValueError(f"{self.listen!r} can be reached from other machines; if that is meant, set allow_remote = true")
+        return host, int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 class Config(_Section, frozen=True):
     """Everything that can be configured."""
 
@@ -110,6 +141,7 @@ class Config(_Section, frozen=True):
     limits: LimitsSection = LimitsSection()
     threads: ThreadsSection = ThreadsSection()
     log: LogSection = LogSection()
+    metrics: MetricsSection = MetricsSection()
 
 
 _SECTIONS = frozenset({Config, *_Section.__subclasses__()})
@@ -186,6 +218,10 @@ def parse_config(text: str, source: str) -> Config:
     if config.context.warning_at > config.context.critical_at:
         line = _line_of(text, ("context",))
         raise ConfigInvalid(f"{source}:{line}", "context.warning_at is above context.critical_at.", "A warning comes first.")
+    try:
+        config.metrics.address()
+    except ValueError as error:
+        raise ConfigInvalid(f"{source}:{_line_of(text, ('metrics', 'listen'))}", f"metrics.listen: {error}.") from error
     return config
 
 

@@ -14,6 +14,7 @@ from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope, Orchestra
 from trimpoint_protocol.timestamps import Timestamp
 
 MAX_PAGE = 1000
+MetricKind = Literal["counter", "gauge", "histogram"]
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)]
 
 
@@ -237,6 +238,36 @@ class SidecarStatus(Result, frozen=True, kw_only=True):
     codex: CodexStatus
 
 
+class MetricsParams(Params, frozen=True, kw_only=True):
+    """`format` prometheus asks for the text that Prometheus reads, too."""
+
+    format: Literal["json", "prometheus"] = "json"
+
+
+class MetricSample(Result, frozen=True, kw_only=True):
+    """One number. Of a histogram: `name` ends in `_bucket` (label `le`: at most so many seconds), `_count` or `_sum`."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+class MetricFamily(Result, frozen=True, kw_only=True):
+    """Numbers of one meaning. `kind`: a counter only grows, from 0 at the daemon's start."""
+
+    name: str
+    kind: MetricKind
+    help: str
+    samples: list[MetricSample]
+
+
+class MetricsResult(Result, frozen=True, kw_only=True):
+    """`text` is null unless it was asked for."""
+
+    families: list[MetricFamily]
+    text: str | None
+
+
 class Empty(Result, frozen=True, kw_only=True):
     """Done."""
 
@@ -303,6 +334,7 @@ METHODS: dict[str, Method] = {
         Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
+        Method("sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."),
         Method("sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."),
     )
 }

@@ -9,7 +9,8 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from trimpoint.codex.peer import ProviderError, ProviderGone, parse_version
+from trimpoint.codex.greeting import parse_version
+from trimpoint.codex.peer import ProviderError, ProviderGone
 from trimpoint.codex.process import ChildExit, LaunchProfile
 
 from tests.codex.children import REAL_CODEX, fresh_codex_home, scripted

@@ -15,6 +15,8 @@ class FakeConnection:
 
     def __init__(self) -> None:
         self.id = f"fake{next(_numbers)}"
+        self.dropped_because: str | None = None
+        self.sent_bytes = self.queued_bytes = 0
         self.lines: list[bytes] = []
         self.heard: list[dict[str, Any]] = []
 

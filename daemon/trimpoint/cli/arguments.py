@@ -63,6 +63,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         _serve,
         _stdio,
         _status,
+        _metrics,
         _clear,
         _compact,
         _compress,
@@ -138,6 +139,12 @@ def _stdio(commands: Commands) -> None:
 def _status(commands: Commands) -> None:
     parser = _command(commands, "status", "status:run", "show the daemon, its Codex and its threads")
     parser.add_argument("--all", action="store_true", help="list archived threads too")
+    _for_clients(parser)
+
+
+def _metrics(commands: Commands) -> None:
+    parser = _command(commands, "metrics", "metrics:run", "show what the daemon counts about itself")
+    parser.add_argument("--prometheus", action="store_true", help="print the text that Prometheus reads")
     _for_clients(parser)
 
 

@@ -108,11 +108,16 @@ class OperationDriver:
         raise SessionRestarting(operation.kind if operation is not None else "last", wait_s)
 
     async def _drive(self, thread_id: str) -> None:
+        # The task is the thread's own from here on, whosever request it was begun in.
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(thread_id=thread_id)
         try:
             writer = await self._engine.thread(thread_id)
             async with self.lock(thread_id):
                 while (operation := writer.state.open_operation) is not None:
-                    await self._step_or_fail(writer, operation)
+                    about = {"operation_id": operation.id, "generation": writer.state.generation.number}
+                    with structlog.contextvars.bound_contextvars(**about):
+                        await self._step_or_fail(writer, operation)
         except EngineError as error:
             log.error("operation_stuck", thread_id=thread_id, detail=str(error))
         finally:

@@ -14,10 +14,19 @@ class LineTooLong(Exception):
         return f"a line of more than {self.max_line_bytes} bytes"
 
 
-class LineSplitter:
-    """Cuts chunks into lines, in time linear in the bytes fed, however many chunks a line spans."""
+class Traffic:
+    """How much has come: whole lines, and bytes."""
 
-    def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+    def __init__(self) -> None:
+        self.messages = 0
+        self.size_bytes = 0
+
+
+class LineSplitter:
+    """Cuts chunks into lines, in time linear in the bytes fed, however many chunks a line spans; counts them in `traffic`."""
+
+    def __init__(self, max_line_bytes: int = MAX_LINE_BYTES, traffic: Traffic | None = None) -> None:
+        self._traffic = traffic or Traffic()
         self._max_line_bytes = max_line_bytes
         self._parts: list[bytes] = []
         self._held_bytes = 0
@@ -29,6 +38,8 @@ class LineSplitter:
         """
         lines = chunk.split(b"\n")
         rest = lines.pop()
+        self._traffic.messages += len(lines)
+        self._traffic.size_bytes += len(chunk)
         if lines and self._parts:
             self._parts.append(lines[0])
             lines[0] = b"".join(self._parts)

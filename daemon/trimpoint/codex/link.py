@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from trimpoint import __version__
+from trimpoint.codex.lines import Traffic
 from trimpoint.codex.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderFailure, ProviderGone
 from trimpoint.codex.process import ChildExit, ChildNotStarted, LaunchProfile, StopGrace, spawn_codex
 from trimpoint.codex.versions import missing_method
@@ -52,6 +53,8 @@ class CodexLink:
     def __init__(self, profile: LaunchProfile, state_dir: Path | None, request_deadline_s: float) -> None:
         self.profile = profile
         self.epoch = 0
+        self.heard = Traffic()
+        """What all children together have said."""
         self.identity: InitializeResult | None = None
         self.request_deadline_s = request_deadline_s
         self._state_dir = state_dir
@@ -133,7 +136,7 @@ class CodexLink:
         try:
             async with AsyncExitStack() as stack:
                 child = await stack.enter_async_context(spawn_codex(self.profile, state_dir=self._state_dir, grace=StopGrace()))
-                peer = Peer(child, self._handler)
+                peer = Peer(child, self._handler, traffic=self.heard)
                 self.identity = await peer.initialize(CLIENT_INFO)
                 log.info("codex_ready", epoch=self.epoch, user_agent=self.identity.user_agent, pid=child.pid)
                 self._set_peer(peer)

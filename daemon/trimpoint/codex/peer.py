@@ -11,7 +11,6 @@ Handlers and callbacks are therefore plain functions and must be cheap. They may
 """
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -27,7 +26,8 @@ from trimpoint.codex.failures import (
     ProviderOverloaded,
     ProviderTimeout,
 )
-from trimpoint.codex.lines import MAX_LINE_BYTES, LineSplitter, LineTooLong
+from trimpoint.codex.greeting import InitializeResult, initialize_result
+from trimpoint.codex.lines import MAX_LINE_BYTES, LineSplitter, LineTooLong, Traffic
 from trimpoint.codex.process import ChildExit, CodexChild
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "ProviderGone",
     "ProviderOverloaded",
     "ProviderTimeout",
-    "parse_version",
 ]
 
 _log = structlog.get_logger("trimpoint.codex.peer")
@@ -49,14 +48,6 @@ _log = structlog.get_logger("trimpoint.codex.peer")
 MAX_UNSENT_BYTES = 64 * 1024 * 1024
 _INTERNAL_ERROR = -32603
 _NO_PARAMS = Raw()
-
-
-class InitializeResult(msgspec.Struct, frozen=True):
-    """What `initialize` answered. `version` is (major, minor, patch), None when the user agent shows none."""
-
-    user_agent: str
-    version: tuple[int, int, int] | None
-    raw: Raw
 
 
 class Express(NamedTuple):
@@ -118,10 +109,6 @@ class _Expiry(msgspec.Struct):
     """On the loop's clock."""
 
 
-class _UserAgent(msgspec.Struct, rename="camel"):
-    user_agent: str
-
-
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 
 
@@ -135,10 +122,11 @@ class Peer:
         *,
         max_line_bytes: int = MAX_LINE_BYTES,
         max_unsent_bytes: int = MAX_UNSENT_BYTES,
+        traffic: Traffic | None = None,
     ) -> None:
         self._child = child
         self._handler = handler
-        self._splitter = LineSplitter(max_line_bytes)
+        self._splitter = LineSplitter(max_line_bytes, traffic)
         self._max_unsent_bytes = max_unsent_bytes
         self._pending: dict[int, _Pending] = {}
         self._last_id = 0
@@ -229,8 +217,7 @@ class Peer:
         params = {"clientInfo": client_info, "capabilities": capabilities or {"experimentalApi": True}}
         raw = await self.request("initialize", params, deadline_s=deadline_s)
         self.notify("initialized")
-        user_agent = _user_agent(raw)
-        return InitializeResult(user_agent, parse_version(user_agent), raw)
+        return initialize_result(raw)
 
     def on_chunk(self, data: bytes) -> None:
         """The child's sink: bytes of stdout."""
@@ -394,16 +381,3 @@ def _provider_error(raw: Raw) -> ProviderError:
     except msgspec.MsgspecError:
         return ProviderError(_INTERNAL_ERROR, "Codex sent an error that is none", None, raw)
     return ProviderError(error.code, error.message, None if error.data is UNSET else error.data, raw)
-
-
-def _user_agent(initialize_result: Raw) -> str:
-    try:
-        return msgspec.json.decode(initialize_result, type=_UserAgent).user_agent
-    except msgspec.MsgspecError:
-        return ""
-
-
-def parse_version(user_agent: str) -> tuple[int, int, int] | None:
-    """The version in `name/0.163.0 (…)`, without a pre-release suffix; None when there is none."""
-    found = re.search(r"/(\d+)\.(\d+)\.(\d+)", user_agent)
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))

@@ -112,6 +112,10 @@ class Sessions:
         :raises ProviderFailure: the session could not be made ready.
         :raises JournalRefuses: nothing can be written down.
         """
+        with structlog.contextvars.bound_contextvars(thread_id=thread_id):
+            return await self._ready(thread_id)
+
+    async def _ready(self, thread_id: str) -> ReadySession:
         writer = await self._engine.thread(thread_id)
         while True:
             await self._driver.operation_ended(writer, self._wait_s)
@@ -222,6 +226,7 @@ class Sessions:
         self._tasks.start_soon(self._softly, step, thread_id)
 
     async def _softly(self, step: Step, thread_id: str) -> None:
+        structlog.contextvars.bind_contextvars(thread_id=thread_id)  # it has a task, and so a context, of its own
         try:
             await step(await self._engine.thread(thread_id))
         except (ProviderFailure, EngineError) as error:

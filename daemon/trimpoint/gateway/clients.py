@@ -122,12 +122,29 @@ class Clients:
         self._clients: dict[str, Client] = {}
         self._private: set[str] = set()
         self._wanting: dict[tuple[str | None, str], list[Client]] = {}
+        self.connected = 0
+        """How many have ever connected."""
+        self.dropped = 0
+        """How many of those were dropped because they did not read."""
+        self.requests = 0
+        self._departed_bytes = 0
 
     def __len__(self) -> int:
         return len(self._clients)
 
+    @property
+    def sent_bytes(self) -> int:
+        """What all clients, those that are gone included, have taken."""
+        return self._departed_bytes + sum(client.connection.sent_bytes for client in self._clients.values())
+
+    @property
+    def queued_bytes(self) -> int:
+        """What waits for clients to take it."""
+        return sum(client.connection.queued_bytes for client in self._clients.values())
+
     def add(self, connection: Connection) -> Client:
         """A client has connected."""
+        self.connected += 1
         client = Client(connection, self._wanting.clear)
         self._clients[connection.id] = client
         self._wanting.clear()
@@ -135,7 +152,9 @@ class Clients:
 
     def remove(self, client: Client) -> None:
         """A client is gone."""
-        self._clients.pop(client.id, None)
+        if self._clients.pop(client.id, None) is not None:
+            self.dropped += client.connection.dropped_because is not None
+            self._departed_bytes += client.connection.sent_bytes
         self._wanting.clear()
 
     def of(self, connection: Connection) -> Client:

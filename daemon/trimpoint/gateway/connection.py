@@ -21,9 +21,10 @@ from typing import Protocol, TypeAlias
 
 import structlog
 from trimpoint_protocol import jsonrpc
-from trimpoint_protocol.errors import ERROR_KINDS, Reason
+from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.framing import AutoFramer, Frame, Malformed, TooLarge, Truncated
 
+from trimpoint.gateway.frame_refusals import encode_refusal, malformed, too_large
 from trimpoint.gateway.outbox import Outbox, Sink
 
 READ_CHUNK_BYTES = 256 * 1024
@@ -193,6 +194,11 @@ class Connection:
         """What was sent and not yet taken by the client's socket."""
         return self._outbox.queued_bytes
 
+    @property
+    def sent_bytes(self) -> int:
+        """What the client's socket has taken."""
+        return self._outbox.sent_bytes
+
     def send(self, message: bytes) -> None:
         """Send one JSON message, in the client's framing. Ignored once the connection ends."""
         if self.closed_because is None:
@@ -268,9 +274,9 @@ class Connection:
             case bytes():
                 self._deliver(jsonrpc.decode(frame))
             case TooLarge(size_bytes):
-                self._refuse(*_too_large(size_bytes, self._limits.max_message_bytes))
+                self._refuse(*too_large(size_bytes, self._limits.max_message_bytes))
             case Malformed(reason):
-                self._refuse(*_malformed(reason))
+                self._refuse(*malformed(reason))
                 self.close(f"it sent no message: {reason}")
             case Truncated(received):
                 self._take_last(received)
@@ -375,26 +381,3 @@ def wants_answer(decoded: jsonrpc.Decoded) -> bool:
             return decoded.answerable
         case _:
             return isinstance(decoded, jsonrpc.Request)
-
-
-def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) -> bytes:
-    """An error message of the transport's own, without a request to belong to (spec §3, errors)."""
-    kind = ERROR_KINDS[reason]
-    data = {"reason": reason, "retryable": kind.retryable, "hint": hint}
-    return jsonrpc.encode_error(jsonrpc.NULL_ID, kind.code, message, data, versioned=versioned)
-
-
-def _too_large(size_bytes: int, max_message_bytes: int) -> tuple[Reason, str, str]:
-    return (
-        Reason.MESSAGE_TOO_LARGE,
-        f"a message of {size_bytes} bytes is larger than the limit of {max_message_bytes} bytes",
-        "send it in smaller parts, or raise the daemon's limit for message size",
-    )
-
-
-def _malformed(reason: str) -> tuple[Reason, str, str]:
-    return (
-        Reason.PARSE_ERROR,
-        f"the framing is broken: {reason}",
-        "connect again; begin each message with a Content-Length header, or send one JSON message a line",
-    )

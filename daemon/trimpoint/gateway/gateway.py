@@ -145,6 +145,7 @@ class Gateway:
 
     def _begin(self, exchange: Exchange) -> None:
         assert self._tasks is not None
+        self._clients.requests += 1
         client_id = exchange.client.id
         if self._in_flight.get(client_id, 0) >= self._max_requests:
             exchange.refuse(
@@ -155,15 +156,20 @@ class Gateway:
         self._tasks.start_soon(self._handle, exchange)
 
     async def _handle(self, exchange: Exchange) -> None:
+        client_id = exchange.client.id
+        try:
+            with structlog.contextvars.bound_contextvars(client=client_id, method=exchange.method):
+                await self._answer(exchange)
+        finally:
+            if client_id in self._in_flight:
+                self._in_flight[client_id] -= 1
+
+    async def _answer(self, exchange: Exchange) -> None:
         try:
             result = await self._result_of(exchange)
             exchange.answer(result)
         except Exception as error:  # the boundary where exceptions become error objects
             exchange.refuse(self._identity.error_to_client(error))
-        finally:
-            client_id = exchange.client.id
-            if client_id in self._in_flight:
-                self._in_flight[client_id] -= 1
 
     async def _result_of(self, exchange: Exchange) -> Any:
         assert self._own is not None

@@ -26,7 +26,8 @@ from anyio.lowlevel import checkpoint
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.framing import encode_line
 
-from trimpoint.gateway.connection import SocketEnd, Transport, encode_refusal, private_end
+from trimpoint.gateway.connection import SocketEnd, Transport, private_end
+from trimpoint.gateway.frame_refusals import encode_refusal
 
 MAX_SOCKET_PATH_BYTES = 107
 """What fits into `sockaddr_un` with its final NUL."""

@@ -54,6 +54,8 @@ class Outbox:
     ) -> None:
         self.queued_bytes = 0
         """Appended and not yet taken by the kernel."""
+        self.sent_bytes = 0
+        """Taken by the kernel."""
         self.dropped_because: str | None = None
         """Why the client was dropped, when its own slowness is to blame."""
         self._loop = asyncio.get_running_loop()
@@ -132,6 +134,7 @@ class Outbox:
     def _write_chunk(self, chunk: bytes | memoryview) -> None:
         taken_bytes = self._sink.write(chunk)
         self.queued_bytes -= taken_bytes
+        self.sent_bytes += taken_bytes
         self._has_sent = True
         if taken_bytes == len(chunk):
             self._backlog.popleft()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+import structlog
 from trimpoint_protocol import methods as m
 from trimpoint_protocol.readmodel import ContextStatus
 
@@ -19,6 +20,8 @@ from trimpoint.engine.engine import Engine
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import Call, Handler
+from trimpoint.gateway.exposition import exposition
+from trimpoint.gateway.metrics import Metrics
 from trimpoint.gateway.slash_runner import SlashRunner
 from trimpoint.gateway.timeline_pages import timeline_page
 
@@ -31,6 +34,7 @@ class Surroundings(NamedTuple):
     link: CodexLink
     slash: SlashRunner
     meters: ContextMeters
+    metrics: Metrics
     state_dir: str
     shut_down: Callable[[], None]
 
@@ -53,6 +57,7 @@ class OwnHandlers:
             "timeline/read": self._timeline,
             "context/status": self._context,
             "sidecar/status": self._status,
+            "sidecar/metrics": self._metrics,
             "sidecar/shutdown": self._shutdown,
         }
 
@@ -73,7 +78,8 @@ class OwnHandlers:
         return outcome
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
-        result = await self._engine.dispatch(params.command)
+        with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
+            result = await self._engine.dispatch(params.command)
         shown = list(envelopes(params.command.thread_id, result.record))
         return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
 
@@ -137,6 +143,10 @@ class OwnHandlers:
             sequence=self._engine.sequence,
             codex=codex,
         )
+
+    async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
+        families = self._around.metrics.families()
+        return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
         call.after.append(self._around.shut_down)

@@ -64,6 +64,10 @@ class Questions:
         self._open: dict[str, Question] = {}
         self._settled: dict[bytes, tuple[str, Client]] = {}
 
+    def __len__(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
     def ask(self, thread_id: str | None, provider_id: Raw, method: str, params: bytes, *, to_everyone: bool) -> None:
         """Put a question to the clients of its thread, those to come too, or to everyone.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import structlog
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, DiscardContext, TrimContext
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
@@ -63,7 +64,8 @@ class SlashRunner:
                 return await self._compress(arguments, str(thread_id), command_id, progress)
             case slash.Invocation(command, arguments):
                 request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
-                return await self._dispatch(command, request, progress)
+                with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
+                    return await self._dispatch(command, request, progress)
 
     async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
         writer = await self._engine.thread(request.thread_id)

@@ -63,7 +63,8 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_there_is(text: st
         ("[models]\nm = 5", 2, "models.m: Expected `object`, got `int`."),
         ("models = 5", 1, "models: Expected `object`, got `int`."),
         ("[limits]\nmax_clients = 1\n[compaction]\ndeadline_s = 0", 4, "compaction.deadline_s: Expected `float` > 0.0."),
-        ("[context]\nwarning_at = 0.95", 1, "context.warning_at is above context.critical_at. A warning comes first."),
+        ("[discard]\ntarget_tokens = 1", 1, "discard: target_tokens (1) must not be less than floor_tokens (30000)."),
+        ("[context]\nwarning_at = 0.95", 1, "context: warning_at (0.95) must not be above critical_at (0.9)."),
     ],
 )
 def test_a_value_that_cannot_be_is_named_with_its_line(text: str, line: int, problem: str) -> None:

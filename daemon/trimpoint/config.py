@@ -52,6 +52,10 @@ class ContextSection(_Section, frozen=True):
     preserve_recent_turns: Annotated[int, msgspec.Meta(ge=0)] = 3
     min_freed: Share = 0.10
 
+    def __post_init__(self) -> None:
+        if self.warning_at > self.critical_at:
+            raise ValueError(f"warning_at ({self.warning_at:g}) must not be above critical_at ({self.critical_at:g})")
+
 
 class ModelSection(_Section, frozen=True):
     """`[models."name"]`: what is known of a model that Codex does not tell."""
@@ -215,9 +219,6 @@ def parse_config(text: str, source: str) -> Config:
         raise ConfigInvalid(source, f"this is no TOML: {error}.") from error
     config = _converted(document, Config, (), text, source)
     assert isinstance(config, Config)
-    if config.context.warning_at > config.context.critical_at:
-        line = _line_of(text, ("context",))
-        raise ConfigInvalid(f"{source}:{line}", "context.warning_at is above context.critical_at.", "A warning comes first.")
     try:
         config.metrics.address()
     except ValueError as error:
@@ -234,11 +235,25 @@ def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source:
         table = members(value)
         known = {field.name: field.type for field in msgspec.structs.fields(shape)}
         _refuse_unknown(table, known, path, text, source)
-        return shape(**{key: _converted(inner, known[key], (*path, key), text, source) for key, inner in table.items()})
+        return _section(
+            shape,
+            {key: _converted(inner, known[key], (*path, key), text, source) for key, inner in table.items()},
+            path,
+            text,
+            source,
+        )
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
         raise ConfigInvalid(f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {_without_path(error)}.") from error
+
+
+def _section(shape: Any, table: dict[str, Any], path: tuple[str, ...], text: str, source: str) -> Any:
+    """A table whose values are right one by one, and must fit together."""
+    try:
+        return shape(**table)
+    except ValueError as error:
+        raise ConfigInvalid(f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {error}.") from error
 
 
 def _refuse_unknown(table: dict[str, Any], known: dict[str, Any], path: tuple[str, ...], text: str, source: str) -> None:

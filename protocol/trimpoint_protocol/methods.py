@@ -175,7 +175,10 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 
 
 class ThreadOverview(Result, frozen=True, kw_only=True):
-    """A line of the thread list; `busy` names what is under way, null when idle or not loaded."""
+    """A line of the thread list; `busy` names what is under way, null when idle or not loaded.
+
+    `context` is the thread's meter, null when it is not loaded.
+    """
 
     id: str
     name: str | None
@@ -186,6 +189,7 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     generation: int
     loaded: bool
     busy: str | None
+    context: ContextStatus | None = None
 
 
 class SnapshotResult(Result, frozen=True, kw_only=True):

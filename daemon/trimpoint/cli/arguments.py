@@ -64,6 +64,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         _stdio,
         _status,
         _metrics,
+        _context,
         _clear,
         _compact,
         _compress,
@@ -145,6 +146,12 @@ def _status(commands: Commands) -> None:
 def _metrics(commands: Commands) -> None:
     parser = _command(commands, "metrics", "metrics:run", "show what the daemon counts about itself")
     parser.add_argument("--prometheus", action="store_true", help="print the text that Prometheus reads")
+    _for_clients(parser)
+
+
+def _context(commands: Commands) -> None:
+    parser = _command(commands, "context", "context:run", "show how full a thread's context is")
+    parser.add_argument("thread", metavar="THREAD", nargs="?", help="which thread: its id, the end of it, or its name")
     _for_clients(parser)
 
 

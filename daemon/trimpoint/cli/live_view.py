@@ -2,13 +2,18 @@
 
 from typing import Any, NamedTuple
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
+from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.client import Message
+from trimpoint.cli.context_view import context_line
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.timeline_view import ANSWER, PROMPT, activity_mark, divider, marked, spoken, summary_panel
 from trimpoint.codex.translate import activity_title
+
+LINE_CELLS = 20
 
 
 class _Delta(NamedTuple):
@@ -29,14 +34,20 @@ _DELTAS = {
 
 
 class LiveView:
-    """Give it every message in order of arrival; it prints what a person wants to see of it."""
+    """Give it every message in order of arrival; it prints what a person wants to see of it.
 
-    def __init__(self, console: Console, thread_id: str) -> None:
+    `with_meter`: how full the context is, too, whenever that changes.
+    """
+
+    def __init__(self, console: Console, thread_id: str, *, with_meter: bool = False) -> None:
         self._console = console
         self._thread_id = thread_id
         self._streaming: str | None = None
         self._line_is_open = False
         self._streamed: set[str] = set()
+        self._with_meter = with_meter
+        self._metered: tuple[int, int | None] | None = None
+        self._advice = ""
 
     def show(self, message: Message) -> None:
         """Print what there is to see in one message."""
@@ -53,10 +64,23 @@ class LiveView:
             self._show_turn_end(params["turn"])
         elif method == "orchestration/event":
             self._show_event(str(params.get("type")), dict(params.get("payload") or {}))
+        elif method == "context/updated" and self._with_meter:
+            self.show_context(msgspec.convert(params, ContextStatus))
         elif method == "serverRequest/resolved":
             self.note("The question is settled.")
         elif method == "error":
             self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
+
+    def show_context(self, context: ContextStatus) -> None:
+        """The bar, if it has moved, and what is said about it, if that is new."""
+        if (moved := (context.used_tokens, context.window_tokens)) != self._metered:
+            self._metered = moved
+            self.end_line()
+            self._console.print(Text("  ").append_text(context_line(context, LINE_CELLS)))
+        advice = context.auto.message if context.auto is not None and context.auto.state != "running" else ""
+        if advice and advice != self._advice:
+            self.note(f"  {one_line(advice, 2000)}", "red" if context.level == "critical" else "yellow")
+        self._advice = advice
 
     def end_line(self) -> None:
         """End a line that is being streamed."""

@@ -11,6 +11,7 @@ from rich.text import Text
 from trimpoint_protocol.methods import CodexStatus, SidecarStatus, SnapshotResult, ThreadOverview
 
 from trimpoint.cli.client import Client
+from trimpoint.cli.context_view import small_context
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.reach import with_daemon
 from trimpoint.cli.terminal import one_line, out, print_json
@@ -65,8 +66,8 @@ def _print_threads(console: Console, threads: list[ThreadOverview], archived: in
     if not threads:
         return
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column in ("", "id", "gen", "used", "name", "folder"):
-        table.add_column(column, overflow="fold", no_wrap=column in {"id", "gen", "used"})
+    for column in ("", "id", "gen", "context", "used", "name", "folder"):
+        table.add_column(column, overflow="fold", no_wrap=column in {"id", "gen", "context", "used"})
     for thread in threads:
         table.add_row(*_row(thread), style="dim" if thread.archived else None)
     console.print(table)
@@ -82,7 +83,8 @@ def _row(thread: ThreadOverview) -> list[Text]:
     elif thread.archived:
         name.append(f"{' ' if name else ''}archived")
     age = (datetime.now(UTC) - datetime.fromisoformat(thread.updated_at)).total_seconds()
-    return [glyph, Text(thread.id), Text(str(thread.generation)), Text(f"{_duration(age)} ago"), name, Text(one_line(thread.cwd))]
+    context, used = small_context(thread.context), Text(f"{_duration(age)} ago")
+    return [glyph, Text(thread.id), Text(str(thread.generation)), context, used, name, Text(one_line(thread.cwd))]
 
 
 def _duration(seconds: float) -> str:

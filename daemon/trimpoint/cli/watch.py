@@ -6,11 +6,12 @@ from functools import partial
 
 import anyio
 from trimpoint_protocol.methods import ThreadOverview
+from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.client import Client, RemoteError
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.live_view import LiveView
-from trimpoint.cli.reach import chosen_thread, say_which, with_daemon
+from trimpoint.cli.reach import ask, chosen_thread, say_which, with_daemon
 from trimpoint.cli.terminal import out, print_json
 
 # A thread whose operation is still under way is joined when that has ended; its events are shown meanwhile.
@@ -37,7 +38,9 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
         await client.request("orchestration/subscribeThread", threadId=thread.id)
         if not arguments.json:
             say_which(thread, None)
-        view = LiveView(out(), thread.id)
+        view = LiveView(out(), thread.id, with_meter=True)
+        if not arguments.json:
+            view.show_context(await ask(client, ContextStatus, "context/status", threadId=thread.id))
         async for message in client.stream():
             if arguments.json:
                 print_json(message)

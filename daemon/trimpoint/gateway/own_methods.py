@@ -14,6 +14,7 @@ from trimpoint.codex.link import CodexLink
 from trimpoint.core import slash
 from trimpoint.core.clock import rfc3339
 from trimpoint.core.decision import busy
+from trimpoint.core.meter import context_status
 from trimpoint.core.view import envelopes, read_model
 from trimpoint.engine.catalogue import ThreadSummary
 from trimpoint.engine.engine import Engine
@@ -171,6 +172,7 @@ class OwnHandlers:
             generation=len(summary.provider_thread_ids),
             loaded=writer is not None,
             busy=None if block is None else f"{block.kind}: {block.detail}",
+            context=context_status(writer.state, self._engine.policy) if writer is not None else None,
         )
 
 

@@ -1,0 +1,131 @@
+"""The context meter as a person likes to look at it: a bar, where Codex itself would compact, and numbers that can be read."""
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.cli.terminal import one_line
+
+_COLOURS = {"ok": "green", "warning": "yellow", "critical": "red"}
+FILLED, EMPTY, MARK = "█", "░", "┃"
+BAR_CELLS, SMALL_BAR_CELLS = 40, 10
+
+
+def context_bar(context: ContextStatus, cells: int) -> Text:
+    """How full it is: the mark stands where Codex itself would compact. Nothing where the window is not known."""
+    window = context.window_tokens
+    if window is None:
+        return Text()
+    filled = min(cells, round(context.used_tokens * cells / window))
+    mark = min(cells - 1, (context.provider_compacts_at_tokens or window) * cells // window)
+    colour = _COLOURS.get(context.level or "", "default")
+    bar = Text(FILLED * filled, colour).append(EMPTY * (cells - filled), "bright_black")
+    marked = Text(MARK, f"{colour} reverse" if mark < filled else "bright_black")
+    return Text.assemble(bar[:mark], marked, bar[mark + 1 :])
+
+
+def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
+    """The bar and the two numbers that matter, on one line."""
+    line = context_bar(context, cells)
+    line.append(" " if line else "").append(_share(context))
+    if context.level in ("warning", "critical"):
+        line.append(f" {context.level}", _COLOURS[context.level])  # in words too: not everybody sees colours, and no pipe does
+    return line.append(f"  {_used(context)}", "dim")
+
+
+def small_context(context: ContextStatus | None) -> Text:
+    """The bar and its percentage for the row of a table; nothing while nothing is known."""
+    if context is None or (context.unknown and not context.used_tokens):
+        return Text()
+    return context_bar(context, SMALL_BAR_CELLS).append(" " if context.window_tokens else "").append(_share(context))
+
+
+def context_table(context: ContextStatus) -> Table:
+    """All that is known of a context, a line for each kind of thing."""
+    table = Table.grid(padding=(0, 2))
+    for name, value in _rows(context):
+        table.add_row(Text(name, "bold"), value)
+    return table
+
+
+def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
+    yield "Context", context_line(context)
+    if context.left_percent is not None:
+        yield "", Text(f"{context.left_percent} % left, as Codex counts it{_provider_compacts_at(context)}", "dim")
+    else:
+        model = one_line(context.model or "its model", 60)
+        yield "", Text(f'Codex does not say how large the window of {model} is; [models."…"] max_context_tokens can', "dim")
+    if context.unknown:
+        yield "", Text("not reported yet since the context was begun anew: an estimate until the next turn", "dim")
+    elif context.estimated:
+        yield "", Text("not measured by a model call: an estimate", "dim")
+    yield (
+        "Tokens",
+        Text(
+            f"{_sum(context.current_input_tokens, context.current_cached_input_tokens, context.current_output_tokens)} in this era"
+        ),
+    )
+    yield (
+        "",
+        Text(
+            f"{_sum(context.total_input_tokens, context.total_cached_input_tokens, context.total_output_tokens)} in the whole thread",
+            "dim",
+        ),
+    )
+    if times := _compacted(context):
+        yield "", Text(times)
+    if context.auto is not None:
+        yield "Automatic", _automatic(context)
+
+
+def _automatic(context: ContextStatus) -> Text:
+    assert context.auto is not None
+    doing = {
+        "off": "nothing is said and nothing done when it fills up",
+        "warn": "you are warned when it fills up",
+        "compact": "it is compacted when it is critical",
+    }[context.auto.mode]
+    if not context.auto.message:
+        return Text(doing, "dim")
+    colour = "red" if context.auto.state == "stopped" else _COLOURS.get(context.level or "", "")
+    return Text(one_line(context.auto.message, 2000), colour)
+
+
+def _provider_compacts_at(context: ContextStatus) -> str:
+    at = context.provider_compacts_at_tokens
+    return "" if at is None else f"; Codex itself would compact at {tokens(at)} ({MARK})"
+
+
+def _compacted(context: ContextStatus) -> str:
+    own, providers = context.compaction_count, context.provider_compaction_count
+    by_codex = f"compacted ×{providers} by Codex itself" if providers else ""
+    return ", ".join(filter(None, (f"compacted ×{own}" if own else "", by_codex)))
+
+
+def _share(context: ContextStatus) -> Text:
+    about = "≈ " if context.estimated else ""
+    if context.percent is None:
+        return Text(f"{about}{tokens(context.used_tokens)}")
+    return Text(f"{about}{context.percent:.0f} %", _COLOURS.get(context.level or "", ""))
+
+
+def _used(context: ContextStatus) -> str:
+    if context.window_tokens is None:
+        return "tokens of a window that is not known"
+    return f"{tokens(context.used_tokens)} of {tokens(context.window_tokens)} tokens"
+
+
+def _sum(given: int, cached: int, said: int) -> str:
+    of_which = f" ({tokens(cached)} cached)" if cached else ""
+    return f"{tokens(given)} in{of_which}, {tokens(said)} out"
+
+
+def tokens(count: int) -> str:
+    """A number of tokens with the digits that matter to a person: 812, 9.4k, 258k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size - size // 2_000:
+            scaled = count / size
+            return f"{scaled:.0f}{unit}" if scaled >= 99.95 else f"{scaled:.1f}".removesuffix(".0") + unit
+    return str(count)

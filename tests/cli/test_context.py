@@ -1,0 +1,167 @@
+"""`trimpoint context`, and the bar in `status` and `watch`."""
+
+import io
+import signal
+from typing import Any
+
+import msgspec
+import pytest
+from rich.console import Console
+from trimpoint.cli.context_view import context_bar, context_line, context_table, small_context, tokens
+from trimpoint.testkit import Usage, say
+from trimpoint_protocol.readmodel import AutoCompaction, ContextStatus
+
+from tests.cli.stage import Stage, Terminal
+
+WINDOW = 258_400
+EMPTY = ContextStatus(
+    thread_id="t", model="gpt-5", used_tokens=0, window_tokens=None, percent=None, left_percent=None, estimated=True, unknown=True,
+    level=None, provider_compacts_at_tokens=None, current_input_tokens=0, current_cached_input_tokens=0, current_output_tokens=0,
+    current_reasoning_output_tokens=0, current_total_tokens=0, total_input_tokens=0, total_cached_input_tokens=0,
+    total_output_tokens=0, total_reasoning_output_tokens=0, total_tokens=0, generation=1,
+    auto=AutoCompaction(mode="warn", state="idle", message=""),
+)  # fmt: skip
+
+
+def context(percent: float, level: str = "ok", **changes: Any) -> ContextStatus:
+    known = {
+        "used_tokens": round(WINDOW * percent / 100), "window_tokens": WINDOW, "percent": percent, "left_percent": round(100 - percent),
+        "level": level, "provider_compacts_at_tokens": 244_800, "estimated": False, "unknown": False,
+    }  # fmt: skip
+    return msgspec.structs.replace(EMPTY, **(known | changes))
+
+
+def lines(context: ContextStatus, *, colour: bool = False) -> list[str]:
+    file = io.StringIO()
+    Console(file=file, width=110, force_terminal=colour, color_system="standard" if colour else None).print(
+        context_table(context)
+    )
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0"), (812, "812"), (999, "999"), (1_000, "1k"), (9_440, "9.4k"), (12_000, "12k"), (99_949, "99.9k"), (99_950, "100k"),
+     (258_400, "258k"), (999_499, "999k"), (999_500, "1M"), (1_250_000, "1.2M")],
+)  # fmt: skip
+def test_tokens_have_the_digits_that_matter_to_a_person(count: int, shown: str) -> None:
+    assert tokens(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("percent", "bar"),
+    [(0, "░░░░░░░░░┃"), (50, "█████░░░░┃"), (96, "█████████┃"), (250, "█████████┃")],
+)
+def test_the_bar_is_as_full_as_the_context_and_marks_where_codex_would_compact(percent: float, bar: str) -> None:
+    assert context_bar(context(percent), 10).plain == bar
+
+
+def test_codexs_mark_moves_to_where_codex_is_told_to_compact() -> None:
+    assert context_bar(context(50, provider_compacts_at_tokens=WINDOW // 4), 8).plain == "██┃█░░░░"
+
+
+@pytest.mark.parametrize(("level", "colour"), [("ok", "green"), ("warning", "yellow"), ("critical", "red")])
+def test_its_colour_says_how_bad_it_is_and_so_do_words(level: str, colour: str) -> None:
+    line = context_line(context(75, level))
+    assert {str(span.style) for span in line.spans} >= {colour}
+    assert (f" {level} " in line.plain) == (level != "ok")
+    assert "75 %" in line.plain
+    assert "194k of 258k tokens" in line.plain
+
+
+def test_without_a_window_there_is_no_bar_but_what_can_be_done() -> None:
+    shown = lines(msgspec.structs.replace(EMPTY, used_tokens=5_000, unknown=False, estimated=False))
+    assert shown[0] == "Context    5k  tokens of a window that is not known"
+    assert "max_context_tokens" in shown[1]
+    assert small_context(msgspec.structs.replace(EMPTY, used_tokens=5_000)).plain == "≈ 5k"
+
+
+def test_an_estimate_is_marked_as_one() -> None:
+    unknown = lines(context(12, estimated=True, unknown=True))
+    assert "≈ 12 %" in unknown[0]
+    assert "an estimate until the next turn" in unknown[2]
+    assert "not measured" in lines(context(12, estimated=True))[2]
+
+
+def test_compactions_are_counted_ours_and_codexs_apart() -> None:
+    assert "           compacted ×3" in lines(context(12, compaction_count=3))
+    both = lines(context(12, compaction_count=3, provider_compaction_count=1))
+    assert "           compacted ×3, compacted ×1 by Codex itself" in both
+    assert not any("×" in line for line in lines(context(12)))
+
+
+@pytest.mark.parametrize(
+    ("auto", "shown"),
+    [
+        (AutoCompaction(mode="off", state="idle", message=""), "nothing is said and nothing done"),
+        (AutoCompaction(mode="compact", state="idle", message=""), "it is compacted when it is critical"),
+        (AutoCompaction(mode="compact", state="stopped", message="It has stopped."), "It has stopped."),
+        (None, ""),
+    ],
+)
+def test_what_is_done_without_being_asked_is_said(auto: AutoCompaction | None, shown: str) -> None:
+    said = lines(context(95, "critical", auto=auto))[-1]
+    assert shown in said
+    assert said.startswith("Automatic") == (auto is not None)
+
+
+def test_nothing_is_shown_of_what_nothing_is_known_of() -> None:
+    assert small_context(None).plain == small_context(EMPTY).plain == ""
+
+
+async def grow(stage: Stage, client: Any, thread: str, *given: int) -> None:
+    for input_tokens in given:
+        stage.script.then(say("answer", usage=Usage(input_tokens=input_tokens, cached_input_tokens=input_tokens // 2)))
+        await stage.turn(client, thread, f"prompt {input_tokens}")
+
+
+@pytest.mark.codex
+async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: Stage) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        fresh = await stage.run("context")
+        assert (fresh.code, "not known" in fresh.out) == (0, True)
+        await grow(stage, client, thread, 30_000, 190_000)
+        shown = await stage.run("context", thread[-6:])
+        document = (await stage.run("context", thread, "--json")).json()
+        status = await stage.run("status")
+        rows = (await stage.run("status", "--json")).json()["threads"]
+        unknown = await stage.run("context", "nope")
+    first, *rest = shown.out.splitlines()
+    assert first.split()[0] == "Context"
+    assert "74 % warning  190k of 258k tokens" in first
+    assert any("Codex itself would compact at 245k (┃)" in line for line in rest)
+    assert any("220k in (110k cached), 20 out in this era" in line for line in rest)
+    assert "\x1b" not in shown.out + status.out
+    assert (document["usedTokens"], document["level"], document["threadId"]) == (190_010, "warning", thread)
+    assert rows[0]["context"] == document
+    assert "███████░░┃ 74 %" in status.out
+    assert (unknown.code, unknown.err.splitlines()[0]) == (1, "trimpoint: There is no thread 'nope'.")
+
+
+@pytest.mark.codex
+async def test_on_a_terminal_the_bar_has_its_colour(stage: Stage, terminal: Terminal) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await grow(stage, client, thread, 190_000)
+        async with stage.running(
+            "context", stdout=terminal.fd, stderr=terminal.fd, env=stage.environment | {"TERM": "xterm"}
+        ) as shown:
+            assert await shown.ended() == 0
+        screen = await terminal.rest()
+    assert "\x1b[33m████" in screen
+
+
+@pytest.mark.codex
+async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(stage: Stage) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await grow(stage, client, thread, 30_000)
+        async with stage.running("watch", "--thread", thread) as watch:
+            await watch.said("12 %  30k of 258k tokens")
+            await grow(stage, client, thread, 190_000)
+            await watch.said("/compact summarizes it")
+            watch.process.send_signal(signal.SIGINT)
+            assert await watch.ended() == 0
+    bars = [line.strip() for line in watch.out.splitlines() if "tokens" in line]
+    assert [bar.partition(" ")[2] for bar in bars] == ["12 %  30k of 258k tokens", "74 % warning  190k of 258k tokens"]

@@ -100,7 +100,7 @@ class ThreadsSection(_Section, frozen=True):
 class LogSection(_Section, frozen=True):
     """`[log]`: debug | info | warning | error."""
 
-    level: str = "info"
+    level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class MetricsSection(_Section, frozen=True):

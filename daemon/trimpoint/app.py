@@ -111,6 +111,7 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
     context = config.context
     return Policy(
         min_messages=config.compaction.min_messages,
+        overflow_recovery=context.overflow_recovery,
         warning_at=context.warning_at,
         critical_at=context.critical_at,
         model_windows={name: model.max_context_tokens for name, model in config.models.items() if model.max_context_tokens},

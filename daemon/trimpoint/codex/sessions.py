@@ -143,6 +143,14 @@ class Sessions:
         """See `OperationDriver.operation_ended`."""
         await self._driver.operation_ended(writer, wait_s)
 
+    def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
+        """Give up trying a turn again that did not fit; False when none is being tried, and its end is all there is."""
+        writer = self._engine.loaded(thread_id)
+        if writer is None or writer.state.recovering_turn_id != turn_id:
+            return False
+        self._driver.recovery.interrupt(thread_id)
+        return True
+
     async def _sweep_terminals(self) -> None:
         while True:
             await anyio.sleep(TERMINAL_SWEEP_S)

@@ -153,7 +153,7 @@ def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:
     item_id = str(item.get("id", ""))
     if kind == "userMessage":
         text = "\n".join(_input_text(part) for part in item.get("content") or ())
-        return ev.EntryRecorded(turn_id, item_id, "message", "user", text, raw_item if _has_attachments(item) else b"")
+        return ev.EntryRecorded(turn_id, item_id, "message", "user", text, b"" if _is_plain(item) else raw_item)
     if kind == "agentMessage":
         return ev.EntryRecorded(turn_id, item_id, "message", "assistant", str(item.get("text", "")))
     return ev.EntryRecorded(turn_id, item_id, "activity", kind, activity_title(kind, item), raw_item)
@@ -166,8 +166,10 @@ def _input_text(part: dict[str, Any]) -> str:
     return f"[{kind}: {part.get('name') or part.get('path') or part.get('url') or ''}]"
 
 
-def _has_attachments(item: dict[str, Any]) -> bool:
-    return any(part.get("type") != "text" for part in item.get("content") or ())
+def _is_plain(item: dict[str, Any]) -> bool:
+    """Whether a prompt is one piece of text, so that its text is all of it."""
+    content = item.get("content") or ()
+    return all(part.get("type") == "text" and not part.get("text_elements") for part in content) and len(content) < 2
 
 
 def activity_title(kind: str, item: dict[str, Any]) -> str:

@@ -3,6 +3,12 @@
 from trimpoint.core.context import active_message_count
 from trimpoint.core.state import Discard, Operation, ThreadState, TrimPoint
 
+AFTER_OVERFLOW = (
+    "/clear N keeps the last N turns in the agent's context, /clear keeps none. "
+    "Neither needs the model, so both work when nothing fits any more."
+)
+"""What a person can do about a context that is full."""
+
 
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
     """How an operation ended well; names what could not be carried into the new session."""
@@ -16,11 +22,14 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
         message = _compacted(state, state.trim_points[-1])
     else:
         message = _cleared(state, state.trim_points[-1])
-    if not_carried:
-        message += f" Not carried over: {', '.join(not_carried)}."
-    if operation.kind != "start" and state.generations[-2].session_approvals:
-        message += " What you approved for the session will be asked for again."
-    return message
+    approvals = operation.kind != "start" and state.generations[-2].session_approvals
+    return message + _left_behind(not_carried, approvals)
+
+
+def recovered_message(state: ThreadState, messages: int, not_carried: list[str]) -> str:
+    """What was done so that a turn fits; `state` is from before."""
+    message = f"The turn goes on: {_count(messages, 'message')} before it summarized to make room."
+    return message + _left_behind(not_carried, state.generation.session_approvals)
 
 
 def failure_message(operation: Operation, detail: str) -> str:
@@ -28,9 +37,16 @@ def failure_message(operation: Operation, detail: str) -> str:
     detail = detail.rstrip(".")
     if operation.kind == "compact" and operation.phase in ("requested", "compacting"):
         return f"The compaction failed and nothing has changed: {detail}."
+    if operation.kind == "overflow":
+        return f"The turn did not fit into the context and could not be tried again in a smaller one: {detail}. {AFTER_OVERFLOW}"
     if operation.kind == "start":
         return f"The session could not be started: {detail}."
     return f"The context was trimmed, but the new session could not be started yet; the next turn will start it: {detail}."
+
+
+def _left_behind(not_carried: list[str], approvals: bool) -> str:
+    said = f" Not carried over: {', '.join(not_carried)}." if not_carried else ""
+    return said + (" What you approved for the session will be asked for again." if approvals else "")
 
 
 def _cleared(state: ThreadState, point: TrimPoint) -> str:

@@ -99,8 +99,13 @@ class Engine:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """The owners of provider threads whose id is not the thread's own: the ids that clients must not see."""
+        """Ids that clients must not see, and what they know it by: provider threads with another id than the thread, turns tried again."""
         return self._index.renamed
+
+    @property
+    def retried(self) -> dict[str, str]:
+        """Turns that were tried again, and what the provider calls them since."""
+        return self._index.retried
 
     @property
     def in_use(self) -> list[InUse]:

@@ -24,6 +24,7 @@ class ThreadIndex:
         self.summaries: dict[str, ThreadSummary] = {}
         self.owners: dict[str, str] = {}
         self.renamed: dict[str, str] = {}
+        self.retried: dict[str, str] = {}
         self.changes = 0
         self._scratch: dict[str, list[str]] = {}
 
@@ -38,6 +39,8 @@ class ThreadIndex:
 
     def note(self, thread_id: str, state: ThreadState, size_bytes: int, record: ev.Record | None = None) -> None:
         """Follow a thread: after one more `record`, or from scratch."""
+        for provider_turn_id, turn_id in state.turn_aliases.items():
+            self.renamed[provider_turn_id], self.retried[turn_id] = turn_id, provider_turn_id
         operation = state.operation
         if operation is not None and operation.compaction_fork is not None:
             self.note_scratch(thread_id, operation.compaction_fork)

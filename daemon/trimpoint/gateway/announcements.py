@@ -1,4 +1,4 @@
-"""What Codex would tell every client of a thread that is put away or brought back.
+"""What Codex would tell every client of a thread that is put away or brought back, and how a recovery gets on that no client asked for.
 
 Codex says it of provider threads, each of which is only one life of a thread; so it is said here, of the thread.
 """
@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from trimpoint.core import events as ev
+from trimpoint.core.operations import Phase
 from trimpoint.gateway.clients import Clients
 
 
@@ -19,6 +20,7 @@ class Announcements:
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
         self._held: dict[str, list[ev.AnyEvent]] = {}
+        self._recovering: set[str] = set()
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Tell every client what of a durable record Codex would."""
@@ -58,8 +60,18 @@ class Announcements:
                 self._say("thread/archived", threadId=thread_id)
             case ev.ThreadUnarchived():
                 self._say("thread/unarchived", threadId=thread_id)
+            case ev.OverflowRecoveryRequested():
+                self._recovering.add(event.operation_id)
+            case ev.OperationAdvanced() if event.operation_id in self._recovering:
+                self._tell_progress(thread_id, event)
             case _:
                 pass
+
+    def _tell_progress(self, thread_id: str, event: ev.OperationAdvanced) -> None:
+        step = {"command": "overflow", "phase": event.phase, "message": event.message, "operationId": event.operation_id}
+        self._say("commands/progress", threadId=thread_id, **step)
+        if event.phase in (Phase.READY, Phase.FAILED):
+            self._recovering.discard(event.operation_id)
 
     def _say(self, method: str, **params: Any) -> None:
         self._clients.deliver(str(params["threadId"]), method, lambda: msgspec.json.encode({"method": method, "params": params}))

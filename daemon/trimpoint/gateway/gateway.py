@@ -222,7 +222,8 @@ class Gateway:
         elif thread_id is not None:
             self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(method, line))
             if method == "turn/completed":
-                self.questions.expire_turn(thread_id, msgspec.json.decode(line, type=_Ended).params.turn.id)
+                turn_id = msgspec.json.decode(line, type=_Ended).params.turn.id
+                self.questions.expire_turn(thread_id, self._identity.turn_of(turn_id))
         elif not self.handles.deliver(method, line):
             self._greetings.note(method, line)
             audience = about if self._clients.is_private(about) else None

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import msgspec
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.codex.wording import AFTER_OVERFLOW
+from trimpoint.core.overflow import EXCEEDED
 from trimpoint.core.state import Entry, ThreadState, Turn
 from trimpoint.gateway.refusals import Refusal
 
@@ -47,6 +49,7 @@ def all_turns(state: ThreadState) -> list[dict[str, Any]]:
 def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") -> dict[str, Any]:
     """One turn; `items_view`: full | summary (messages only) | notLoaded (no items)."""
     turn = state.turns[index]
+    runs = turn.status == "running" or turn.id == state.recovering_turn_id
     items = [] if items_view == "notLoaded" else [item_object(entry) for entry in turn_entries(state, index)]
     if items_view == "summary":
         items = [item for item in items if item["type"] in MESSAGES]
@@ -55,12 +58,18 @@ def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") 
         "rootTurnId": turn.id,
         "items": items,
         "itemsView": items_view,
-        "status": "inProgress" if turn.status == "running" else turn.status,
-        "error": {"message": turn.error, "codexErrorInfo": None, "additionalDetails": None} if turn.error else None,
+        "status": "inProgress" if runs else turn.status,
+        "error": _error_object(turn) if turn.error and not runs else None,
         "startedAt": turn.started_at_ms // 1000,
         "completedAt": None if turn.completed_at_ms is None else turn.completed_at_ms // 1000,
         "durationMs": _duration_ms(turn),
     }
+
+
+def _error_object(turn: Turn) -> dict[str, Any]:
+    # Of most kinds only the word is kept, and not what Codex says with it.
+    info = turn.error_kind if turn.error_kind == EXCEEDED else None
+    return {"message": turn.error, "codexErrorInfo": info, "additionalDetails": AFTER_OVERFLOW if info else None}
 
 
 def turn_entries(state: ThreadState, index: int) -> list[Entry]:

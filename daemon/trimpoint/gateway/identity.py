@@ -49,13 +49,13 @@ class Identity:
         """A message of Codex's with stable ids in it."""
         if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):
             return message
-        return idmap.exchange_encoded(message, self._engine.owner_of)
+        return idmap.exchange_encoded(message, self._engine.renamed.get)
 
     def error_to_client(self, error: Exception) -> Exception:
         """An error of Codex's with stable ids in it; any other as it is."""
         if not isinstance(error, ProviderError) or not idmap.mentions_any(bytes(error.raw), self._engine.renamed):
             return error
-        raw = Raw(idmap.exchange_in_prose(bytes(error.raw), self._engine.owner_of))
+        raw = Raw(idmap.exchange_in_prose(bytes(error.raw), self._engine.renamed.get))
         return ProviderError(error.code, error.message, error.data, raw)
 
     def notification_to_client(self, method: str, line: bytes) -> bytes:
@@ -63,9 +63,10 @@ class Identity:
         if not self._engine.renamed:
             return line
         if method.endswith(("delta", "Delta")):
-            return idmap.exchange_thread_id(line, self._engine.owner_of)
+            shown = idmap.exchange_thread_id(line, self._engine.renamed.get)
+            return idmap.exchange_turn_id(shown, self._engine.renamed.get) if self._engine.retried else shown
         if method in WITH_RAW_ITEMS:
-            return idmap.exchange_around(line, self._engine.owner_of)
+            return idmap.exchange_around(line, self._engine.renamed.get)
         return self.to_client(line)
 
     def run_to_client(self, method: str, lines: list[bytes]) -> bytes:
@@ -83,5 +84,13 @@ class Identity:
         exchange = idmap.exchange_members if method in WITH_RAW_ITEMS else idmap.exchange_encoded
         return exchange(params, self._provider_if_ours)
 
+    def turn_of(self, any_id: str) -> str:
+        """The turn behind an id, whether clients' or the provider's."""
+        return self._engine.renamed.get(any_id, any_id)
+
+    def provider_turn(self, turn_id: str) -> str:
+        """What Codex calls a turn."""
+        return self._engine.retried.get(turn_id, turn_id)
+
     def _provider_if_ours(self, any_id: str) -> str | None:
-        return self.provider_of(any_id) if any_id in self._engine.summaries else None
+        return self.provider_of(any_id) if any_id in self._engine.summaries else self._engine.retried.get(any_id)

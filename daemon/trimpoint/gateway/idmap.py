@@ -26,6 +26,11 @@ ID_MEMBERS = frozenset(
         "threads", "realtimeSessionId",
     }
 )  # fmt: skip
+# Members that hold the id of a turn: one that was tried again has two.
+TURN_ID_MEMBERS = frozenset(
+    {"turnId", "rootTurnId", "parentTurnId", "sourceTurnId", "expectedTurnId", "beforeTurnId", "lastTurnId"}
+)
+_EXCHANGED = ID_MEMBERS | TURN_ID_MEMBERS
 # Members that hold what people, models and tools wrote. Nothing in them is ours to change.
 CONTENT_MEMBERS = frozenset(
     {
@@ -43,6 +48,7 @@ CURSOR_MEMBERS = frozenset(
     {"cursor", "nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor", "turnCursor"}
 )
 _THREAD_ID = b'"threadId":"'
+_TURN_ID = b'"turnId":"'
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -69,9 +75,18 @@ def exchange_thread_id(line: bytes, lookup: Lookup) -> bytes:
 
     Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a delta has but one.
     """
-    start = line.find(_THREAD_ID) + len(_THREAD_ID)
+    return _exchange_first(_THREAD_ID, line, lookup)
+
+
+def exchange_turn_id(line: bytes, lookup: Lookup) -> bytes:
+    """A delta's own `turnId`, as `exchange_thread_id`."""
+    return _exchange_first(_TURN_ID, line, lookup)
+
+
+def _exchange_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
+    start = line.find(name) + len(name)
     end = line.find(b'"', start)
-    if start < len(_THREAD_ID) or end < 0:
+    if start < len(name) or end < 0:
         return line
     old = line[start:end].decode()
     new = lookup(old)
@@ -117,7 +132,7 @@ def _member(name: str, member: Any, lookup: Lookup) -> Any:
         return member
     if name in CURSOR_MEMBERS and isinstance(member, str):
         return exchange_in_prose(member.encode(), lookup).decode()
-    if name in ID_MEMBERS and isinstance(member, str):
+    if name in _EXCHANGED and isinstance(member, str):
         return lookup(member) or member
     if name in ID_MEMBERS and isinstance(member, list):
         return [_member(name, entry, lookup) for entry in rows(member)]
@@ -130,6 +145,6 @@ def _key(name: str, lookup: Lookup) -> str:
 
 
 def _raw_member(name: str, member: Raw, lookup: Lookup) -> Raw:
-    if name not in ID_MEMBERS or not bytes(member).startswith(b'"'):
+    if name not in _EXCHANGED or not bytes(member).startswith(b'"'):
         return member
     return Raw(msgspec.json.encode(_member(name, msgspec.json.decode(member), lookup)))

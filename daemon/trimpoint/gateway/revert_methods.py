@@ -60,8 +60,10 @@ class RevertMethods:
         state = session.writer.state
         turn = state.turns[state.turn_index[turn_id]]
         await session.writer.settle()  # Codex is not asked while nothing can be written down
-        if turn.generation == state.generation.number:
+        if turn.generation == state.generation.number and turn_id not in state.generation.turn_ids:
             request = {**exchange.params(), "threadId": session.provider_thread_id}
+            if "beforeTurnId" in request:
+                request["beforeTurnId"] = self._identity.provider_turn(turn_id)
             raw = await self._methods.link.request(exchange.method, request)
             await session.writer.execute(RevertTurns(turn_id, provider_did=True))
             return self._methods.with_whole_history(raw, state, {})

@@ -45,6 +45,8 @@ NEED_SESSION = frozenset(
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
+# Parameters of `thread/fork` that name a turn.
+FORKED_AT = ("beforeTurnId", "lastTurnId")
 
 
 class ThreadMethods:
@@ -138,7 +140,8 @@ class ThreadMethods:
         if self._is_put_away(thread_id):
             return await self.forward(exchange)
         session = await self._sessions.ready(thread_id)
-        params = {**params, "threadId": session.provider_thread_id}
+        turns = {name: self._identity.provider_turn(str(params[name])) for name in FORKED_AT if params.get(name) is not None}
+        params = {**params, **turns, "threadId": session.provider_thread_id}
         return await self._adopt(exchange, params, "forked", session.writer.state)
 
     async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
@@ -239,21 +242,23 @@ class ThreadMethods:
     async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
         session = await self._sessions.ready_for_turn(thread_id)
         self._refuse_archived(thread_id)  # it may have been put away meanwhile
+        params = self._with_provider_id(exchange, session)
         request_id = new_uuid7()
         session.writer.record_facts(ev.TurnRequested(request_id))
         # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
         self.join(exchange.client, thread_id)
 
         def taken(raw: Raw) -> None:
-            turn_id = str(msgspec.json.decode(raw)["turn"]["id"])
+            turn_id = self._identity.turn_of(str(msgspec.json.decode(raw)["turn"]["id"]))
             generation = session.writer.state.generation.number
             session.writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
-            exchange.answer(raw)
+            self._threads.prompts.note(thread_id, turn_id, params)
+            exchange.answer(self._identity.to_client(bytes(raw)))
 
         try:
             # Durable before Codex can act on it: after a crash it says that a prompt may have been taken.
             await session.writer.settle()
-            await ask_in_place(self.link, "turn/start", self._with_provider_id(exchange, session), taken)
+            await ask_in_place(self.link, "turn/start", params, taken)
         except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
             session.writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise
@@ -264,7 +269,11 @@ class ThreadMethods:
             return await self.forward(exchange)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
-        return await self.link.request("turn/steer", self._with_provider_id(exchange, session))
+        params = self._with_provider_id(exchange, session)
+        expected = exchange.params().get("expectedTurnId")
+        if isinstance(expected, str):
+            params["expectedTurnId"] = Raw(msgspec.json.encode(self._identity.provider_turn(expected)))
+        return self._identity.to_client(bytes(await self.link.request("turn/steer", params)))
 
     async def _turn_interrupt(self, exchange: Exchange) -> Any:
         """A running turn, or the turn of a compaction that clients are shown."""
@@ -272,6 +281,9 @@ class ThreadMethods:
         for scratch_id, watch in self._threads.inbound.watches.items():
             if watch.turn_id is not None and watch.turn_id == params.get("turnId"):
                 return await self.link.request("turn/interrupt", {**params, "threadId": scratch_id})
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is not None and self._sessions.interrupt_recovery(thread_id, str(params.get("turnId"))):
+            return {}
         return await self.forward(exchange)
 
     async def _forward_with_session(self, exchange: Exchange) -> Any:
@@ -332,6 +344,8 @@ class ThreadMethods:
             "createdAt": state.created_at_ms // 1000,
             "name": state.name,
         }
+        if state.recovering_turn_id is not None:
+            thread["status"] = {"type": "active", "activeFlags": []}
         return {**answer, **_own_cursors(answer, state, params.get("initialTurnsPage")), "thread": thread}
 
 
@@ -350,7 +364,9 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
 
     After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
     """
-    return len(state.generations) == 1 and not state.trim_points and state.generation.provider_thread_id == state.id
+    served_by_one = len(state.generations) == 1 and state.generation.provider_thread_id == state.id
+    # To Codex, a turn that is about to be tried again is over.
+    return served_by_one and not state.trim_points and state.recovering_turn_id is None
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:

@@ -1,0 +1,254 @@
+"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (spec §6, docs/adr/0011).
+
+The law: nothing of the thread changes before the model has begun to answer in the smaller context; until then everything happens on
+provider threads that nobody sees and that are thrown away. From then on the turn is a turn like any other.
+"""
+
+import time
+from typing import Any
+
+import anyio
+import msgspec
+import structlog
+from msgspec import Raw
+
+from trimpoint.codex.carry_over import carry_over
+from trimpoint.codex.compaction import CompactionFailed
+from trimpoint.codex.inbound import Held, Route
+from trimpoint.codex.peer import ProviderFailure
+from trimpoint.codex.provider_threads import ProviderThreads, Thread
+from trimpoint.codex.steps import advance, complete_items
+from trimpoint.codex.summarizing import summarize
+from trimpoint.codex.wording import recovered_message
+from trimpoint.core import events as ev
+from trimpoint.core.commands import CompleteRecovery
+from trimpoint.core.context import summary_item
+from trimpoint.core.loose import members
+from trimpoint.core.operations import Phase
+from trimpoint.core.overflow import COMPACTION, OverflowPlan, plan_overflow
+from trimpoint.core.state import Operation
+from trimpoint.core.tokens import estimate_tokens
+from trimpoint.engine.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+BEGUN = "The context window is full. The oldest part of the conversation is being summarized, then the turn goes on."
+
+
+class AnswerWatch:
+    """Follows a turn that is tried again until the model answers something, or it ends without that."""
+
+    def __init__(self) -> None:
+        self.turn_id: str | None = None
+        self.is_answered = False
+        self.error = "it ended without an answer"
+        self._decided = anyio.Event()
+
+    def hear(self, method: str, params: Raw) -> None:
+        """Take one notification of the thread."""
+        match method:
+            case "turn/started":
+                self.turn_id = msgspec.json.decode(params)["turn"]["id"]
+            case "item/started" | "rawResponseItem/completed":
+                if self.turn_id is not None and _is_answer(members(msgspec.json.decode(params).get("item"))):
+                    self._decide(is_answered=True)
+            case "turn/completed":
+                turn = members(msgspec.json.decode(params).get("turn"))
+                self.error = str(members(turn.get("error")).get("message") or self.error)
+                self._decide(is_answered=turn.get("status") == "completed")
+            case _:
+                pass
+
+    def abort(self, reason: str) -> None:
+        """The session is gone."""
+        self.error = reason
+        self._decide(is_answered=False)
+
+    async def decided(self) -> None:
+        """Return when it is known whether the model takes what it is given.
+
+        :raises CompactionFailed: it does not.
+        """
+        await self._decided.wait()
+        if not self.is_answered:
+            raise CompactionFailed(self.error)
+
+    def _decide(self, *, is_answered: bool) -> None:
+        if not self._decided.is_set():
+            self.is_answered = is_answered
+            self._decided.set()
+
+
+class _Attempt:
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.why = ""
+
+
+class OverflowRecovery:
+    """Carries out operations of the kind "overflow". `deadline_s` bounds the summary."""
+
+    def __init__(self, threads: ProviderThreads, deadline_s: float) -> None:
+        self._threads = threads
+        self._deadline_s = deadline_s
+        self._attempts: dict[str, _Attempt] = {}
+        threads.inbound.endings.on_superseded = lambda thread_id: self._stop(thread_id, "another prompt was begun")
+
+    def interrupt(self, thread_id: str) -> None:
+        """A person does not want the turn any more."""
+        self._stop(thread_id, "it was interrupted")
+
+    async def step(self, writer: ThreadWriter, operation: Operation) -> None:
+        """See the operation through.
+
+        :raises CompactionFailed: the turn's failure stands, and nothing has changed; in a person's words why.
+        :raises ProviderFailure: the same, because Codex is gone or does not answer.
+        """
+        if operation.phase is not Phase.REQUESTED or not self._threads.inbound.endings.is_held(writer.thread_id):
+            await self._threads.scrap(operation.compaction_fork)
+            raise CompactionFailed("it was broken off")
+        attempt = self._attempts[writer.thread_id] = _Attempt()
+        try:
+            with attempt.scope:
+                await self._recover(writer, operation)
+        finally:
+            self._attempts.pop(writer.thread_id, None)
+        if attempt.scope.cancelled_caught:
+            raise CompactionFailed(attempt.why)
+
+    def _stop(self, thread_id: str, why: str) -> None:
+        attempt = self._attempts.get(thread_id)
+        if attempt is not None:
+            attempt.why = why
+            attempt.scope.cancel()
+
+    async def _recover(self, writer: ThreadWriter, operation: Operation) -> None:
+        began, turn_id = time.monotonic(), str(operation.failed_turn_id)
+        await complete_items(writer, writer.state.active_turns)
+        plan = plan_overflow(writer.state, turn_id)
+        if plan is None:
+            raise CompactionFailed("the conversation before it is too short to be summarized in part")
+        say = self._threads.inbound.say
+        say(writer.thread_id, "warning", {"message": BEGUN})
+        say(writer.thread_id, "item/started", _compaction(operation, "startedAtMs"))
+        await advance(writer, operation, Phase.COMPACTING, "Summarizing the oldest part of the context.")
+        summary = await self._summary(writer, operation, plan)
+        if estimate_tokens(summary_item(summary, plan.messages)) >= plan.before_tokens:
+            raise CompactionFailed("the summary is no shorter than what it stands for")
+        await self._retry(writer, operation, plan, summary, began)
+
+    async def _summary(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan) -> str:
+        scratch = await self._threads.start_scratch(writer)
+        try:
+            await self._note(writer, operation, scratch.id)
+            await self._threads.inject(scratch.id, plan.before)
+            summary = await summarize(self._threads, writer, scratch, None, self._deadline_s)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._threads.scrap(scratch.id)
+        if summary is None:
+            raise CompactionFailed("only Codex can read the summary")
+        return summary
+
+    async def _note(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
+        """Have it written down before there is anything in it: Codex lists no empty thread, and a filled one must not show up."""
+        writer.record_facts(ev.CompactionForked(operation.id, provider_id))
+        await writer.settle()
+
+    async def _retry(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan, summary: str, began: float) -> None:
+        watch = AnswerWatch()
+        thread = await self._threads.start_rehearsal(writer, watch)
+        provider_id, goes_on = str(thread["id"]), False
+        try:
+            await self._note(writer, operation, provider_id)
+            not_carried = await self._fill(writer, plan, summary, provider_id)
+            await advance(writer, operation, Phase.RETRYING, "Trying the turn again.")
+            prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
+            await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
+            await watch.decided()
+            took_ms = round((time.monotonic() - began) * 1000)
+            with anyio.CancelScope(shield=True):
+                message = recovered_message(writer.state, plan.messages, not_carried)
+                await writer.execute(_completed(operation, plan, summary, took_ms, thread, str(watch.turn_id), message))
+            goes_on = True
+            self._go_on(writer, operation, provider_id)
+        finally:
+            if not goes_on:
+                with anyio.CancelScope(shield=True):
+                    await self._threads.scrap(provider_id)
+        await self._put_previous_away(writer)
+
+    async def _fill(self, writer: ThreadWriter, plan: OverflowPlan, summary: str, provider_id: str) -> list[str]:
+        """Give the provider thread what the turn is to be tried again in; what could not be carried over."""
+        await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
+        # A prompt that was queued has been begun by Codex when the turn failed, and then the turn is not tried again.
+        previous = writer.state.generation.provider_thread_id
+        return await carry_over(self._threads.link, writer.state, previous, provider_id, with_queue=False)
+
+    def _go_on(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
+        """From here on everyone hears the turn, first what was said of it up to now. Must not wait, or more would be said meanwhile."""
+        inbound, state = self._threads.inbound, writer.state
+        self._attempts.pop(writer.thread_id, None)
+        inbound.endings.forget(writer.thread_id)
+        previous = state.generations[-2]
+        inbound.bind(str(previous.provider_thread_id), Route(writer.thread_id, "retired", previous.number))
+        route = Route(writer.thread_id, "current", state.generation.number)
+        self._threads.use(provider_id, route)
+        inbound.watches.pop(provider_id, None)
+        inbound.say(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
+        turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
+        for held in inbound.rehearsed(provider_id):
+            self._pass_on(held, route, str(turn.provider_turn_id))
+
+    def _pass_on(self, held: Held, route: Route, provider_turn_id: str) -> None:
+        """Whatever tells the prompt was told before, when the turn began; that it is in the context now has to be written down."""
+        if held.request_id is not None:
+            self._threads.inbound.on_server_request(held.request_id, held.method, held.params)
+        elif not _is_told(held, provider_turn_id):
+            self._threads.inbound.on_notification(held.method, held.params, held.line)
+        elif held.method == "rawResponseItem/completed":
+            self._threads.inbound.record(route, held.method, held.params)
+
+    async def _put_previous_away(self, writer: ThreadWriter) -> None:
+        previous = writer.state.generations[-2]
+        try:
+            retained = await self._threads.stop_listening(writer, previous)
+        except ProviderFailure as error:
+            log.info("superseded_thread_not_let_go", thread_id=writer.thread_id, detail=str(error))
+            return
+        writer.record_facts(ev.SessionStopped(previous.number, retained))
+        await self._threads.put_superseded_away(writer)
+
+
+def _is_answer(item: dict[str, Any]) -> bool:
+    """Whether an item, shown or raw, is something that a model has answered; a compaction's own answer is none."""
+    kind = str(item.get("type", ""))
+    return kind not in ("message", "userMessage", COMPACTION, "hookPrompt") and not kind.endswith("_output")
+
+
+def _is_told(held: Held, provider_turn_id: str) -> bool:
+    params = members(msgspec.json.decode(held.params)) if held.params else {}
+    item = members(params.get("item"))
+    match held.method:
+        case "turn/started":
+            return True
+        case "item/started" | "item/completed":
+            return item.get("type") == "userMessage"
+        case "rawResponseItem/completed":
+            return params.get("turnId") != provider_turn_id or item.get("role") in ("user", "developer")
+        case _:
+            return False
+
+
+def _compaction(operation: Operation, at: str) -> dict[str, Any]:
+    """The item that Codex would show for a compaction of its own within a turn."""
+    item = {"type": COMPACTION, "id": operation.id}
+    return {"turnId": operation.failed_turn_id, "item": item, at: round(time.time() * 1000)}
+
+
+def _completed(
+    operation: Operation, plan: OverflowPlan, summary: str, took_ms: int, thread: Thread, provider_turn_id: str, message: str
+) -> CompleteRecovery:
+    cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
+    serving = (str(thread["id"]), thread.get("path"), provider_turn_id)
+    return CompleteRecovery(operation.id, summary, took_ms, *cut, *serving, message)

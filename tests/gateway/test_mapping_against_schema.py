@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from trimpoint.engine.engine import Engine
 from trimpoint.gateway.identity import Identity
-from trimpoint.gateway.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS
+from trimpoint.gateway.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
 
 from tests.gateway.codex_schema import CodexSchema, Place
 
@@ -26,12 +26,15 @@ CODEX = os.environ.get("TRIMPOINT_TEST_CODEX") or str(codex_cli_bin.bundled_code
 STABLE, PROVIDER = "01900000-0000-7000-8000-000000000001", "01a00000-0000-7000-8000-000000000001"
 
 NAMED_AS_ID = re.compile(r"thread_?ids?$|^conversation_?id$", re.IGNORECASE)
+NAMED_AS_TURN = re.compile(r"turn_?ids?$", re.IGNORECASE)
 SAID_TO_BE_ID = re.compile(r"thread ids?\b", re.IGNORECASE)
 # Ids of threads under names that do not say so: (definition, member).
 ALSO_IDS = {("Thread", "id"), ("Thread", "sessionId"), ("Thread", "forkedFromId"), ("ProjectImportParams", "threads")}
 KEYED_BY_THREAD = {"agentsStates", "readStates"}
 # Ids that the tables leave alone, and who sees to them.
 ELSEWHERE = {("ThreadLoadedListResponse", "data"): "ThreadLists, which hides retired threads too"}
+# Turns as the model's own items name them; nothing in those is changed.
+IN_RAW_ITEMS = {("InternalChatMessageMetadataPassthrough", "turn_id")}
 # Not ids, though their description speaks of one.
 ABOUT_IDS = {("ListMcpServerStatusParams", "serverName")}
 # JSON of any shape that Codex writes by itself, and people, models and tools do not: entered, so that no id in it leaks.
@@ -61,7 +64,7 @@ def identity() -> Identity:
     """One thread is known; it is served by a provider thread of another id."""
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
-    engine = SimpleNamespace(renamed=known, owner_of=known.get, summaries={STABLE: summary}, loaded=lambda thread_id: None)
+    engine = SimpleNamespace(renamed=known, retried=known, summaries={STABLE: summary}, loaded=lambda thread_id: None)
     return Identity(cast("Engine", engine))
 
 
@@ -108,6 +111,10 @@ def holds_ids(place: Place) -> bool:
     return bool(texts and (named or said))
 
 
+def names_a_turn(place: Place) -> bool:
+    return bool(place.kinds & {"string", "[string]"} and NAMED_AS_TURN.search(place.name))
+
+
 def is_free(place: Place) -> bool:
     return any("any" in kind or kind.startswith("{") for kind in place.kinds) and place.name not in KEYED_BY_THREAD
 
@@ -122,6 +129,12 @@ def test_every_id_of_a_thread_is_exchanged(tried: list[Tried]) -> None:
     missed += [one for one in ids if "[string]" in one.place.kinds and not one.comes_out_as([one.old_id], [one.new_id])]
     assert names(missed) - ELSEWHERE.keys() == set()
     assert len(names(ids)) > 50
+
+
+def test_every_id_of_a_turn_is_exchanged(tried: list[Tried]) -> None:
+    ids = [one for one in tried if names_a_turn(one.place)]
+    assert names([one for one in ids if not one.comes_out_as(one.old_id, one.new_id)]) == IN_RAW_ITEMS
+    assert {one.place.name for one in ids} >= {"turnId", "expectedTurnId", "beforeTurnId", "lastTurnId"}
 
 
 def test_maps_that_are_keyed_by_thread_are_keyed_by_the_other_id(tried: list[Tried]) -> None:
@@ -141,7 +154,8 @@ def test_free_content_comes_out_as_it_went_in(tried: list[Tried]) -> None:
 
 
 def test_text_that_is_an_id_as_a_whole_stays_text(tried: list[Tried]) -> None:
-    texts = [one for one in tried if one.place.kinds & {"string"} and one.place.name not in ID_MEMBERS | CURSOR_MEMBERS]
+    exchanged = ID_MEMBERS | TURN_ID_MEMBERS | CURSOR_MEMBERS
+    texts = [one for one in tried if one.place.kinds & {"string"} and one.place.name not in exchanged]
     assert names([one for one in texts if not one.comes_out_as(one.old_id, one.old_id)]) == set()
 
 
@@ -155,6 +169,10 @@ def test_a_delta_names_one_thread_and_at_its_top(schema: CodexSchema) -> None:
     deltas = {method: of for method, of in schema.messages("ServerNotification").items() if method.endswith(("delta", "Delta"))}
     paths = {place.path for method, of in deltas.items() for place in schema.places(of, method, frozenset()) if holds_ids(place)}
     assert paths == {("threadId",)}
+    turns = {
+        place.path for method, of in deltas.items() for place in schema.places(of, method, frozenset()) if names_a_turn(place)
+    }
+    assert turns == {("turnId",)}
 
 
 def test_what_clients_answer_to_codex_names_no_thread(schema: CodexSchema) -> None:

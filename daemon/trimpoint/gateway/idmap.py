@@ -28,7 +28,7 @@ ID_MEMBERS = frozenset(
 )  # fmt: skip
 # Members that hold the id of a turn: one that was tried again has two.
 TURN_ID_MEMBERS = frozenset(
-    {"turnId", "rootTurnId", "parentTurnId", "sourceTurnId", "expectedTurnId", "beforeTurnId", "lastTurnId"}
+    {"turnId", "rootTurnId", "parentTurnId", "sourceTurnId", "expectedTurnId", "beforeTurnId", "lastTurnId", "turn_id"}
 )
 _EXCHANGED = ID_MEMBERS | TURN_ID_MEMBERS
 # Members that hold what people, models and tools wrote. Nothing in them is ours to change.

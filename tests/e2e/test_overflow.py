@@ -1,25 +1,28 @@
 """A turn that does not fit is tried again in a smaller context, and stays one turn for everyone (spec §6)."""
 
-from collections.abc import Callable
 from typing import Any
 
+import anyio
+import msgspec
 import pytest
-from trimpoint.cli.client import Client
-from trimpoint.testkit import ModelRequest, Reply, overflow, say
+from trimpoint.cli.client import Client, RemoteError
+from trimpoint.config import ContextSection
+from trimpoint.testkit import ModelRequest, Reply, hang, held, http_error, overflow, reasoning, run, say
 
 from tests.e2e.conftest import House
-from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.conversation import TURN_DEADLINE_S, Conversation, seen_turns
 from tests.e2e.expectation import Piece, pieces
 
 pytestmark = pytest.mark.codex
 
+# The walker takes five turns of them; what is left is the sixth.
 TURNS = 6
 SUMMARY = Piece("summary", "<conversation-summary messages=10>The gist of it all.</conversation-summary>")
-
-
-def too_much(mark: str = "answer-1.") -> Callable[[ModelRequest], Reply]:
-    """The model takes no context with the first turn in it."""
-    return lambda request: overflow() if request.mentions(mark) else say("It fits.")
+SIXTH = [Piece("user", "prompt-6."), Piece("assistant", "answer-6.")]
+LONG_SIXTH = [Piece("user", "prompt-6."), Piece("assistant", "word " * 300)]
+OUT_OF_ROOM = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying."
+CLEAR = "/clear N keeps the last N turns"
+Message = dict[str, Any]
 
 
 async def long_talk(talk: Conversation, turns: int = TURNS) -> None:
@@ -27,17 +30,68 @@ async def long_talk(talk: Conversation, turns: int = TURNS) -> None:
         await talk.turn()
 
 
-def heard(client: Client, thread_id: str, after: int = 0) -> list[dict[str, Any]]:
+async def long_talk_with_long_end(talk: Conversation) -> None:
+    """Its sixth turn is more than a quarter of it, so that it is kept."""
+    await long_talk(talk, TURNS - 1)
+    talk.script.then(say(LONG_SIXTH[1].text))
+    await talk.prompt(LONG_SIXTH[0].text)
+
+
+def heard(client: Client, thread_id: str, after: int = 0) -> list[Message]:
     """What was said of a thread."""
     return [m for m in client.messages[after:] if m.get("params", {}).get("threadId") == thread_id]
 
 
-def methods(messages: list[dict[str, Any]]) -> list[str]:
+def methods(messages: list[Message]) -> list[str]:
     return [m["method"] for m in messages]
 
 
-def items(messages: list[dict[str, Any]], method: str) -> list[str]:
+def items(messages: list[Message], method: str) -> list[str]:
     return [m["params"]["item"]["type"] for m in messages if m["method"] == method]
+
+
+def statuses(messages: list[Message]) -> list[str]:
+    return [m["params"]["status"]["type"] for m in messages if m["method"] == "thread/status/changed"]
+
+
+def is_of_turn(message: Message, turn_id: str) -> bool:
+    params = message.get("params", {})
+    return params.get("turnId", params.get("turn", {}).get("id")) == turn_id
+
+
+async def begin(talk: Conversation, text: str, **options: Any) -> str:
+    """Send a prompt; the turn's id."""
+    answer = await talk.client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": text}], **options)
+    return str(answer["turn"]["id"])
+
+
+async def ended(client: Client, turn_id: str) -> Message:
+    with anyio.fail_after(TURN_DEADLINE_S):
+        message = await client.expect(lambda m: m.get("method") == "turn/completed" and is_of_turn(m, turn_id))
+    return dict(message["params"]["turn"])
+
+
+async def is_as_it_was(talk: Conversation, turn: Message, said: list[Message]) -> None:
+    """The turn has failed as if nobody had tried to rescue it, but for what a person is told."""
+    assert (turn["status"], turn["error"]["message"], turn["error"]["codexErrorInfo"]) == (
+        "failed",
+        OUT_OF_ROOM,
+        "contextWindowExceeded",
+    )
+    assert CLEAR in turn["error"]["additionalDetails"]
+    assert [m["params"]["error"]["message"] for m in said if m["method"] == "error"] == [OUT_OF_ROOM]
+    assert methods(said).count("turn/completed") == 1
+    assert methods(said).index("error") < methods(said).index("turn/completed")
+    assert statuses(said)[-1] == "systemError"
+    snapshot = await talk.snapshot()
+    assert (snapshot["contextTrimPoints"], snapshot["session"]["generation"]) == ([], 1)
+    assert snapshot["turns"][-1]["status"] == "failed"
+    assert snapshot["operation"]["phase"] in ("failed", "ready")
+    listed = await talk.client.request("thread/list")
+    assert [row["id"] for row in listed["data"]] == [talk.thread_id]
+
+
+# --- it goes on -----------------------------------------------------------------------------------------------------
 
 
 async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(house: House) -> None:
@@ -49,18 +103,15 @@ async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(house: Hous
         said = heard(talk.client, talk.thread_id, after)
         snapshot, timeline = await talk.snapshot(), await talk.timeline()
         answer = await talk.client.request("thread/read", threadId=talk.thread_id, includeTurns=True)
+        listed = await talk.client.request("thread/list")
         last = await talk.turn()
     assert turn["status"] == "completed"
     retried = house.model.turn_requests()[-2]
-    assert pieces(retried.input) == [
-        SUMMARY,
-        Piece("user", "prompt-6."),
-        Piece("assistant", "answer-6."),
-        Piece("user", "too much"),
-    ]
+    assert pieces(retried.input) == [SUMMARY, *SIXTH, Piece("user", "too much")]
     assert methods(said).count("turn/started") == methods(said).count("turn/completed") == 1
-    assert items(said, "item/completed") == ["userMessage", "contextCompaction", "agentMessage"]
+    assert items(said, "item/started") == items(said, "item/completed") == ["userMessage", "contextCompaction", "agentMessage"]
     assert "error" not in methods(said)
+    assert set(statuses(said)) == {"active", "idle"}
     assert {m["params"]["turnId"] for m in said if "turnId" in m["params"]} == {turn["id"]}
     assert [t["status"] for t in snapshot["turns"]] == ["completed"] * 7
     assert snapshot["turns"][-1]["id"] == turn["id"]
@@ -77,5 +128,506 @@ async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(house: Hous
     ]
     [shown] = [t for t in answer["thread"]["turns"] if t["id"] == turn["id"]]
     assert [item["type"] for item in shown["items"]] == ["userMessage", "contextCompaction", "agentMessage"]
+    assert [row["id"] for row in listed["data"]] == [talk.thread_id]
     assert seen_turns(last, 6) == [6]
     assert last.mentions("It fits.")
+
+
+async def test_a_person_is_told_what_happens_meanwhile(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow(), say("It fits."))
+        after = len(talk.client.messages)
+        await talk.prompt("too much")
+        said = heard(talk.client, talk.thread_id, after)
+    progress = [m["params"] for m in said if m["method"] == "commands/progress"]
+    assert [(step["command"], step["phase"]) for step in progress] == [
+        ("overflow", "compacting"),
+        ("overflow", "retrying"),
+        ("overflow", "ready"),
+    ]
+    assert progress[-1]["message"] == "The turn goes on: 10 messages before it summarized to make room."
+    assert any("The context window is full." in m["params"]["message"] for m in said if m["method"] == "warning")
+
+
+async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_last(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk_with_long_end(talk)
+        thought = reasoning("hm", encrypted_content="SEALED-THOUGHT")
+        talk.script.then(thought + run("echo one"), run("echo two"), overflow(), run("echo three"), say("Done."))
+        after = len(talk.client.messages)
+        turn = await talk.prompt("work")
+        said = heard(talk.client, talk.thread_id, after)
+        last = await talk.turn()
+        timeline = await talk.timeline()
+    assert turn["status"] == "completed"
+    first_run = [
+        Piece("reasoning", "SEALED-THOUGHT"), Piece("call", "echo one"), Piece("output", "one"),
+        Piece("call", "echo two"), Piece("output", "two"),
+    ]  # fmt: skip
+    retried = house.model.turn_requests()[-3]
+    expected = [SUMMARY, *LONG_SIXTH, *first_run, Piece("user", "work")]
+    assert pieces(retried.input) == expected
+    whole = [*expected, Piece("call", "echo three"), Piece("output", "three"), Piece("assistant", "Done.")]
+    assert pieces(last.input) == [*whole, Piece("user", "prompt-6.")]
+    done = ["userMessage", "reasoning", *["commandExecution"] * 2, "contextCompaction", "commandExecution", "agentMessage"]
+    assert items(said, "item/completed") == done
+    assert all(is_of_turn(m, turn["id"]) for m in said if m["method"].startswith("item/"))
+    roles = [e.get("role") or e.get("activity") for e in timeline[4:-2]]
+    assert roles == ["user", *done[1:-1], "assistant"]
+
+
+async def test_the_oldest_work_of_a_long_turn_is_summarized_too(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk, 4)
+        long = "word " * 300
+        steps = [say("First.") + run("echo one"), say("Second.") + run(f"echo {long}"), overflow(), say("Done.")]
+        talk.script.then(*steps)
+        turn = await talk.prompt("work")
+        snapshot = await talk.snapshot()
+        last = await talk.turn()
+    assert turn["status"] == "completed"
+    compaction = next(request for request in house.model.requests if request.kind == "inline_compaction")
+    shown = pieces(compaction.input[:-1])
+    assert shown[-4:] == [
+        Piece("assistant", "First."),
+        Piece("call", "echo one"),
+        Piece("output", "one"),
+        Piece("assistant", "Second."),
+    ]
+    retried = house.model.turn_requests()[-2]
+    summary = Piece("summary", "<conversation-summary messages=10>The gist of it all.</conversation-summary>")
+    said = long.strip()
+    kept = [summary, Piece("call", f"echo {long}".strip()), Piece("output", said), Piece("user", "work")]
+    assert [p.kind for p in pieces(retried.input)] == [p.kind for p in kept]
+    assert pieces(retried.input)[-1] == kept[-1]
+    assert not last.mentions("First.")
+    [point] = snapshot["contextTrimPoints"]
+    assert (point["prunedMessageCount"], point["firstKeptTurnId"]) == (8, turn["id"])
+
+
+async def test_a_sealed_summary_is_read_first(sealed_house: House) -> None:
+    async with sealed_house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow(), say("The readable gist."), say("It fits."))
+        turn = await talk.prompt("too much")
+        last = await talk.turn()
+    assert turn["status"] == "completed"
+    assert last.mentions("The readable gist.")
+    assert not last.mentions("SEALED")
+
+
+async def test_all_clients_see_one_turn(house: House) -> None:
+    async with house.conversation() as talk, house.client("second") as second:
+        await long_talk(talk)
+        await second.request("thread/resume", threadId=talk.thread_id)
+        talk.script.then(overflow(), run("echo one"), say("It fits."))
+        after = len(second.messages), len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        await ended(second, turn["id"])
+        said = [heard(second, talk.thread_id, after[0]), heard(talk.client, talk.thread_id, after[1])]
+    relevant = [[m["method"] for m in one if m["method"].startswith(("turn/", "item/", "error"))] for one in said]
+    assert relevant[0] == relevant[1]
+    assert all(is_of_turn(m, turn["id"]) for one in said for m in one if m["method"].startswith(("turn/", "item/")))
+
+
+async def test_the_prompt_is_sent_again_with_all_its_options(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow(), say("{}"))
+        schema = {"type": "object", "properties": {}, "additionalProperties": False}
+        parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+        answer = await talk.client.request("turn/start", threadId=talk.thread_id, input=parts, outputSchema=schema, effort="high")
+        await ended(talk.client, answer["turn"]["id"])
+    first, again = house.model.turn_requests()[-2:]
+    assert again.body["text"] == first.body["text"]
+    assert again.body["reasoning"] == first.body["reasoning"]
+    assert again.input[-1]["content"] == first.input[-1]["content"]
+
+
+async def test_it_happens_to_turn_after_turn(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow(), say("It fits."))
+        first = await talk.prompt("too much")
+        await long_talk(talk, 6)
+        talk.script.summary = "The gist of the gist."
+        talk.script.then(run("echo one"), overflow(), say("Again."))
+        second = await talk.prompt("too much again")
+        snapshot, last = await talk.snapshot(), await talk.turn()
+    assert (first["status"], second["status"]) == ("completed", "completed")
+    compaction = [request for request in house.model.requests if request.kind == "inline_compaction"][-1]
+    assert pieces(compaction.input[:-1])[0] == SUMMARY
+    assert [point["summary"] for point in snapshot["contextTrimPoints"]] == ["The gist of it all.", "The gist of the gist."]
+    assert snapshot["compactionCount"] == 2
+    assert last.mentions("The gist of the gist.")
+    assert not last.mentions("The gist of it all.")
+
+
+async def test_a_thread_that_was_resumed_is_cut_by_its_rollout(house: House) -> None:
+    async with house.conversation() as talk:
+        for _ in range(TURNS):
+            await talk.turn(tool=True)
+        thread_id = talk.thread_id
+    async with house.daemon(), house.client() as client:
+        talk = Conversation(client, thread_id, house.model, house.script)
+        await client.request("thread/resume", threadId=thread_id)
+        talk.script.then(run("echo one"), overflow(), say("It fits."))
+        turn = await talk.prompt("too much")
+        last = await talk.turn()
+    assert turn["status"] == "completed"
+    shown = pieces(last.input)
+    assert (shown[0].kind, shown.count(Piece("user", "too much")), shown.count(Piece("output", "one"))) == ("summary", 1, 1)
+    assert shown.index(Piece("output", "one")) < shown.index(Piece("user", "too much"))
+
+
+async def test_raw_items_are_those_of_one_turn(house: House) -> None:
+    async with house.daemon(), house.client() as client:
+        where = {"cwd": str(house.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+        answer = await client.request("thread/start", **where, experimentalRawEvents=True)
+        talk = Conversation(client, answer["thread"]["id"], house.model, house.script)
+        await long_talk(talk)
+        talk.script.then(run("echo one"), overflow(), say("It fits."))
+        after = len(client.messages)
+        turn = await talk.prompt("too much")
+        said = heard(client, talk.thread_id, after)
+    raw = [m["params"] for m in said if m["method"] == "rawResponseItem/completed"]
+    assert {params["turnId"] for params in raw} == {turn["id"]}
+    kinds = [params["item"].get("role") or params["item"]["type"] for params in raw]
+    assert kinds == ["user", "function_call", "function_call_output", "assistant"]
+
+
+# --- while it is under way ------------------------------------------------------------------------------------------
+
+
+class Held:
+    """A recovery that waits for the model: to summarize, or to answer the turn that is tried again."""
+
+    def __init__(self, talk: Conversation) -> None:
+        self.talk = talk
+        self.event = anyio.Event()
+        self.turn_id = ""
+        self.after = 0
+
+    async def in_compaction(self, *then: Reply) -> None:
+        script = self.talk.script
+        script.at_compaction(held(say(script.summary), self.event)).then(overflow(), *then)
+        await self._begin(lambda request: request.kind == "inline_compaction")
+
+    async def in_retry(self, reply: Reply, *then: Reply) -> None:
+        self.talk.script.then(overflow(), held(reply, self.event), *then)
+        seen: list[ModelRequest] = []
+
+        def is_second(request: ModelRequest) -> bool:
+            if request.kind == "turn" and request.mentions("too much"):
+                seen.append(request)
+            return request.mentions("conversation-summary") and request.mentions("too much")
+
+        await self._begin(is_second)
+
+    async def _begin(self, until: Any) -> None:
+        self.after = len(self.talk.client.messages)
+        self.turn_id = await begin(self.talk, "too much")
+        with anyio.fail_after(TURN_DEADLINE_S):
+            await self.talk.model.wait_for_request(until)
+
+    async def end(self) -> Message:
+        return await ended(self.talk.client, self.turn_id)
+
+    @property
+    def said(self) -> list[Message]:
+        return heard(self.talk.client, self.talk.thread_id, self.after)
+
+
+async def test_the_thread_is_busy_and_says_with_what(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        recovery = Held(talk)
+        await recovery.in_compaction(say("It fits."))
+        outcome = await talk.type("/clear")
+        overview = await talk.client.request("orchestration/snapshot")
+        read = await talk.client.request("thread/read", threadId=talk.thread_id, includeTurns=True)
+        listed = await talk.client.request("thread/turns/list", threadId=talk.thread_id)
+        recovery.event.set()
+        turn = await recovery.end()
+    assert turn["status"] == "completed"
+    assert (outcome["status"], outcome["reason"]) == ("skipped", "already_in_progress")
+    assert (outcome["blocker"]["kind"], outcome["blocker"]["detail"]) == ("operation", "overflow")
+    assert overview["threads"][0]["busy"] == "operation: overflow"
+    assert read["thread"]["status"]["type"] == "active"
+    for shown in (read["thread"]["turns"][-1], listed["data"][0]):
+        assert (shown["id"], shown["status"], shown["error"]) == (turn["id"], "inProgress", None)
+
+
+async def test_a_prompt_that_comes_meanwhile_is_not_lost(house: House) -> None:
+    async with house.conversation() as talk, house.client("second") as second, anyio.create_task_group() as tasks:
+        await long_talk(talk)
+        await second.request("thread/resume", threadId=talk.thread_id)
+        recovery = Held(talk)
+        await recovery.in_compaction(run("echo one"), say("Both."))
+        answers: list[Message] = []
+
+        async def ask() -> None:
+            sent = {"threadId": talk.thread_id, "input": [{"type": "text", "text": "and this"}]}
+            answers.append(await second.request("turn/start", **sent))
+
+        tasks.start_soon(ask)
+        recovery.event.set()
+        await recovery.end()
+        with anyio.fail_after(TURN_DEADLINE_S):
+            while not answers:
+                await anyio.lowlevel.checkpoint()
+        await ended(second, answers[0]["turn"]["id"])
+        last = await talk.turn()
+        snapshot = await talk.snapshot()
+    assert [piece for piece in pieces(last.input) if piece.text in ("too much", "and this")] == [
+        Piece("user", "too much"),
+        Piece("user", "and this"),
+    ]
+    assert all(turn["status"] == "completed" for turn in snapshot["turns"])
+
+
+@pytest.mark.parametrize("phase", ["compacting", "retrying"])
+async def test_an_interruption_ends_it_as_it_had_ended(house: House, phase: str) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        recovery = Held(talk)
+        await (recovery.in_compaction() if phase == "compacting" else recovery.in_retry(say("It fits.")))
+        assert await talk.client.request("turn/interrupt", threadId=talk.thread_id, turnId=recovery.turn_id) == {}
+        turn = await recovery.end()
+        await is_as_it_was(talk, turn, recovery.said)
+        recovery.event.set()
+        talk.script.then(say("Next."))
+        assert (await talk.prompt("next"))["status"] == "completed"
+
+
+async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        stop = anyio.Event()
+        recovery = Held(talk)
+        await recovery.in_retry(run("echo one"), hang("I am", until=stop))
+        recovery.event.set()
+        with anyio.fail_after(TURN_DEADLINE_S):
+            await talk.client.heard("item/agentMessage/delta", recovery.after, turnId=recovery.turn_id)
+        steer = {"threadId": talk.thread_id, "expectedTurnId": recovery.turn_id, "input": [{"type": "text", "text": "faster"}]}
+        assert (await talk.client.request("turn/steer", **steer))["turnId"] == recovery.turn_id
+        answer = await begin(talk, "and steered")
+        assert answer == recovery.turn_id
+        await talk.client.request("turn/interrupt", threadId=talk.thread_id, turnId=recovery.turn_id)
+        turn = await recovery.end()
+        snapshot = await talk.snapshot()
+        stop.set()
+    assert turn["status"] == "interrupted"
+    assert [t["status"] for t in snapshot["turns"]] == ["completed"] * 6 + ["interrupted"]
+
+
+async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(house: House) -> None:
+    async with house.daemon(), house.client() as client:
+        answer = await client.request(
+            "thread/start", cwd=str(house.worktree), approvalPolicy="untrusted", sandbox="danger-full-access"
+        )
+        talk = Conversation(client, answer["thread"]["id"], house.model, house.script)
+        await long_talk(talk)
+        talk.script.then(overflow(), run("touch made.txt && echo made-it"), say("Made."))
+        turn_id = await begin(talk, "make it")
+        with anyio.fail_after(TURN_DEADLINE_S):
+            question = await client.heard("item/commandExecution/requestApproval")
+        assert question["params"]["turnId"] == turn_id
+        about = [m for m in client.messages if m.get("method") == "item/started" and is_of_turn(m, turn_id)][-1]
+        assert about["params"]["item"]["id"] == question["params"]["itemId"]
+        assert client.messages.index(about) < client.messages.index(question)
+        await client.send({"id": question["id"], "result": {"decision": "accept"}})
+        turn = await ended(client, turn_id)
+    assert turn["status"] == "completed"
+    assert (house.worktree / "made.txt").exists()
+
+
+async def test_a_prompt_that_codex_had_queued_goes_first(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        gate = anyio.Event()
+        talk.script.then(held(overflow(), gate), say("The queued one."))
+        after = len(talk.client.messages)
+        turn_id = await begin(talk, "too much")
+        with anyio.fail_after(TURN_DEADLINE_S):
+            await talk.model.wait_for_request(lambda request: request.mentions("too much"))
+        queued = {"threadId": talk.thread_id, "clientUserMessageId": "q-1", "input": [{"type": "text", "text": "queued"}]}
+        await talk.client.request("thread/queue/add", **queued)
+        gate.set()
+        turn = await ended(talk.client, turn_id)
+        with anyio.fail_after(TURN_DEADLINE_S):
+            done = await talk.client.expect(
+                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] != turn_id, after
+            )
+        said = heard(talk.client, talk.thread_id, after)
+        snapshot = await talk.snapshot()
+    assert (turn["status"], done["params"]["turn"]["status"]) == ("failed", "completed")
+    ends = [m["method"] for m in said if m["method"] in ("turn/started", "turn/completed", "error")]
+    assert ends == ["turn/started", "error", "turn/completed", "turn/started", "turn/completed"]
+    assert [t["status"] for t in snapshot["turns"]] == ["completed"] * 6 + ["failed", "completed"]
+    assert snapshot["contextTrimPoints"] == []
+
+
+# --- it cannot go on ------------------------------------------------------------------------------------------------
+
+
+async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_failed_once(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow(), overflow())
+        after = len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        said = heard(talk.client, talk.thread_id, after)
+        await is_as_it_was(talk, turn, said)
+        assert [m["params"]["message"] for m in said if m["method"] == "warning" and CLEAR in m["params"]["message"]]
+        # No model is needed to go on.
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        last = await talk.turn()
+    assert len(house.model.requests) == TURNS + 4
+    assert pieces(last.input)[0] == Piece("user", "too much")
+
+
+async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_over(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow(), run("echo one"), overflow())
+        after = len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        said = heard(talk.client, talk.thread_id, after)
+        snapshot = await talk.snapshot()
+        assert (await talk.prompt("next"))["status"] == "completed"
+    assert (turn["status"], turn["error"]["message"]) == ("failed", OUT_OF_ROOM)
+    assert methods(said).count("turn/completed") == methods(said).count("error") == 1
+    assert CLEAR in turn["error"]["additionalDetails"]
+    assert snapshot["turns"][-1]["status"] == "failed"
+    assert [point["trigger"] for point in snapshot["contextTrimPoints"]] == ["overflow"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [http_error(500, "boom"), say(""), say("word " * 500)],
+    ids=["fails", "empty", "longer than what it stands for"],
+)
+async def test_without_a_summary_of_any_use_the_failure_stands(house: House, reply: Reply) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow()).at_compaction(reply)
+        after = len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        await is_as_it_was(talk, turn, heard(talk.client, talk.thread_id, after))
+        talk.script.then(say("Next."))
+        assert (await talk.prompt("next"))["status"] == "completed"
+
+
+async def test_a_summary_that_never_comes_is_not_waited_for_for_ever(house: House) -> None:
+    house.config = msgspec.structs.replace(
+        house.config, compaction=msgspec.structs.replace(house.config.compaction, deadline_s=0.5)
+    )
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow()).at_compaction(hang("Well"))
+        after = len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        await is_as_it_was(talk, turn, heard(talk.client, talk.thread_id, after))
+
+
+async def test_a_summarizer_that_overflows_once_is_codexs_affair(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow(), say("It fits.")).at_compaction(overflow())
+        turn = await talk.prompt("too much")
+        last = await talk.turn()
+    # It drops the oldest items until the rest fits.
+    assert turn["status"] == "completed"
+    assert pieces(last.input)[0] == SUMMARY
+
+
+async def test_a_short_conversation_just_fails(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk, 4)
+        talk.script.then(overflow())
+        after = len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        await is_as_it_was(talk, turn, heard(talk.client, talk.thread_id, after))
+    assert len(house.model.requests) == 5
+
+
+async def test_it_can_be_switched_off(house: House) -> None:
+    house.config = msgspec.structs.replace(house.config, context=ContextSection(overflow_recovery=False))
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(overflow())
+        after = len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        said = heard(talk.client, talk.thread_id, after)
+        snapshot = await talk.snapshot()
+    assert (turn["status"], snapshot["operation"]) == ("failed", None)
+    assert CLEAR in turn["error"]["additionalDetails"]
+    assert "commands/progress" not in methods(said)
+
+
+async def test_another_failure_is_told_as_ever(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(http_error(500, "boom"))
+        after = len(talk.client.messages)
+        turn = await talk.prompt("too much")
+        said = heard(talk.client, talk.thread_id, after)
+    assert turn["status"] == "failed"
+    assert turn["error"]["additionalDetails"] is None or CLEAR not in turn["error"]["additionalDetails"]
+    assert statuses(said)[-1] == "systemError"
+    assert methods(said)[-1] == "turn/completed"
+
+
+# --- afterwards -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_restart_knows_the_turn_by_its_one_id(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        talk.script.then(run("echo one"), overflow(), say("It fits."))
+        turn = await talk.prompt("too much")
+        thread_id = talk.thread_id
+    async with house.daemon(), house.client() as client:
+        talk = Conversation(client, thread_id, house.model, house.script)
+        read = await client.request("thread/read", threadId=thread_id, includeTurns=True)
+        last = await talk.turn()
+        fork = await client.request("thread/fork", threadId=thread_id, lastTurnId=turn["id"])
+        forked = Conversation(client, fork["thread"]["id"], house.model, house.script)
+        in_fork = await forked.turn()
+        timeline = await forked.timeline()
+        reverted = await client.request("thread/revert", threadId=thread_id, beforeTurnId=turn["id"])
+        after = await talk.turn()
+    assert [t["id"] for t in read["thread"]["turns"]][-1] == turn["id"]
+    assert pieces(last.input)[-2:] == [Piece("assistant", "It fits."), Piece("user", "prompt-1.")]
+    assert pieces(in_fork.input)[:-1] == pieces(last.input)[:-1]
+    assert turn["id"] in {t["id"] for t in fork["thread"]["turns"]}
+    assert [e["turnId"] for e in timeline if e.get("text") in ("too much", "It fits.")] == [turn["id"]] * 2
+    assert turn["id"] not in {t["id"] for t in reverted["thread"]["turns"]}
+    assert not after.mentions("too much")
+    assert not after.mentions("echo one")
+
+
+async def test_what_was_kept_of_it_is_kept_by_a_clear(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk_with_long_end(talk)
+        talk.script.then(run("echo one"), overflow(), say("It fits."))
+        await talk.prompt("too much")
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        last = await talk.turn()
+    work = [Piece("call", "echo one"), Piece("output", "one")]
+    assert pieces(last.input) == [*work, Piece("user", "too much"), Piece("assistant", "It fits."), Piece("user", "prompt-6.")]
+
+
+async def test_it_cannot_be_cleared_by_a_command_that_came_too_early(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        recovery = Held(talk)
+        await recovery.in_retry(say("It fits."))
+        command = {"type": "thread.context.trim", "commandId": "c-1", "threadId": talk.thread_id}
+        with pytest.raises(RemoteError) as refused:
+            await talk.client.request("orchestration/dispatch", command=command)
+        recovery.event.set()
+        assert (await recovery.end())["status"] == "completed"
+    assert refused.value.data["reason"] == "already_in_progress"

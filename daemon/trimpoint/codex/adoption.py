@@ -16,12 +16,30 @@ from trimpoint.core.loose import members, rows
 from trimpoint.core.state import ThreadState, Turn
 
 
-async def imported_turns(thread: dict[str, Any], turns: list[dict[str, Any]]) -> tuple[ev.AnyEvent, ...]:
-    """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's rollout."""
+async def imported_turns(
+    thread: dict[str, Any], turns: list[dict[str, Any]], parent: ThreadState | None = None
+) -> tuple[ev.AnyEvent, ...]:
+    """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's rollout.
+
+    A turn of the `parent` that was tried again is more than Codex knows of it.
+    """
     path = thread.get("path")
     lines = await anyio.to_thread.run_sync(whole_conversation, str(path)) if path else []
     items = items_by_turn(lines)
-    return tuple(fact for turn in turns for fact in _adopted_turn(turn, items.get(str(turn["id"]), [])))
+    facts: list[ev.AnyEvent] = []
+    for turn in turns:
+        turn_id = str(turn["id"])
+        if parent is not None and parent.turn_aliases.get(turn_id) in parent.turn_index:
+            facts.extend(_retried_turn(parent, turn_id))
+        else:
+            facts.extend(_adopted_turn(turn, items.get(turn_id, [])))
+    return tuple(facts)
+
+
+def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.AnyEvent]:
+    turn = parent.turns[parent.turn_index[parent.turn_aliases[provider_turn_id]]]
+    started, *rest = _inherited_turn(parent, turn)
+    yield from (started, ev.TurnRetried(turn.id, provider_turn_id, 1), *rest)
 
 
 def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEvent]:

@@ -99,7 +99,7 @@ class Sessions:
         self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
         if not writer.state.turns:
             inherited = inherited_history(parent, thread_id) if parent is not None else ()
-            writer.record_facts(*inherited, *await imported_turns(thread, rows(thread.get("turns"))))
+            writer.record_facts(*inherited, *await imported_turns(thread, rows(thread.get("turns")), parent))
             await writer.settle()
 
     async def ready(self, thread_id: str) -> ReadySession:

@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-import codex_cli_bin
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.testkit import codex_environment, config_flags
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import CODEX_BIN, House
 
 START_DEADLINE_S = 30.0
 MAX_LINE_BYTES = 65_536
@@ -55,7 +54,7 @@ def _command(house: House) -> list[str]:
         f"preserve_recent_turns = {house.config.context.preserve_recent_turns}\n"
     )
     places = ["--socket", str(house.socket), "--state-dir", str(house.state_dir), "--config", str(config)]
-    codex = ["--codex", str(codex_cli_bin.bundled_codex_path()), *config_flags(house.overrides)]
+    codex = ["--codex", str(CODEX_BIN), *config_flags(house.overrides)]
     return [sys.executable, "-m", "trimpoint", "serve", "--json", *places, *codex]
 
 

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import msgspec
 import structlog
 from anyio.abc import TaskGroup
 
@@ -15,7 +16,7 @@ from trimpoint.codex.link import CodexLink
 from trimpoint.codex.process import LaunchProfile
 from trimpoint.codex.provider_threads import ProviderThreads
 from trimpoint.codex.sessions import Sessions
-from trimpoint.codex.settings import compact_limit
+from trimpoint.codex.settings import compact_limit, working_folder
 from trimpoint.config import Config, MetricsSection
 from trimpoint.core.decision import DiscardPolicy, Policy
 from trimpoint.engine.activity import Activity
@@ -39,6 +40,8 @@ from trimpoint.gateway.terminal_methods import TerminalMethods
 from trimpoint.gateway.thread_lists import ThreadLists
 from trimpoint.gateway.thread_methods import ThreadMethods
 from trimpoint.gateway.typed_commands import TypedCommands
+from trimpoint.git.file_reverts import FileReverts
+from trimpoint.git.turn_captures import CaptureRules, TurnCaptures
 from trimpoint.journal.counted_files import CountedFiles
 from trimpoint.journal.directory import StateDirectory
 
@@ -65,7 +68,11 @@ class Daemon:
         identity = Identity(engine)
         self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
         self._threads = ProviderThreads(engine, link, self._inbound)
-        driver = OperationDriver(engine, self._threads, DriverLimits(config.compaction.deadline_s))
+        self._captures = TurnCaptures(
+            engine, lambda state: working_folder(state.settings), CaptureRules(*msgspec.structs.astuple(config.checkpoints))
+        )
+        worktrees = FileReverts(engine, self._captures)
+        driver = OperationDriver(engine, self._threads, worktrees, DriverLimits(config.compaction.deadline_s))
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
         slash = SlashRunner(engine, self._sessions, wait_s, policy.discard)
         self._meters = ContextMeters(engine, self.clients, self._inbound.side_meters)
@@ -74,7 +81,7 @@ class Daemon:
         around = Surroundings(
             engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
         )
-        methods = ThreadMethods(engine, self._sessions, self._threads, identity, questions, self.clients)
+        methods = ThreadMethods(engine, self._sessions, self._threads, identity, questions, self.clients, self._captures)
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
         revert = RevertMethods(self._sessions, identity, methods, announcements, wait_s)
@@ -91,6 +98,7 @@ class Daemon:
         self._inbound.start(tasks, self._gateway)
         self._link.start(tasks, self._inbound)
         self._sessions.start(tasks)
+        self._captures.start(tasks)
         self._gateway.start(tasks)
         self._engine.listen(self._meters.on_record)
 

@@ -76,6 +76,15 @@ class DiscardSection(_Section, frozen=True):
             raise ValueError(f"target_tokens ({self.target_tokens}) must not be less than floor_tokens ({self.floor_tokens})")
 
 
+class CheckpointsSection(_Section, frozen=True):
+    """`[checkpoints]`: whether worktrees are captured around turns, which files are too large, and how long a turn waits for it."""
+
+    enabled: bool = True
+    max_file_bytes: Positive = 64 * 1024 * 1024
+    baseline_deadline_s: Seconds = 10.0
+    deadline_s: Seconds = 120.0
+
+
 class LimitsSection(_Section, frozen=True):
     """`[limits]`: what one client may cost."""
 
@@ -143,6 +152,7 @@ class Config(_Section, frozen=True):
     context: ContextSection = ContextSection()
     models: dict[str, ModelSection] = {}
     discard: DiscardSection = DiscardSection()
+    checkpoints: CheckpointsSection = CheckpointsSection()
     limits: LimitsSection = LimitsSection()
     threads: ThreadsSection = ThreadsSection()
     log: LogSection = LogSection()

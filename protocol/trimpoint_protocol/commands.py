@@ -69,9 +69,9 @@ class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archiv
 class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.checkpoint.revert"):
     """Take the thread back to where it was after a turn: its files, its context, its ledger.
 
-    The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first). `undo` names none: it takes back
-    the last revert. `scope` `context` leaves files alone. `force` restores files that somebody else has changed since the thread last
-    looked; a safety checkpoint has them still.
+    The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first); with neither, the last turn is
+    taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` restores files that somebody
+    else has changed since the thread last looked; a safety checkpoint has them still.
     """
 
     turn_id: Identifier | None = None

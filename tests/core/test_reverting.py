@@ -280,7 +280,7 @@ def test_only_files_are_restored_when_the_context_is_right_already() -> None:
 @pytest.mark.parametrize(
     "arguments", [{}, {"turn_id": "turn-1", "turn_count": 1}, {"turn_id": "turn-1", "undo": True}]
 )  # fmt: skip
-def test_a_revert_names_exactly_one_target(arguments: dict[str, Any]) -> None:
+def test_a_revert_names_one_target_at_most(arguments: dict[str, Any]) -> None:
     started(turns=1).when(revert(**arguments)).rejected(Reason.USAGE)
 
 
@@ -318,3 +318,13 @@ def test_what_codex_takes_back_itself_below_a_revert_cannot_be_undone_any_more()
     thread.revert(turn_id=fourth)
     assert thread.state.taken_back is not None
     assert [turn.id for turn in thread.state.turns] == [first, fourth]
+
+
+def test_a_revert_that_names_no_turn_takes_back_the_last() -> None:
+    thread = started()
+    first, _ = thread.turns(2)
+    thread.revert()
+    assert [turn.id for turn in thread.state.turns] == [first]
+    thread.revert()
+    assert thread.state.turns == []
+    thread.when(revert(scope="context")).rejected(Reason.NOTHING_TO_REVERT)

@@ -68,6 +68,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         _clear,
         _compact,
         _compress,
+        _revert,
         _new,
         _timeline,
         _watch,
@@ -173,6 +174,22 @@ def _compress(commands: Commands) -> None:
     parser = _command(commands, "compress", "slash:run_compress", "take what is no longer needed out of the agent's context")
     parser.add_argument("target", metavar="TOKENS", nargs="?", help="get down to about this many, such as 50000 or 50k")
     parser.add_argument("--dry-run", action="store_true", help="only show what would go")
+    _for_clients(parser, thread=True)
+
+
+def _revert(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "revert",
+        "slash:run_revert",
+        "take files and context back to where they were after a turn",
+        "A turn is its number in the conversation, counted from 1, pruned ones too (see trimpoint checkpoints); 0 is before the first. "
+        "Without one, the last turn is taken back.",
+    )
+    parser.add_argument("turn", metavar="TURN", nargs="?", help="number or id of the turn to go back to")
+    parser.add_argument("--undo", action="store_true", help="take back the last revert")
+    parser.add_argument("--context", action="store_true", help="leave files alone")
+    parser.add_argument("--force", action="store_true", help="overwrite what somebody else has changed meanwhile")
     _for_clients(parser, thread=True)
 
 

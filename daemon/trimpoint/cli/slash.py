@@ -1,4 +1,4 @@
-"""`trimpoint clear | compact | compress | new`: slash commands as if typed in a client, carried out by the daemon."""
+"""`trimpoint clear | compact | compress | revert | new`: slash commands as if typed in a client, carried out by the daemon."""
 
 import argparse
 from collections.abc import AsyncGenerator
@@ -45,6 +45,12 @@ def run_compress(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         words.append("--dry-run")
     return with_daemon(arguments, partial(_type, arguments, " ".join(words)))
+
+
+def run_revert(arguments: argparse.Namespace) -> int:
+    """`revert [TURN | --undo] [--context] [--force]`."""
+    options = [f"--{name}" for name in ("undo", "context", "force") if getattr(arguments, name)]
+    return with_daemon(arguments, partial(_type, arguments, " ".join(["/revert", *filter(None, [arguments.turn]), *options])))
 
 
 def run_new(arguments: argparse.Namespace) -> int:

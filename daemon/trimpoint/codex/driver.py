@@ -21,6 +21,7 @@ from trimpoint.codex.link import says_missing
 from trimpoint.codex.overflow_recovery import OverflowRecovery
 from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderTimeout
 from trimpoint.codex.provider_threads import ProviderThreads, Scratch, thread_in
+from trimpoint.codex.reverting import RevertSteps
 from trimpoint.codex.settings import start_params
 from trimpoint.codex.steps import advance, complete_items, note
 from trimpoint.codex.summarizing import summarize
@@ -33,6 +34,7 @@ from trimpoint.core.operations import Phase
 from trimpoint.core.state import Generation, Operation
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import CommandRefused, EngineError, JournalRefuses
+from trimpoint.engine.worktrees import WorktreeRefuses, Worktrees
 from trimpoint.engine.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -64,9 +66,10 @@ class DriverLimits(NamedTuple):
 class OperationDriver:
     """One driving task per thread with an open operation; `lock` keeps others off its provider thread meanwhile."""
 
-    def __init__(self, engine: Engine, threads: ProviderThreads, limits: DriverLimits) -> None:
+    def __init__(self, engine: Engine, threads: ProviderThreads, worktrees: Worktrees, limits: DriverLimits) -> None:
         self._engine = engine
         self._threads = threads
+        self._reverts = RevertSteps(threads, worktrees)
         self._limits = limits
         self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
         self._locks: dict[str, anyio.Lock] = {}
@@ -133,6 +136,8 @@ class OperationDriver:
             await self._fail(writer, operation, str(error), Reason.COMPACTION_FAILED)
         except ProviderFailure as error:
             await self._fail(writer, operation, *self._why(error))
+        except WorktreeRefuses as error:
+            await self._fail(writer, operation, str(error), error.reason)
         except (JournalRefuses, CommandRefused) as error:
             # Refused by the disk, or by a state that went back to what is durable: look at it again.
             log.warning("operation_step_refused", thread_id=writer.thread_id, kind=operation.kind, detail=str(error))
@@ -163,6 +168,8 @@ class OperationDriver:
         match operation.phase:
             case _ if operation.kind == "overflow":
                 await self.recovery.step(writer, operation)
+            case _ if operation.reverting is not None:
+                await self._reverts.step(writer, operation, operation.reverting)
             case Phase.REQUESTED if operation.kind == "compact":
                 await self._compact(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":

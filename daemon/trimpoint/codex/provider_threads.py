@@ -5,6 +5,7 @@ Every provider thread that is opened here is bound to its stable thread before a
 
 from typing import Any, NamedTuple
 
+import anyio
 import msgspec
 import structlog
 from msgspec import Raw
@@ -152,6 +153,45 @@ class ProviderThreads:
         self._engine.note_scratch(writer.thread_id, scratch.id)
         self.inbound.release(scratch.id)
         return scratch
+
+    async def fork_aside(self, writer: ThreadWriter, provider_id: str, last_turn_id: str | None) -> Thread:
+        """A fork of a thread as it was after a turn (None: as it is), of which nobody hears anything before it is put to use.
+
+        An archived thread cannot be forked (measured: 0.163, 0.171), so it is taken out for as long as that takes.
+        """
+        params = {
+            **fork_params(writer.state.settings),
+            "threadId": provider_id,
+            "excludeTurns": True,
+            "deferGoalContinuation": True,
+        }
+        if last_turn_id is not None:
+            params["lastTurnId"] = last_turn_id
+        try:
+            return await self._open_aside(writer, "thread/fork", params)
+        except ProviderError as error:
+            if not says_archived(error):
+                raise
+        await self.link.request("thread/unarchive", {"threadId": provider_id})
+        try:
+            return await self._open_aside(writer, "thread/fork", params)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._archive_softly(provider_id)
+
+    async def start_aside(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
+        """A new thread that reports raw items, of which nobody hears anything before it is put to use."""
+        return await self._open_aside(writer, "thread/start", {**params, "experimentalRawEvents": True})
+
+    async def _open_aside(self, writer: ThreadWriter, method: str, params: dict[str, Any]) -> Thread:
+        with self.inbound.holding():
+            thread = thread_in(await self.link.request(method, params))
+            opened_id = str(thread["id"])
+            self._loaded.add(opened_id)
+            self.inbound.bind(opened_id, Route(writer.thread_id, "aside", 0))
+            self._engine.note_scratch(writer.thread_id, opened_id)
+            self.inbound.release(opened_id)
+        return thread
 
     async def scrap(self, provider_id: str | None) -> None:
         """Throw away a provider thread that we made and nobody uses. Never raises: what stays behind is hidden and harmless."""

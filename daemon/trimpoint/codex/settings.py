@@ -72,3 +72,8 @@ def fork_params(settings: bytes) -> dict[str, Any]:
         "developerInstructions",
     )
     return {name: start[name] for name in taken if start.get(name) is not None}
+
+
+def working_folder(settings: bytes) -> str:
+    """Where the agent works, as the settings stand."""
+    return str(start_params(settings).get("cwd") or "")

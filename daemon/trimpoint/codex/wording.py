@@ -1,7 +1,10 @@
 """What an operation's outcome is called, in a sentence for a person."""
 
 from trimpoint.core.context import active_message_count
-from trimpoint.core.state import Discard, Operation, ThreadState, TrimPoint
+from trimpoint.core.operations import Phase
+from trimpoint.core.reverting import Aim, aim_of
+from trimpoint.core.state import Discard, Operation, Reverting, ThreadState, TrimPoint
+from trimpoint.engine.worktrees import Restored
 
 AFTER_OVERFLOW = (
     "/clear N keeps the last N turns in the agent's context, /clear keeps none. "
@@ -32,9 +35,56 @@ def recovered_message(state: ThreadState, messages: int, not_carried: list[str])
     return message + _left_behind(not_carried, state.generation.session_approvals)
 
 
+def reverted_message(state: ThreadState, operation: Operation, restored: Restored, not_carried: list[str]) -> str:
+    """How a revert ended well; asked before the record that makes it so."""
+    reverting = operation.reverting
+    assert reverting is not None
+    message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}"
+    aim = aim_of(state, reverting)
+    if aim is None:
+        message += " The context is what it was."
+    else:
+        message += f" The context holds {_count(len(aim.active), 'turn')}{' and a summary' if _has_summary(aim) else ''}."
+    if not_carried:
+        message += f" Not carried over: {', '.join(not_carried)}."
+    if aim is not None and state.generation.session_approvals:
+        message += " What you approved for the session will be asked for again."
+    return message
+
+
+def _destination(state: ThreadState, reverting: Reverting) -> str:
+    if reverting.undo:
+        return "to where the thread was before the last revert"
+    if reverting.turn_id is None:
+        return "to before the first turn"
+    return f"to where the thread was after turn {state.turn_index[reverting.turn_id] + 1}"
+
+
+def _files(reverting: Reverting, restored: Restored) -> str:
+    if not reverting.commit:
+        return "Files are as they were."
+    if restored == (0, 0):
+        return "The files were the same already."
+    return f"{_count(restored.written, 'file')} written, {restored.removed} removed; the state before is kept in a safety checkpoint."
+
+
+def _has_summary(aim: Aim) -> bool:
+    return aim.point is not None and (aim.is_sealed or aim.point.summary is not None)
+
+
+_REVERT_STEPS = {
+    Phase.REQUESTED: "looking at the files",
+    Phase.CHECKPOINTING: "looking at the files",
+    Phase.STARTING: "preparing the session",
+    Phase.RESTORING: "restoring the files",
+}
+
+
 def failure_message(operation: Operation, detail: str) -> str:
     """How an operation ended badly, and where that leaves the thread."""
     detail = detail.rstrip(".")
+    if operation.reverting is not None:
+        return f"The revert failed while {_REVERT_STEPS[operation.phase]}, and everything is as it was: {detail}."
     if operation.kind == "compact" and operation.phase in ("requested", "compacting"):
         return f"The compaction failed and nothing has changed: {detail}."
     if operation.kind == "overflow":

@@ -326,8 +326,14 @@ def _capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms:
     state.checkpoints.append(
         Checkpoint(event.turn_id, event.moment, at_ms, event.repository, event.ref, event.commit, event.notes)
     )
-    if event.moment == "safety" and state.operation is not None and state.operation.reverting is not None:
+    if event.moment != "safety":
+        state.known_files = event.commit
+    elif state.operation is not None and state.operation.reverting is not None:
         state.operation.reverting.safety = event.commit
+
+
+def _restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> None:
+    state.known_files = event.commit
 
 
 def _miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) -> None:
@@ -443,7 +449,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.CheckpointFailed: _miss_checkpoint,
     ev.RevertRequested: _request_revert,
     ev.RevertPrepared: _prepare_revert,
-    ev.FilesRestored: _intent_only,
+    ev.FilesRestored: _restore_files,
     ev.Reverted: _take_back,
     ev.RequestOpened: _open_request,
     ev.RequestClosed: _close_request,

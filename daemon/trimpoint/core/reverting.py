@@ -38,8 +38,8 @@ class Aim(NamedTuple):
 
 def revert_to_checkpoint(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) -> Decision:
     """`/revert`: the target, or why there is none. Nothing changes yet."""
-    if (command.turn_id is not None) + (command.turn_count is not None) + command.undo != 1:
-        return Rejected(Reason.USAGE, "Name what to revert to by one of turnId, turnCount and undo.")
+    if (command.turn_id is not None) + (command.turn_count is not None) + command.undo > 1:
+        return Rejected(Reason.USAGE, "Name what to revert to by only one of turnId, turnCount and undo.")
     if command.undo:
         return _undo(state, command, stamp)
     kept = _turns_kept(state, command)
@@ -57,7 +57,7 @@ def _turns_kept(state: ThreadState, command: wire.RevertToCheckpoint) -> int | R
     if command.turn_id is not None:
         index = state.turn_index.get(command.turn_id)
         return Rejected(Reason.TURN_NOT_FOUND, "The thread has no such turn.") if index is None else index + 1
-    kept = command.turn_count or 0
+    kept = command.turn_count if command.turn_count is not None else max(0, len(state.turns) - 1)
     if kept > len(state.turns):
         return Rejected(Reason.TURN_NOT_FOUND, f"The thread has only {counted(len(state.turns), 'turn')}.")
     if not state.turns:
@@ -73,7 +73,8 @@ def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
     found = next((checkpoint for checkpoint in candidates if checkpoint.commit), None)
     if found is not None:
         return found
-    why = next((checkpoint.problem for checkpoint in candidates), "none was made then")
+    problems = [one.problem for one in (*candidates, *reversed(state.checkpoints)) if one.problem]
+    why = problems[0] if problems else "none was made then"
     where = f"turn {kept}" if kept else "the time before the first turn"
     return Rejected(
         Reason.CHECKPOINT_NOT_FOUND, f"There is no checkpoint of {where}: {why.rstrip('.')}. The context alone can be taken back."

@@ -128,6 +128,33 @@ def _token_count(text: str) -> int | None:
     return count if 0 < count <= MAX_TOKENS else None
 
 
+def _parse_revert(rest: str) -> dict[str, Any] | str:
+    arguments: dict[str, Any] = {"turn_id": None, "turn_count": None, "undo": False, "scope": "files+context", "force": False}
+    for word in rest.split():
+        match word.lower():
+            case "--undo":
+                arguments["undo"] = True
+            case "--context":
+                arguments["scope"] = "context"
+            case "--force":
+                arguments["force"] = True
+            case _ if word.startswith("--"):
+                return f"/revert has no option {_quoted(word)}."
+            case _ if arguments["turn_id"] is not None or arguments["turn_count"] is not None:
+                return f"/revert takes one turn, not {_quoted(rest)}."
+            case _ if _turn_count(word) is not None:
+                arguments["turn_count"] = _turn_count(word)
+            case _ if re.fullmatch(r"[0-9a-fA-F-]{36}", word):
+                arguments["turn_id"] = word
+            case _:
+                return (
+                    f"/revert takes the number of the turn to go back to, 0 for before the first, or its id, not {_quoted(word)}."
+                )
+    if arguments["undo"] and (arguments["turn_id"] or arguments["turn_count"] is not None):
+        return "/revert takes a turn or --undo, not both."
+    return arguments
+
+
 def _parse_new(rest: str) -> dict[str, Any] | str:
     return f"/new takes nothing after it, not {_quoted(rest)}." if rest else {}
 
@@ -179,6 +206,16 @@ REGISTRY: dict[str, SlashCommand] = {
             "until the context is down to the target (50,000 tokens unless configured). Code changes, plans, final answers and the "
             "newest exchange stay. --dry-run only shows what would go. Tokens are estimates.",
             _parse_compress,
+        ),
+        SlashCommand(
+            "revert",
+            "/revert [turn | --undo] [--context] [--force]",
+            "Take files and context back to where they were after a turn",
+            "A turn is its number in the conversation, counted from 1, pruned ones too; 0 is before the first, and without one "
+            "the last turn is taken back. Files are restored from the checkpoint of that turn; the state before is kept, and "
+            "--undo goes back to it. --context leaves files alone. --force overwrites what somebody else has changed "
+            "meanwhile. If it fails, nothing changes.",
+            _parse_revert,
         ),
         SlashCommand(
             "new",

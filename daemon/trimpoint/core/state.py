@@ -220,6 +220,7 @@ class ThreadState(msgspec.Struct):
     `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the ledger has heard.
     What grows with a thread's age for ever is declared `MutableSequence` or `MutableMapping`: read from a snapshot it stays
     packed until it is looked at (`journal/packed.py`), so look at the part you need, and copy by slicing.
+    `known_files` is the commit that holds the files as the thread last knew them: what it captured around its turns, or restored.
     `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
     answers and then by turn id until the turn begins: between the two the thread is as busy as before and
     after. `turn_aliases`: what the provider calls a turn that was tried again -> the turn.
@@ -256,6 +257,7 @@ class ThreadState(msgspec.Struct):
     may_have_missed: bool = False
     compaction_count: int = 0
     checkpoints: MutableSequence[Checkpoint] = []
+    known_files: str = ""
     taken_back: TakenBack | None = None
     provider_compaction_count: int = 0
     usage: Usage = msgspec.field(default_factory=Usage)

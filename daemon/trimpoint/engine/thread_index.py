@@ -44,6 +44,8 @@ class ThreadIndex:
         operation = state.operation
         if operation is not None and operation.compaction_fork is not None:
             self.note_scratch(thread_id, operation.compaction_fork)
+        if operation is not None and operation.reverting is not None and operation.reverting.prepared is not None:
+            self.note_scratch(thread_id, operation.reverting.prepared)
         summary = self.summaries.get(thread_id)
         if summary is None or record is None or _reshapes(record, summary):
             self.remember(summarize(state, size_bytes, self._scratch.setdefault(thread_id, [])))

@@ -5,7 +5,14 @@ from typing import Any
 
 import msgspec
 import structlog
-from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew, CompactContext, DiscardContext, TrimContext
+from trimpoint_protocol.commands import (
+    AnyClientCommand,
+    ArchiveAndNew,
+    CompactContext,
+    DiscardContext,
+    RevertToCheckpoint,
+    TrimContext,
+)
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
 
@@ -30,7 +37,7 @@ Progress = Callable[[CommandProgress], None]
 SKIPS = frozenset(
     {
         Reason.NOTHING_TO_TRIM, Reason.NOT_ENOUGH_MESSAGES, Reason.ALREADY_IN_PROGRESS, Reason.TURN_IN_PROGRESS,
-        Reason.REQUEST_PENDING,
+        Reason.REQUEST_PENDING, Reason.NOTHING_TO_REVERT,
     }
 )  # fmt: skip
 
@@ -158,6 +165,8 @@ def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id
             return TrimContext(command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep)
         case "compact":
             return CompactContext(command_id=command_id, thread_id=thread_id, **arguments)
+        case "revert":
+            return RevertToCheckpoint(command_id=command_id, thread_id=thread_id, **arguments)
         case _:
             return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
 

@@ -26,6 +26,7 @@ from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.questions import Questions
 from trimpoint.gateway.refusals import Refusal
 from trimpoint.gateway.relay import LONG_DEADLINE_S, ask_in_place
+from trimpoint.git.turn_captures import Baseline, TurnCaptures
 
 Handler = Callable[[Exchange], Awaitable[Any]]
 
@@ -60,6 +61,7 @@ class ThreadMethods:
         identity: Identity,
         questions: Questions,
         clients: Clients,
+        captures: TurnCaptures,
     ) -> None:
         self._engine = engine
         self._sessions = sessions
@@ -68,6 +70,7 @@ class ThreadMethods:
         self._identity = identity
         self._questions = questions
         self._clients = clients
+        self._captures = captures
         self.handlers: dict[str, Handler] = {
             "thread/start": self._start,
             "thread/resume": self._resume,
@@ -240,7 +243,7 @@ class ThreadMethods:
         return await self._start_turn(exchange, thread_id)
 
     async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
-        session = await self._sessions.ready_for_turn(thread_id)
+        session, baseline = await self._ready_with_baseline(thread_id)
         self._refuse_archived(thread_id)  # it may have been put away meanwhile
         params = self._with_provider_id(exchange, session)
         request_id = new_uuid7()
@@ -251,6 +254,7 @@ class ThreadMethods:
         def taken(raw: Raw) -> None:
             turn_id = self._identity.turn_of(str(msgspec.json.decode(raw)["turn"]["id"]))
             generation = session.writer.state.generation.number
+            self._captures.turn_began(session.writer, turn_id, baseline)
             session.writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
             self._threads.prompts.note(thread_id, turn_id, params)
             exchange.answer(self._identity.to_client(bytes(raw)))
@@ -262,6 +266,16 @@ class ThreadMethods:
         except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
             session.writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise
+
+    async def _ready_with_baseline(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
+        """The session, and its files as they are before the turn; both as of now, though either may take a while."""
+        while True:
+            session = await self._sessions.ready_for_turn(thread_id)
+            operation = session.writer.state.operation
+            baseline = await self._captures.before_turn(session.writer)
+            session = await self._sessions.ready(thread_id)
+            if session.writer.state.operation is operation:  # else it may have been a revert, and the files are others now
+                return session, baseline
 
     async def _turn_steer(self, exchange: Exchange) -> Any:
         thread_id = self._identity.thread_named_in(exchange)

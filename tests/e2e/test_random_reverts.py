@@ -1,0 +1,173 @@
+"""Random conversations that edit files, with trims and reverts in any order: each state is compared with a copy made at its time.
+
+A walk is named by its seed. `TRIMPOINT_E2E_LONG=n` walks n times as many.
+"""
+
+import os
+import random
+import shutil
+import signal
+from typing import Any, NamedTuple
+
+import anyio
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.e2e.conftest import House, longer
+from tests.e2e.conversation import Conversation
+from tests.e2e.expectation import Piece, pieces
+from tests.e2e.worktree import with_repository, worktree_files
+
+pytestmark = pytest.mark.codex
+
+STEPS = 14
+SEEDS = range(3 * longer())
+WALK_DEADLINE_S = 120.0
+NAMES = ("kept.txt", "a", "b c", "d/e", "d/f", "d/g/h", "link")
+
+
+class Copy(NamedTuple):
+    """What the thread was after a turn: its files, and what the model would be shown before the next prompt."""
+
+    files: dict[str, Any]
+    context: list[Piece]
+    turns: list[str]
+
+
+class Walk:
+    """One walker. `copies` has an entry for each turn of the thread, and one for before the first."""
+
+    def __init__(self, talk: Conversation, house: House, seed: int) -> None:
+        self.talk = talk
+        self.house = house
+        self.random = random.Random(seed)
+        self.copies: list[Copy] = [Copy(worktree_files(house.worktree), [], [])]
+        self.before_revert: list[Copy] | None = None
+        self.context: list[Piece] = []
+        self.steps: list[str] = []
+        self.untracked = 0
+
+    async def step(self) -> None:
+        """One more thing that happens."""
+        name = self.random.choices(
+            ["turn", "clear", "compact", "revert", "undo", "user edits", "child dies"], [9, 3, 2, 5, 2, 2, 1]
+        )[0]
+        self.steps.append(name)
+        await {
+            "turn": self.turn, "clear": self.clear, "compact": self.compact, "revert": self.revert, "undo": self.undo,
+            "user edits": self.user_edits, "child dies": self.child_dies,
+        }[name]()  # fmt: skip
+
+    async def turn(self) -> None:
+        """The agent edits something; the model must have been shown exactly the context that was expected."""
+        command = self._edit()
+        self.talk.turns += 1
+        self.talk.script.then(run(command), say(f"answer-{self.talk.turns}."))
+        ended = await self.talk.prompt(f"prompt-{self.talk.turns}.")
+        first, last = self.talk.model.turn_requests()[-2:]
+        assert pieces(first.input) == [*self.context, Piece("user", f"prompt-{self.talk.turns}.")], self.steps
+        self.context = [*pieces(last.input), Piece("assistant", f"answer-{self.talk.turns}.")]
+        turns = [*self.copies[-1].turns, ended["id"]]
+        self.copies.append(Copy(worktree_files(self.house.worktree), self.context, turns))
+
+    async def clear(self) -> None:
+        """`/clear N` keeps the last turns of the context, each with all its items."""
+        keep = self.random.randint(0, 2)
+        outcome = await self.talk.type(f"/clear {keep}")
+        if outcome["status"] == "completed":
+            starts = [at for at, piece in enumerate(self.context) if piece.kind == "user"]
+            self.context = self.context[starts[-keep] :] if keep else []
+
+    async def compact(self) -> None:
+        """`/compact` leaves the summary."""
+        outcome = await self.talk.type("/compact")
+        if outcome["status"] == "completed":
+            count = 2 * sum(piece.kind == "user" for piece in self.context) + sum(
+                piece.kind == "summary" for piece in self.context
+            )
+            text = f"<conversation-summary messages={count}>{self.talk.script.summary}</conversation-summary>"
+            self.context = [Piece("summary", text)]
+
+    async def revert(self) -> None:
+        """Back to any turn, by its number or its id."""
+        count = self.random.randrange(len(self.copies))
+        named = self.copies[count].turns[-1] if count and self.random.random() < 0.5 else str(count)
+        present = self._present()
+        outcome = await self.talk.type(f"/revert {named}")
+        if len(self.copies) == 1:
+            assert outcome["reason"] == "nothing_to_revert", (self.steps, outcome)
+            return
+        self.steps[-1] += f" {count}"
+        assert outcome["status"] == "completed", (self.steps, outcome)
+        self.before_revert = present
+        del self.copies[count + 1 :]
+        await self._arrived()
+
+    async def undo(self) -> None:
+        """Back to before the last revert; undone twice, nothing is."""
+        outcome = await self.talk.type("/revert --undo")
+        if self.before_revert is None:
+            assert outcome["reason"] == "nothing_to_revert", (self.steps, outcome)
+            return
+        assert outcome["status"] == "completed", (self.steps, outcome)
+        present = self._present()
+        self.copies, self.before_revert = self.before_revert, present
+        await self._arrived(self.copies.pop())
+
+    async def user_edits(self) -> None:
+        """A person changes a file between turns; the next turn's baseline has it."""
+        await self._captured()
+        self.untracked += 1
+        (self.house.worktree / f"mine-{self.untracked}").write_bytes(self.random.randbytes(20))
+        await self.turn()
+
+    async def child_dies(self) -> None:
+        """Codex is killed; what was reverted to stands all the same."""
+        os.kill(self.house.child_pid(), signal.SIGKILL)
+        await self.talk.until_codex_answers()
+
+    async def _captured(self) -> None:
+        """Until the files of the last turn are captured: what a person writes before that counts as the turn's."""
+        while self.copies[-1].turns:
+            checkpoints = (await self.talk.snapshot())["checkpoints"]
+            if any(one["turnId"] == self.copies[-1].turns[-1] and one["moment"] == "after" for one in checkpoints):
+                return
+
+    def _present(self) -> list[Copy]:
+        """The copies, and behind them how the thread is now."""
+        return [*self.copies, Copy(worktree_files(self.house.worktree), self.context, self.copies[-1].turns)]
+
+    async def _arrived(self, copy: Copy | None = None) -> None:
+        copy = copy or self.copies[-1]
+        self.context = copy.context
+        assert worktree_files(self.house.worktree) == copy.files, self.steps
+        turns = (await self.talk.snapshot())["turns"]
+        assert [turn["id"] for turn in turns] == copy.turns, self.steps
+
+    def _edit(self) -> str:
+        name = self.random.choice(NAMES)
+        other = self.random.choice(NAMES)
+        word = self.random.randint(1, 99)
+        return self.random.choice(
+            [
+                f"rm -rf '{name}' 2>/dev/null; mkdir -p \"$(dirname '{name}')\" 2>/dev/null; printf 'x{word}\\r\\ny' > '{name}'; true",
+                f"rm -rf '{name}'; true",
+                f"chmod +x '{name}' 2>/dev/null; true",
+                f"mkdir -p \"$(dirname '{other}')\"; mv '{name}' '{other}' 2>/dev/null; true",
+                f"rm -rf link; ln -s '{name}' link; true",
+                f"echo {word} >> '{name}' 2>/dev/null; echo more > 'n{word}'; true",
+            ]
+        )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_any_turn_can_be_had_back_byte_for_byte(house: House, seed: int) -> None:
+    with_repository(house.worktree)
+    with anyio.fail_after(WALK_DEADLINE_S):
+        async with house.conversation() as talk:
+            walk = Walk(talk, house, seed)
+            for _ in range(STEPS):
+                await walk.step()
+            shutil.rmtree(house.worktree / ".git" / "trimpoint", ignore_errors=True)  # what we keep there can be made again
+            await walk.turn()
+            await walk.revert()

@@ -99,6 +99,7 @@ class Daemon:
         self._link.start(tasks, self._inbound)
         self._sessions.start(tasks)
         self._captures.start(tasks)
+        self._inbound.before_turn_ends = self._captures.settled
         self._gateway.start(tasks)
         self._engine.listen(self._meters.on_record)
 

@@ -82,6 +82,7 @@ class CheckpointsSection(_Section, frozen=True):
     enabled: bool = True
     max_file_bytes: Positive = 64 * 1024 * 1024
     baseline_deadline_s: Seconds = 10.0
+    completion_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 0.25
     deadline_s: Seconds = 120.0
 
 

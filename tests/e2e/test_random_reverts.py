@@ -105,12 +105,12 @@ class Walk:
 
     async def undo(self) -> None:
         """Back to before the last revert; undone twice, nothing is."""
+        present = self._present()
         outcome = await self.talk.type("/revert --undo")
         if self.before_revert is None:
             assert outcome["reason"] == "nothing_to_revert", (self.steps, outcome)
             return
         assert outcome["status"] == "completed", (self.steps, outcome)
-        present = self._present()
         self.copies, self.before_revert = self.before_revert, present
         await self._arrived(self.copies.pop())
 
@@ -119,6 +119,8 @@ class Walk:
         await self._captured()
         self.untracked += 1
         (self.house.worktree / f"mine-{self.untracked}").write_bytes(self.random.randbytes(20))
+        if len(self.copies) == 1:  # before the first turn is right before it
+            self.copies[0] = self.copies[0]._replace(files=worktree_files(self.house.worktree))
         await self.turn()
 
     async def child_dies(self) -> None:
@@ -140,7 +142,7 @@ class Walk:
     async def _arrived(self, copy: Copy | None = None) -> None:
         copy = copy or self.copies[-1]
         self.context = copy.context
-        assert worktree_files(self.house.worktree) == copy.files, self.steps
+        assert worktree_files(self.house.worktree) == copy.files, " ".join(self.steps)
         turns = (await self.talk.snapshot())["turns"]
         assert [turn["id"] for turn in turns] == copy.turns, self.steps
 

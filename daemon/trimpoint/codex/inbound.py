@@ -5,7 +5,7 @@ The law: a fact is folded before anyone hears of it, and `turn/completed` is hea
 lost, reordered, or shown under a provider's id.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -78,6 +78,7 @@ class Inbound:
         self.endings = Endings(engine, self._tell)
         self.express: Express | None = None
         self.on_epoch_end: list[Callable[[], None]] = []
+        self.before_turn_ends: Callable[[str], Awaitable[None]] = _at_once
         self._engine = engine
         self._audience: Audience = Nobody()
         self._tasks: TaskGroup | None = None
@@ -291,6 +292,7 @@ class Inbound:
         while waiting:
             covered = len(waiting)
             await self._make_durable(thread_id)
+            await self.before_turn_ends(thread_id)
             for method, line in waiting[:covered]:
                 self._audience.deliver(thread_id, method, line)
             del waiting[:covered]
@@ -315,6 +317,10 @@ class Inbound:
         if turn_id is not None:
             for method, params in _interrupted(state.id, turn_id, reason):
                 self._audience.deliver(state.id, method, msgspec.json.encode({"method": method, "params": params}))
+
+
+async def _at_once(thread_id: str) -> None:
+    """Nothing else has to happen before clients hear that the turn has ended."""
 
 
 def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:

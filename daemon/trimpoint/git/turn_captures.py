@@ -28,11 +28,16 @@ LATE = "It was captured when the turn had begun already, and may hold some of it
 
 
 class CaptureRules(NamedTuple):
-    """`baseline_deadline_s` bounds how long a turn waits for its baseline, `deadline_s` any other capture."""
+    """`baseline_deadline_s` bounds how long a turn waits for its baseline, `deadline_s` any other capture.
+
+    `completion_grace_s` bounds how long the word that a turn has ended is kept back for its capture: what a person then changes at once
+    must not pass for the agent's.
+    """
 
     enabled: bool = True
     max_file_bytes: int = 64 * 1024 * 1024
     baseline_deadline_s: float = 10.0
+    completion_grace_s: float = 0.25
     deadline_s: float = 120.0
 
 
@@ -53,6 +58,7 @@ class TurnCaptures:
         self._rules = rules
         self._found: dict[str, Repository] = {}
         self._order: dict[str, anyio.Lock] = {}
+        self._under_way: dict[str, set[anyio.Event]] = {}
         self._awaited: set[tuple[str, str]] = set()
         self._tasks: TaskGroup | None = None
 
@@ -69,6 +75,12 @@ class TurnCaptures:
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Held while something is captured of the thread, first come first served."""
         return self._order.setdefault(thread_id, anyio.Lock())
+
+    async def settled(self, thread_id: str) -> None:
+        """Return when the thread's captures are made, at the latest when the grace is over."""
+        with anyio.move_on_after(self._rules.completion_grace_s):
+            for capture_made in list(self._under_way.get(thread_id, ())):
+                await capture_made.wait()
 
     async def before_turn(self, writer: ThreadWriter) -> Baseline | None:
         """The worktree as it is; None when captures are off or a turn runs already. Never raises."""
@@ -107,9 +119,11 @@ class TurnCaptures:
 
     def _soon(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
         assert self._tasks is not None
-        self._tasks.start_soon(self._capture, thread_id, turn_id, moment, baseline)
+        made = anyio.Event()
+        self._under_way.setdefault(thread_id, set()).add(made)
+        self._tasks.start_soon(self._capture, thread_id, turn_id, moment, baseline, made)
 
-    async def _capture(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
+    async def _capture(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None, made: anyio.Event) -> None:
         try:
             async with self.in_order(thread_id):
                 writer = await self._engine.thread(thread_id)
@@ -118,6 +132,9 @@ class TurnCaptures:
                 writer.record_facts(*await self._facts(writer, turn_id, moment, looked, late))
         except EngineError as error:
             log.warning("checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error))
+        finally:
+            made.set()
+            self._under_way[thread_id].discard(made)
 
     async def _look(self, writer: ThreadWriter) -> Baseline:
         folder = self.folder_of(writer.state)

@@ -237,3 +237,33 @@ def test_each_command_is_found_by_the_name_it_shows() -> None:
 def test_arguments_are_members_of_the_command_they_become() -> None:
     assert set(clear(3).arguments) <= set(TrimContext.__struct_fields__)
     assert set(compact().arguments) <= set(CompactContext.__struct_fields__)
+
+
+def revert(**arguments: object) -> Invocation:
+    nothing = {"turn_id": None, "turn_count": None, "undo": False, "scope": "files+context", "force": False}
+    return Invocation("revert", {**nothing, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/revert", revert()),
+        ("/Revert 0", revert(turn_count=0)),
+        ("/revert 12 --context", revert(turn_count=12, scope="context")),
+        ("/revert --FORCE 3", revert(turn_count=3, force=True)),
+        ("/revert --undo --context", revert(undo=True, scope="context")),
+        (
+            "/revert 01a22083-72a1-7823-bc85-7f3e7361c173",
+            revert(turn_id="01a22083-72a1-7823-bc85-7f3e7361c173"),
+        ),
+    ],
+)
+def test_revert_takes_a_turn_by_number_or_id_and_options(text: str, expected: Invocation) -> None:
+    assert parse(text) == expected
+
+
+@pytest.mark.parametrize("rest", ["-1", "abc", "1 2", "1 --undo", "--undo 0", "--all", "1.5", "3 fix it", "01a22083"])
+def test_revert_with_anything_else_says_what_is_right(rest: str) -> None:
+    outcome = parse(f"/revert {rest}")
+    assert isinstance(outcome, UsageError)
+    assert "/revert" in outcome.message

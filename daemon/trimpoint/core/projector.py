@@ -328,8 +328,10 @@ def _capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms:
     )
     if event.moment != "safety":
         state.known_files = event.commit
-    elif state.operation is not None and state.operation.reverting is not None:
-        state.operation.reverting.safety = event.commit
+        return
+    assert state.operation is not None
+    assert state.operation.reverting is not None
+    state.operation.reverting.safety = event.commit
 
 
 def _restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> None:

@@ -18,7 +18,8 @@ RAW_WINDOW_PERCENT = 95
 """What Codex gives away of a model's window as `modelContextWindow` (measured: 0.163, 0.171)."""
 PROVIDER_COMPACTS_PERCENT = 90
 """How full of the raw window Codex compacts by itself, unless it is configured otherwise (measured: 0.163, 0.171)."""
-
+# Turns that came before a generation's first call was heard, as those of an adopted thread: of many, no overhead can be told apart.
+MAX_WEIGHED_TURNS = 200
 
 Level = Literal["ok", "warning", "critical"]
 
@@ -83,32 +84,48 @@ def overhead_tokens(state: ThreadState) -> int:
     A generation's first call was given that, its bootstrap and the prompt. One that began with kept turns is taken only if there is no
     other, because what their items weigh is known but roughly once they are pruned.
     """
-    measured = [generation for generation in reversed(state.generations) if _is_measured(state, generation)]
-    clean = next((generation for generation in measured if _begins_clean(generation)), None)
-    chosen = clean or next(iter(measured), None)
-    if chosen is None or chosen.first_call is None:
-        return 0
-    return max(0, chosen.first_call.input_tokens - sum(_weights_at_first_call(state, chosen, chosen.first_call.turn_id)))
+    roughly: Generation | None = None
+    for generation in reversed(state.generations):
+        if _is_measured(state, generation):
+            if _begins_clean(generation):
+                return _measured_overhead(state, generation)
+            roughly = roughly or generation
+    return 0 if roughly is None else _measured_overhead(state, roughly)
+
+
+def _measured_overhead(state: ThreadState, generation: Generation) -> int:
+    assert generation.first_call is not None
+    return max(0, generation.first_call.input_tokens - sum(_weights_at_first_call(state, generation)))
 
 
 def _is_measured(state: ThreadState, generation: Generation) -> bool:
     first = generation.first_call
-    return first is not None and all(turn_id in state.turn_index for turn_id in (first.turn_id, *generation.turn_ids))
+    if first is None or not all(turn_id in state.turn_index for turn_id in (first.turn_id, *generation.turn_ids)):
+        return False
+    return len(_turns_before_first_call(state, generation)) <= MAX_WEIGHED_TURNS
 
 
 def _begins_clean(generation: Generation) -> bool:
     return not generation.turn_ids and generation.bootstrap != "provider"
 
 
-def _weights_at_first_call(state: ThreadState, generation: Generation, first_turn_id: str) -> Iterator[int]:
+def _turns_before_first_call(state: ThreadState, generation: Generation) -> range:
+    """Places of the generation's own turns before the one of its first call; no more are looked for than could be weighed."""
+    assert generation.first_call is not None
+    first = start = state.turn_index[generation.first_call.turn_id]
+    while start > 0 and first - start <= MAX_WEIGHED_TURNS and state.turns[start - 1].generation == generation.number:
+        start -= 1
+    return range(start, first)
+
+
+def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterator[int]:
     if generation.summary is not None:
         yield estimate_tokens(summary_item(generation.summary, generation.summarized_messages))
-    first = state.turn_index[first_turn_id]
+    before = _turns_before_first_call(state, generation)
     kept = [state.turn_index[turn_id] for turn_id in generation.turn_ids]
-    before = [index for index in range(first) if state.turns[index].generation == generation.number]
     for index in (*kept, *before):
         yield sum(_entry_tokens(entry) for entry in _entries(state, index))
-    yield sum(_entry_tokens(entry) for entry in _entries(state, first) if entry.role == "user")
+    yield sum(_entry_tokens(entry) for entry in _entries(state, before.stop) if entry.role == "user")
 
 
 def _entries(state: ThreadState, turn_index: int) -> list[Entry]:

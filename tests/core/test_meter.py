@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from trimpoint.core import events as ev
 from trimpoint.core.decision import Policy
-from trimpoint.core.fill import BASELINE_TOKENS, Fill, left_percent, overhead_tokens
+from trimpoint.core.fill import BASELINE_TOKENS, MAX_WEIGHED_TURNS, Fill, left_percent, overhead_tokens
 from trimpoint.core.meter import context_status, meter_of
 from trimpoint.core.tokens import estimate_text_tokens, estimate_tokens
 from trimpoint.core.usage import Usage
@@ -262,3 +262,9 @@ def test_prompts_steered_into_the_first_call_are_no_part_of_what_a_session_costs
     turn_id = thread.begin_turn(PROMPT)
     thread.report(user(turn_id, "and quickly"), call(turn_id, 30_000, 30_010))
     assert overhead_tokens(thread.state) == 30_000 - estimate_text_tokens(PROMPT) - estimate_text_tokens("and quickly")
+
+
+def test_a_first_call_after_very_many_unheard_turns_measures_no_session() -> None:
+    thread = started(turns=MAX_WEIGHED_TURNS + 1)
+    thread.report(call(thread.begin_turn(PROMPT), 30_000, 30_010))
+    assert overhead_tokens(thread.state) == 0

@@ -3,8 +3,10 @@
 from typing import Any
 
 import msgspec
+import pytest
 from trimpoint.core import events as ev
-from trimpoint.core.timeline import derive_timeline_entries
+from trimpoint.core.state import Entry
+from trimpoint.core.timeline import Timeline, derive_timeline_entries
 
 from tests.core.given import Conversation, activity, started
 
@@ -162,3 +164,30 @@ def test_an_unknown_trim_point_expands_nothing() -> None:
     thread = conversation("a", "b")
     thread.clear(1)
     assert shown(thread, frozenset({"no such"})) == shown(thread)
+
+
+def test_a_timeline_is_a_sequence_of_its_entries() -> None:
+    thread = conversation("a", "b", "c")
+    thread.clear(1)
+    timeline = Timeline(thread.state, frozenset(point.id for point in thread.state.trim_points))
+    everything = list(timeline)
+    assert len(timeline) == len(everything) == 7
+    assert timeline[2:5] == everything[2:5]
+    assert list(reversed(timeline)) == everything[::-1]
+    with pytest.raises(IndexError):
+        timeline[7]
+
+
+def test_an_entry_is_made_only_when_it_is_asked_for() -> None:
+    thread = conversation("a", "b", "c")
+    looked_at: list[int] = []
+
+    class Watched(list[Entry]):
+        def __getitem__(self, index: Any) -> Any:
+            looked_at.append(index)
+            return super().__getitem__(index)
+
+    thread.state.entries = Watched(thread.state.entries)
+    timeline = Timeline(thread.state, NOTHING)
+    assert timeline[len(timeline) - 1]
+    assert looked_at == [5]

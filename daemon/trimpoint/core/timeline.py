@@ -3,7 +3,9 @@
 A divider stands at its boundary: what was kept comes after it. A summary's banner is right above its divider.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
 
 import msgspec
 from trimpoint_protocol.readmodel import (
@@ -21,48 +23,95 @@ BANNER_HEADER = "Context compacted"
 DIVIDER_LABEL = "Earlier messages"
 DISCARD_LABEL = "Discarded"
 
+# Turn and id of each entry that was discarded -> the discard.
+_Taken = dict[tuple[str, str], str]
 
-def derive_timeline_entries(state: ThreadState, expanded: frozenset[str]) -> Iterator[TimelineEntry]:
+
+class Timeline(Sequence[TimelineEntry]):
     """All entries, oldest first; the pruned section of a trim point only when its id is in `expanded`.
 
-    What was discarded stays where it was said, flagged; the discard's own divider stands where it was made.
+    What was discarded stays where it was said, flagged; the discard's own divider stands where it was made. Each entry is made when
+    it is asked for, so that a page costs what is on it, however long the thread.
     """
-    taken = _taken(state)
-    start, dividers = 0, list[Discard]()
-    for boundary in sorted(state.boundaries, key=lambda one: (one.entry_index, one.generation)):
-        if isinstance(boundary, Discard):
-            dividers.append(boundary)
-            continue
-        if boundary.id in expanded:
-            yield from _section(state, start, boundary.entry_index, dividers, taken, boundary.id)
-        yield from _boundary(boundary, boundary.id in expanded)
-        start, dividers = boundary.entry_index, []
-    yield from _section(state, start, len(state.entries), dividers, taken, None)
+
+    def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
+        self._state = state
+        self._taken = _taken(state)
+        self._begins: list[int] = []
+        self._runs: list[Sequence[TimelineEntry]] = []
+        self._length = 0
+        self._lay_out(expanded)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> TimelineEntry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[TimelineEntry]: ...
+    def __getitem__(self, index: int | slice) -> TimelineEntry | list[TimelineEntry]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(self._length))]
+        if not 0 <= index < self._length:
+            raise IndexError(index)
+        run = bisect_right(self._begins, index) - 1
+        return self._runs[run][index - self._begins[run]]
+
+    def _lay_out(self, expanded: frozenset[str]) -> None:
+        start, dividers = 0, list[Discard]()
+        for boundary in sorted(self._state.boundaries, key=lambda one: (one.entry_index, one.generation)):
+            if isinstance(boundary, Discard):
+                dividers.append(boundary)
+                continue
+            if boundary.id in expanded:
+                self._add_section(start, boundary.entry_index, dividers, boundary.id)
+            self._add(list(_boundary(boundary, boundary.id in expanded)))
+            start, dividers = boundary.entry_index, []
+        self._add_section(start, len(self._state.entries), dividers, None)
+
+    def _add_section(self, start: int, end: int, dividers: list[Discard], pruned_by: str | None) -> None:
+        for discard in dividers:
+            self._add(_Run(self._state, range(start, discard.entry_index), self._taken, pruned_by))
+            self._add([_discard_divider(discard)])
+            start = discard.entry_index
+        self._add(_Run(self._state, range(start, end), self._taken, pruned_by))
+
+    def _add(self, run: Sequence[TimelineEntry]) -> None:
+        if len(run) > 0:
+            self._begins.append(self._length)
+            self._runs.append(run)
+            self._length += len(run)
 
 
-def _taken(state: ThreadState) -> dict[tuple[str, str], str]:
-    """Turn and id of each entry that was discarded -> the discard."""
+class _Run(Sequence[TimelineEntry]):
+    """Entries of the ledger that stand together."""
+
+    def __init__(self, state: ThreadState, places: range, taken: _Taken, pruned_by: str | None) -> None:
+        self._state = state
+        self._places = places
+        self._taken = taken
+        self._pruned_by = pruned_by
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index: Any) -> Any:
+        entry: Entry = self._state.entries[self._places[index]]
+        return _entry(entry, self._taken.get((entry.turn_id, entry.id), self._pruned_by))
+
+
+def derive_timeline_entries(state: ThreadState, expanded: frozenset[str]) -> Iterator[TimelineEntry]:
+    """The whole of a `Timeline`."""
+    return iter(Timeline(state, expanded))
+
+
+def _taken(state: ThreadState) -> _Taken:
     return {
         (turn_id, entry_id): discard.id
         for discard in state.discards
         for turn_id, entry_ids in discard.entries.items()
         for entry_id in entry_ids
     }
-
-
-def _section(
-    state: ThreadState, start: int, end: int, dividers: list[Discard], taken: dict[tuple[str, str], str], pruned_by: str | None
-) -> Iterator[TimelineEntry]:
-    for discard in dividers:
-        yield from _entries(state.entries[start : discard.entry_index], taken, pruned_by)
-        yield _discard_divider(discard)
-        start = discard.entry_index
-    yield from _entries(state.entries[start:end], taken, pruned_by)
-
-
-def _entries(entries: Iterable[Entry], taken: dict[tuple[str, str], str], pruned_by: str | None) -> Iterator[TimelineEntry]:
-    for entry in entries:
-        yield _entry(entry, taken.get((entry.turn_id, entry.id), pruned_by))
 
 
 def _discard_divider(discard: Discard) -> TimelineEntry:

@@ -97,7 +97,7 @@ def turns_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
     """
     wanted = msgspec.convert(params, _TurnsParams)
     start = _position("t", wanted.cursor) if wanted.cursor is not None else None
-    page, cursors = _page(list(range(len(state.turns))), "t", start, wanted.limit, wanted.sort_direction or "desc")
+    page, cursors = _page(range(len(state.turns)), "t", start, wanted.limit, wanted.sort_direction or "desc")
     view = wanted.items_view or "summary"
     return {"data": [turn_object(state, index, view) for index in page], **cursors}
 
@@ -106,9 +106,14 @@ def items_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
     """`thread/items/list`: a thread's items, or one turn's, oldest first unless asked otherwise. Raises as `turns_page` does."""
     wanted = msgspec.convert(params, _ItemsParams)
     direction = wanted.sort_direction or "asc"
-    rows = [index for index, entry in enumerate(state.entries) if wanted.turn_id in (None, entry.turn_id)]
+    rows = range(len(state.entries)) if wanted.turn_id is None else _places_of(state, wanted.turn_id)
     page, cursors = _page(rows, "i", _items_start(state, wanted.cursor, direction), wanted.limit, direction)
     return {"data": [_item_row(state.entries[index]) for index in page], **cursors}
+
+
+def _places_of(state: ThreadState, turn_id: str) -> range:
+    index = state.turn_index.get(turn_id)
+    return range(0) if index is None else range(state.turns[index].first_entry_index, state.entries_end(index))
 
 
 def newest_turns(state: ThreadState) -> str | None:
@@ -136,13 +141,13 @@ def _items_start(state: ThreadState, cursor: str | _ItemAnchor | None, direction
 
 
 def _page(
-    rows: list[int], kind: str, start: int | None, limit: int | None, direction: Direction
-) -> tuple[list[int], dict[str, str | None]]:
+    rows: range, kind: str, start: int | None, limit: int | None, direction: Direction
+) -> tuple[range, dict[str, str | None]]:
     """Of `rows`, places in the ledger in its order, a page from `start` (included) on in `direction`."""
     if direction == "desc":
-        following = [row for row in reversed(rows) if start is None or row <= start]
+        following = range(rows.stop - 1 if start is None else min(rows.stop - 1, start), rows.start - 1, -1)
     else:
-        following = [row for row in rows if start is None or row >= start]
+        following = range(rows.start if start is None else max(rows.start, start), rows.stop)
     size = max(1, min(DEFAULT_PAGE if limit is None else limit, MAX_PAGE))
     page, rest = following[:size], following[size:]
     return page, {

@@ -6,9 +6,10 @@ import zlib
 import msgspec
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import TimelinePage, TimelineParams
+from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.core.state import ThreadState
-from trimpoint.core.timeline import derive_timeline_entries
+from trimpoint.core.timeline import Timeline
 from trimpoint.gateway.refusals import Refusal
 
 DEFAULT_ENTRIES = 200
@@ -24,17 +25,24 @@ def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
     expanded = known if params.expand == "all" else frozenset(params.expand or ())
     if unknown := expanded - known:
         raise Refusal(Reason.INVALID_PARAMS, f"The thread has no trim point {sorted(unknown)[0]!r}.")
-    entries = list(derive_timeline_entries(state, expanded))
-    view = _view(state, expanded)
-    end = len(entries) if params.cursor is None else _position(params.cursor, view, len(entries))
-    start = end
+    timeline, view = Timeline(state, expanded), _view(state, expanded)
+    end = len(timeline) if params.cursor is None else _position(params.cursor, view, len(timeline))
+    entries = _back_from(timeline, end, params.limit or DEFAULT_ENTRIES)
+    start = end - len(entries)
+    return TimelinePage(entries=entries, next_cursor=_cursor(start, view) if start > 0 else None)
+
+
+def _back_from(timeline: Timeline, end: int, limit: int) -> list[TimelineEntry]:
+    """The entries before `end`, as many as a page may hold and at least one, oldest first."""
+    entries: list[TimelineEntry] = []
     room_bytes = MAX_PAGE_BYTES
-    while start > 0 and end - start < (params.limit or DEFAULT_ENTRIES):
-        room_bytes -= len(msgspec.json.encode(entries[start - 1]))
-        if room_bytes < 0 and start < end:
+    for at in range(end - 1, max(-1, end - 1 - limit), -1):
+        entry = timeline[at]
+        room_bytes -= len(msgspec.json.encode(entry))
+        if room_bytes < 0 and entries:
             break
-        start -= 1
-    return TimelinePage(entries=entries[start:end], next_cursor=_cursor(start, view) if start > 0 else None)
+        entries.append(entry)
+    return entries[::-1]
 
 
 def _view(state: ThreadState, expanded: frozenset[str]) -> int:

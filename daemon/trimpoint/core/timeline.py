@@ -96,7 +96,8 @@ class _Run(Sequence[TimelineEntry]):
         return len(self._places)
 
     def __getitem__(self, index: Any) -> Any:
-        entry: Entry = self._state.entries[self._places[index]]
+        place: int = self._places[index]
+        entry = self._state.entries[place]
         return _entry(entry, self._taken.get((entry.turn_id, entry.id), self._pruned_by))
 
 

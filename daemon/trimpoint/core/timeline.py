@@ -96,8 +96,7 @@ class _Run(Sequence[TimelineEntry]):
         return len(self._places)
 
     def __getitem__(self, index: Any) -> Any:
-        place: int = self._places[index]
-        entry = self._state.entries[place]
+        entry = self._state.entries[self._places.start + int(index)]
         return _entry(entry, self._taken.get((entry.turn_id, entry.id), self._pruned_by))
 
 

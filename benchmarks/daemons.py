@@ -72,11 +72,12 @@ class RealCodex(NamedTuple):
     binary: Path
     overrides: list[str]
     environment: dict[str, str]
+    model: ScriptedModel
 
     @contextmanager
-    def daemon(self, folder: Path) -> Generator[Daemon]:
+    def daemon(self, folder: Path, config: str = "") -> Generator[Daemon]:
         """A daemon on this Codex."""
-        with daemon(folder, self.binary, overrides=self.overrides, environment=self.environment) as running:
+        with daemon(folder, self.binary, overrides=self.overrides, environment=self.environment, config=config) as running:
             yield running
 
     @contextmanager
@@ -105,7 +106,7 @@ def real_codex() -> Generator[RealCodex]:
     with start_blocking_portal() as portal:
         model = ScriptedModel(Script())
         with portal.wrap_async_context_manager(model), portal.wrap_async_context_manager(throwaway_codex_home()) as home:
-            yield RealCodex(find_codex().path, codex_overrides(model), codex_environment(home))
+            yield RealCodex(find_codex().path, codex_overrides(model), codex_environment(home), model)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,81 @@
+"""What is looked at again and again, and when it is called flat."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks.measures import Bar, Figure, Verdict, at_most
+
+
+class Sample(NamedTuple):
+    """Taken between two rounds. `open_files` beyond the one of each thread in memory; times are medians since the last sample."""
+
+    turns: int
+    rss_mib: float
+    open_files: int
+    request_ms: float
+    turn_ms: float
+    clear_ms: float
+    threads_loaded: int
+    codex_rss_mib: float
+
+
+class Limit(NamedTuple):
+    """How far the last third of a series may be from the first, warm-up left out. `is_ratio`: as a multiple of it."""
+
+    what: str
+    series: str
+    bar: Bar
+    is_ratio: bool
+
+
+# The daemon's books: a line of the catalogue and a few index entries for each thread and provider thread that there ever was.
+BOOKS_MIB_PER_1000_TURNS = 1.5
+LIMITS = (
+    Limit("open files", "open_files", at_most(1, "more"), is_ratio=False),
+    Limit("threads in memory", "threads_loaded", at_most(5, "more"), is_ratio=False),
+    Limit("a request", "request_ms", at_most(1.5, "×"), is_ratio=True),
+    Limit("a turn", "turn_ms", at_most(1.5, "×"), is_ratio=True),
+    Limit("/clear", "clear_ms", at_most(1.5, "×"), is_ratio=True),
+)
+_WARM_UP = 0.2
+
+
+def judged(samples: Sequence[Sample]) -> list[Verdict]:
+    """Memory by its slope, everything else by its last third against its first."""
+    settled = samples[int(len(samples) * _WARM_UP) :]
+    return [_memory(settled), *(_held(settled, limit) for limit in LIMITS)]
+
+
+def figures(samples: Sequence[Sample]) -> list[Figure]:
+    """Every series as it was."""
+    return [
+        Figure("memory of the daemon", "MiB", [sample.rss_mib for sample in samples]),
+        Figure("memory of Codex", "MiB", [sample.codex_rss_mib for sample in samples]),
+        Figure("open files", "", [sample.open_files for sample in samples]),
+        Figure("threads in memory", "", [sample.threads_loaded for sample in samples]),
+        Figure("a request", "ms", [sample.request_ms for sample in samples]),
+        Figure("a turn", "ms", [sample.turn_ms for sample in samples]),
+        Figure("/clear", "ms", [sample.clear_ms for sample in samples]),
+    ]
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    """The middle of the slopes between all pairs of points (Theil and Sen): a few that are off do not bend it."""
+    slopes = [(y2 - y1) / (x2 - x1) for n, (x1, y1) in enumerate(points) for x2, y2 in points[n + 1 :] if x2 != x1]
+    return median(slopes) if slopes else 0.0
+
+
+def _memory(samples: Sequence[Sample]) -> Verdict:
+    by_turns = slope([(sample.turns, sample.rss_mib) for sample in samples]) * 1000
+    why = "slope of the resident set, warm-up left out"
+    return Verdict("growth of memory", by_turns, at_most(BOOKS_MIB_PER_1000_TURNS, "MiB/1000 turns"), why)
+
+
+def _held(samples: Sequence[Sample], limit: Limit) -> Verdict:
+    third = max(1, len(samples) // 3)
+    first, last = (
+        median(float(getattr(sample, limit.series)) for sample in part) for part in (samples[:third], samples[-third:])
+    )
+    value = last / first if limit.is_ratio else last - first
+    return Verdict(limit.what, value, limit.bar, "medians, last third against the first, warm-up left out")

@@ -251,6 +251,21 @@ def test_a_sealed_summary_is_weighed_by_what_stands_beside_it() -> None:
     assert (status.unknown, status.used_tokens) == (True, overhead_tokens(thread.state) + kept)
 
 
+def test_what_a_client_injects_between_turns_is_added_by_estimate_until_the_next_report() -> None:
+    thread = used(30_000)
+    item = raw_message("user", "a long story " * 100)
+    thread.report(ev.ContextItemsRecorded("turn-1", (item,)))
+    thread.write(call("turn-1", 30_000, 30_010))  # a resume says again what was before
+    assert (meter(thread).used_tokens, meter(thread).estimated) == (30_010 + estimate_tokens(item), True)
+    thread.report(ev.ContextItemsRecorded("turn-1", (item,), "rollout"))
+    assert meter(thread).used_tokens == 30_010 + estimate_tokens(item)
+    used(31_000, thread=thread)
+    assert (meter(thread).used_tokens, meter(thread).estimated) == (31_010, False)
+    thread.report(ev.ContextItemsRecorded("turn-2", (item,)))
+    thread.clear()
+    assert meter(thread).used_tokens == overhead_tokens(thread.state)
+
+
 def test_a_thread_that_is_not_in_the_books_has_a_meter_without_a_past() -> None:
     status = meter_of("sub-agent", Usage(), None, Fill(0, is_estimate=True, is_unknown=True), Policy())
     assert (status.generation, status.compaction_count, status.unknown) == (None, 0, True)

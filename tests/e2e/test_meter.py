@@ -3,13 +3,19 @@
 import os
 import signal
 from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
 
 import anyio
+import msgspec
 import pytest
+from trimpoint.app import running_daemon
 from trimpoint.cli.client import RemoteError
+from trimpoint.config import ModelSection
+from trimpoint.gateway.listeners import serve_unix
 from trimpoint.testkit import ModelRequest, Reply, overflow, run, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import CODEX_BIN, House
 from tests.e2e.conversation import Conversation
 from tests.e2e.gauge import Gauge, spending
 
@@ -239,3 +245,63 @@ async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(h
     assert (parent["usedTokens"], parent["totalTokens"], parent["level"]) == (32_010, 63_020, "ok")
     assert (sub_agent["usedTokens"], sub_agent["totalTokens"], sub_agent["level"]) == (240_010, 240_010, "critical")
     assert (sub_agent["generation"], sub_agent["windowTokens"]) == (None, WINDOW)
+
+
+async def test_another_model_has_no_window_until_codex_says_it_and_what_is_configured_holds_meanwhile(house: House) -> None:
+    models = {"gpt-5.1": ModelSection(max_context_tokens=64_000)}
+    house.config = msgspec.structs.replace(house.config, models=models)
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(32_000)
+        await talk.client.request("thread/settings/update", threadId=talk.thread_id, model="gpt-5.2")
+        unknown = await gauge.meter()
+        await talk.client.request("thread/settings/update", threadId=talk.thread_id, model="gpt-5.1")
+        configured = await gauge.meter()
+        after = await gauge.turn(33_000)
+    assert (unknown["model"], unknown["windowTokens"], unknown["percent"], unknown["level"]) == ("gpt-5.2", None, None, None)
+    assert unknown["usedTokens"] == 32_010
+    assert (configured["model"], configured["windowTokens"], configured["percent"]) == ("gpt-5.1", 64_000, 50.0)
+    assert after["windowTokens"] == WINDOW
+
+
+NO_WINDOW = """#!/bin/bash
+# Codex, but for what it says of the model's window.
+exec > >(exec sed -u 's/"modelContextWindow":[0-9]*/"modelContextWindow":null/g')
+exec {codex} "$@"
+"""
+
+
+async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_none(house: House) -> None:
+    wrapper = house.home / "codex"
+    wrapper.write_text(NO_WINDOW.format(codex=CODEX_BIN))
+    wrapper.chmod(0o755)
+    profile = msgspec.structs.replace(house.profile, codex=wrapper)
+    meters: list[dict[str, Any]] = []
+    for models in ({}, {"gpt-5": ModelSection(max_context_tokens=100_000)}):
+        house.config = msgspec.structs.replace(house.config, models=models)
+        async with running_daemon(house.config, house.state_dir, profile) as daemon, anyio.create_task_group() as tasks:
+            await tasks.start(partial(serve_unix, house.socket, daemon.serve))
+            async with house.client() as client:
+                talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+                house.script.then(say("answer", usage=spending(75_000)))
+                await talk.prompt("how full is it?")
+                gauge = Gauge(talk)
+                meters.append(await gauge.meter())
+                assert gauge.codex["modelContextWindow"] is None
+            tasks.cancel_scope.cancel()
+    unknown, configured = meters
+    assert (unknown["usedTokens"], unknown["unknown"], unknown["estimated"]) == (75_010, False, False)
+    assert (unknown["windowTokens"], unknown["percent"], unknown["leftPercent"], unknown["level"]) == (None, None, None, None)
+    assert (configured["usedTokens"], configured["windowTokens"], configured["level"]) == (75_010, 100_000, "warning")
+
+
+async def test_what_a_client_injects_is_added_by_estimate(house: House) -> None:
+    async with house.conversation() as talk:
+        gauge = Gauge(talk)
+        await gauge.turn(30_000)
+        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a long story " * 400}]}
+        await talk.client.request("thread/inject_items", threadId=talk.thread_id, items=[item])
+        injected = await gauge.meter()
+        await gauge.turn(31_500)
+    assert injected["estimated"]
+    assert 30_010 + 1_000 < injected["usedTokens"] < 30_010 + 2_000

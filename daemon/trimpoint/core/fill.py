@@ -48,8 +48,8 @@ def reported_fill(usage: Usage, window: int | None) -> Fill | None:
     if usage.report is None:
         return None
     basis = usage.report.basis
-    used = window if basis is Basis.FULL and window is not None else usage.report.used
-    return Fill(used, is_estimate=basis is not Basis.MEASURED, is_unknown=False)
+    used = window if basis is Basis.FULL and window is not None else usage.report.used + usage.unreported
+    return Fill(used, is_estimate=basis is not Basis.MEASURED or usage.unreported > 0, is_unknown=False)
 
 
 def left_percent(used: int, window: int) -> int:

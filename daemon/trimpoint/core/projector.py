@@ -28,7 +28,7 @@ from trimpoint.core.state import (
     qualified_entry_id,
 )
 from trimpoint.core.usage import begin_era
-from trimpoint.core.usage_folds import change_settings, note_overflow, report_before_revert, report_usage
+from trimpoint.core.usage_folds import change_settings, note_overflow, report_before_revert, report_usage, weigh_injected
 
 PROVIDER_COMPACTION = "contextCompaction"
 COMPACTIONS = frozenset({"compact", "auto", "overflow"})
@@ -273,6 +273,7 @@ def _record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int
         turn.items[turn.earlier_items :], turn.items_complete = event.items, True
     else:
         turn.items.extend(event.items)
+        weigh_injected(state, event)
 
 
 def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:

@@ -56,10 +56,12 @@ class TokenCounts(msgspec.Struct):
 class Usage(msgspec.Struct):
     """`report` is of the present generation and None until it has one; `era` counts it alone, `thread` all of them.
 
-    `window` is None when the provider did not say, or said it of another model.
+    `window` is None when the provider did not say, or said it of another model. `unreported`: tokens, by estimate, of what was put
+    into the context since the report, between turns.
     """
 
     report: Report | None = None
+    unreported: int = 0
     window: int | None = None
     era: TokenCounts = msgspec.field(default_factory=TokenCounts)
     thread: TokenCounts = msgspec.field(default_factory=TokenCounts)
@@ -70,6 +72,8 @@ def hear(usage: Usage, event: ev.UsageReported, *, is_live: bool) -> None:
     if _is_new_call(event, usage.report, is_live=is_live):
         usage.era.add(event)
         usage.thread.add(event)
+    if not _repeats(event, usage.report):
+        usage.unreported = 0
     usage.report = Report(event.last_total, event.total, _basis(event, usage.report))
     usage.window = event.window
 
@@ -87,7 +91,7 @@ def overflowed(usage: Usage) -> None:
 
 def begin_era(usage: Usage) -> None:
     """A new generation: nothing is reported of its context yet. The window stays, being the model's."""
-    usage.report, usage.era = None, TokenCounts()
+    usage.report, usage.unreported, usage.era = None, 0, TokenCounts()
 
 
 def model_in(settings: bytes) -> str | None:

@@ -5,6 +5,7 @@ from itertools import takewhile
 from trimpoint.core import events as ev
 from trimpoint.core.compaction_attempts import note_lowest
 from trimpoint.core.state import FirstCall, ThreadState, Turn
+from trimpoint.core.tokens import estimate_tokens
 from trimpoint.core.usage import Report, hear, model_in, overflowed
 
 
@@ -19,6 +20,12 @@ def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> Non
     generation = state.generation
     if generation.first_call is None and event.input > 0 and state.turns[index].generation == generation.number:
         generation.first_call = FirstCall(event.turn_id, event.input)
+
+
+def weigh_injected(state: ThreadState, event: ev.ContextItemsRecorded) -> None:
+    """Items that come between turns were put there by a client; the next report will include them."""
+    if state.running_turn_id is None and event.source == "events":
+        state.usage.unreported += sum(estimate_tokens(item) for item in event.items)
 
 
 def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -> None:

@@ -1,13 +1,7 @@
 """The configuration file: what may stand in it, and what is said when something else does."""
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, get_args, get_origin
-
-import msgspec
 import pytest
-from trimpoint.config import ENVIRONMENT, Config, ConfigInvalid, ContextSection, ModelSection, parse_config
+from trimpoint.config import Config, ConfigInvalid, ContextSection, ModelSection, parse_config
 
 
 def refused(text: str) -> str:
@@ -113,46 +107,3 @@ def test_what_is_no_address_is_refused_where_it_stands(listen: str) -> None:
 
 def test_metrics_are_served_nowhere_unless_configured() -> None:
     assert Config().metrics.address() is None
-
-
-PAGE = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text()
-
-
-def documented() -> dict[str, str]:
-    """Key -> its row on the page."""
-    rows: dict[str, str] = {}
-    section = ""
-    for line in PAGE.splitlines():
-        if line.startswith("## "):
-            named = re.match(r"## `\[(\w+)", line)
-            section = named[1] + "." if named else ""
-        elif found := re.match(r"\| `([a-z_]+)` \| (.*)", line):
-            rows[section + found[1]] = found[2]
-    return rows
-
-
-def keys(shape: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every key there is, and its default."""
-    for field in msgspec.structs.fields(shape):
-        inner = get_args(field.type)[1] if get_origin(field.type) is dict else field.type
-        if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
-            yield from keys(inner, f"{field.name}.")
-        else:
-            yield path + field.name, field.default
-
-
-@pytest.mark.parametrize(("key", "default"), list(keys(Config)))
-def test_the_page_about_it_names_every_key_with_its_default(key: str, default: Any) -> None:
-    row = documented()[key]
-    if default is not None:
-        shown = msgspec.json.encode(default).decode()
-        assert row.startswith(f"`{shown}`"), (key, shown, row)
-
-
-def test_the_page_names_no_key_that_is_not_there() -> None:
-    assert set(documented()) == {key for key, _ in keys(Config)}
-
-
-@pytest.mark.parametrize("variable", ENVIRONMENT)
-def test_the_page_names_every_variable_at_the_key_it_sets(variable: str) -> None:
-    assert f"`{variable}`" in documented()[".".join(ENVIRONMENT[variable])]

@@ -220,6 +220,21 @@ def test_a_person_who_clears_or_compacts_sets_it_going_again(what: str) -> None:
     assert begins(thread)
 
 
+def test_what_a_client_calls_its_trim_makes_no_difference() -> None:
+    thread = stopped()
+    thread.clear(trigger="auto")
+    assert thread.state.auto_attempts == []
+
+
+def test_what_a_fork_inherits_and_what_a_recovery_trims_is_none_of_its_attempts() -> None:
+    thread = filled(20_000, 91_000)
+    thread.write(ev.TrimPointCreated("thread-1", "inherited", 0, None, 0, (), None, 1, "auto"))
+    assert thread.state.auto_attempts == []
+    thread = stopped()
+    thread.write(ev.OperationStarted("o", "overflow"), ev.TrimPointCreated("thread-1", "p", 0, None, 0, (), None, 1, "overflow"))
+    assert len(thread.state.auto_attempts) == 2
+
+
 def test_so_does_usage_that_falls_by_itself() -> None:
     thread = stopped()
     filled(80_000, thread=thread)

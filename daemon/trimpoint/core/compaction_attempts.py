@@ -10,14 +10,20 @@ from trimpoint.core.usage import Basis
 AUTO = "auto"
 """The trigger of what the daemon does about a critical context by itself."""
 REMEMBERED = 2
-_BY_A_PERSON = frozenset({"clear", "compact"})
+_TRIMS = frozenset({"clear", "compact"})
 
 
-def note_trim(state: ThreadState, event: ev.TrimPointCreated) -> None:
-    """A context was trimmed: by us, or by a person, who has looked after it."""
-    if event.trigger == AUTO:
+def note_trim(state: ThreadState) -> None:
+    """A context was trimmed: by us, or by a person, who has looked after it. What a fork inherits belongs to no operation.
+
+    The operation tells, and not the trim point's `trigger`, in which a client may write what it likes.
+    """
+    operation = state.operation
+    if operation is None or operation.kind not in _TRIMS:
+        return
+    if operation.compaction_trigger == AUTO:
         _remember(state, None)
-    elif event.trigger in _BY_A_PERSON:
+    else:
         state.auto_attempts.clear()
 
 

@@ -159,7 +159,7 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
             summary_unavailable=event.summary_unavailable,
         )
     )
-    note_trim(state, event)
+    note_trim(state)
     if event.trigger in COMPACTIONS:
         state.compaction_count += 1
 

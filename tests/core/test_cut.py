@@ -117,18 +117,22 @@ def may_cut(items: Sequence[bytes], at: int) -> bool:
 
 
 @given(
-    items=HISTORIES | conversations(), tokens=st.data(), share=st.sampled_from([0.0, 0.5, 0.75, 1.0]), at_least=st.integers(0, 12)
+    items=HISTORIES | conversations(),
+    tokens=st.data(),
+    share=st.sampled_from([0.0, 0.5, 0.75, 1.0]),
+    at_least=st.integers(0, 12),
+    beyond=st.integers(0, 6),
 )
-@example(items=[], tokens=None, share=0.75, at_least=0)
+@example(items=[], tokens=None, share=0.75, at_least=0, beyond=0)
 def test_of_all_places_the_last_one_within_the_share_is_chosen_or_the_first_beyond(
-    items: list[bytes], tokens: st.DataObject | None, share: float, at_least: int
+    items: list[bytes], tokens: st.DataObject | None, share: float, at_least: int, beyond: int
 ) -> None:
     count = len(items)
     costs = tokens.draw(st.lists(st.integers(0, 50), min_size=count, max_size=count)) if tokens is not None else []
-    places = [at for at in range(1, count + 1) if may_cut(items, at) and message_count(items[:at]) >= at_least]
+    places = [at for at in range(1, count + 1) if may_cut(items, at) and message_count(items[:at]) >= at_least and at >= beyond]
     within = [at for at in places if sum(costs[:at]) <= share * sum(costs)]
     expected = within[-1] if within else places[0] if places else None
-    assert find_cut(items, costs, oldest_share=share, min_messages=at_least) == expected
+    assert find_cut(items, costs, oldest_share=share, min_messages=at_least, min_items=beyond) == expected
 
 
 @given(items=conversations())

@@ -9,7 +9,7 @@ from trimpoint.core import events as ev
 from trimpoint.core.context import bootstrap_items, rebuilt_generation, turn_items
 from trimpoint.core.decision import Policy, busy
 from trimpoint.core.operations import Phase
-from trimpoint.core.overflow import EXCEEDED, plan_overflow, prompt_of
+from trimpoint.core.overflow import EXCEEDED, ProviderCompaction, compacted_by_codex, plan_overflow, prompt_of
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import THREAD, Conversation, assistant, completed_recovery, raw, raw_message, started, texts, trim, user
@@ -245,6 +245,74 @@ def test_a_turn_whose_items_are_lost_is_known_by_its_messages() -> None:
     assert plan is not None
     assert said(plan.after)[-1] == "I will."
     assert "go" not in said([*plan.before, *plan.after])
+
+
+# --- where Codex had compacted by itself ----------------------------------------------------------------------------
+
+
+def compacted(thread: Conversation, turn_id: str) -> None:
+    """Codex compacts the context in the middle of that turn."""
+    thread.report(ev.EntryRecorded(turn_id, f"{turn_id}/compaction", "activity", "contextCompaction", "Codex compacted"))
+
+
+CODEX_S = [*(ask(f"prompt {n}") for n in range(9)), ask("Codex's own summary")]
+
+
+def test_what_codex_put_in_place_of_the_context_is_summarized_with_what_came_since() -> None:
+    thread = started(turns=8)
+    assert not compacted_by_codex(thread.state)
+    compacted(thread, "turn-5")
+    assert compacted_by_codex(thread.state)
+    turn_id = thread.overflow()
+    # Of the fifth turn the answer came after the compaction.
+    since = {"turn-5": 1, "turn-6": 2, "turn-7": 2, "turn-8": 2}
+    plan = plan_overflow(thread.state, turn_id, ProviderCompaction(CODEX_S, since))
+    assert plan is not None
+    assert said(plan.before) == [*said(CODEX_S), "answer of turn-5", *of_turns(6)]
+    assert said(plan.after) == of_turns(7, 8)
+    assert (plan.first_kept_turn_id, plan.skipped_items) == ("turn-7", 0)
+
+
+def test_nothing_of_what_codex_wrote_is_kept() -> None:
+    thread = started(turns=8)
+    turn_id = thread.overflow()
+    long = [*CODEX_S, answer("an answer"), ask(LONG)]
+    plan = plan_overflow(thread.state, turn_id, ProviderCompaction(long, {"turn-8": 1}))
+    assert plan is not None
+    assert (said(plan.before)[-1], plan.after) == ("answer of turn-8", [])
+    assert (plan.first_kept_turn_id, plan.skipped_items) == (turn_id, 0)
+
+
+def test_a_turn_that_codex_began_with_a_compaction_has_its_prompt_after_it() -> None:
+    thread = started(turns=8)
+    turn_id = thread.begin_turn("go")
+    compacted(thread, turn_id)
+    work = [call("a"), output("a")]
+    thread.report(ev.ContextItemsRecorded(turn_id, (answer("Codex's summary"), ask("go"), *work)))
+    thread.fail_to_fit(turn_id)
+    plan = plan_overflow(thread.state, turn_id, ProviderCompaction([*CODEX_S, answer("so far")], {turn_id: 3}))
+    assert plan is not None
+    assert (said(plan.before), plan.after) == ([*said(CODEX_S), "so far"], work)
+    assert (plan.first_kept_turn_id, plan.skipped_items) == (turn_id, 1)
+
+
+def test_of_a_turn_that_codex_compacted_on_the_way_the_rest_counts() -> None:
+    thread = started(turns=8)
+    turn_id = thread.begin_turn("go")
+    compacted(thread, turn_id)
+    thread.report(ev.ContextItemsRecorded(turn_id, (ask("go"), call("a"), output("a"), answer("gist"), call("b"), output("b"))))
+    thread.fail_to_fit(turn_id)
+    plan = plan_overflow(thread.state, turn_id, ProviderCompaction([*CODEX_S, answer("so far")], {turn_id: 2}))
+    assert plan is not None
+    assert (plan.after, plan.first_kept_turn_id, plan.skipped_items) == ([call("b"), output("b")], turn_id, 3)
+
+
+def test_a_recovery_is_no_compaction_of_codexs() -> None:
+    thread = started(turns=8)
+    thread.overflow()
+    thread.retry()
+    assert not compacted_by_codex(thread.state)
+    assert not compacted_by_codex(started().state)
 
 
 # --- what comes of it -----------------------------------------------------------------------------------------------

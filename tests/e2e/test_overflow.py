@@ -1,13 +1,15 @@
 """A turn that does not fit is tried again in a smaller context, and stays one turn for everyone (spec §6)."""
 
+import os
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import msgspec
 import pytest
 from trimpoint.cli.client import Client, RemoteError
 from trimpoint.config import ContextSection
-from trimpoint.testkit import ModelRequest, Reply, hang, held, http_error, overflow, reasoning, run, say
+from trimpoint.testkit import ModelRequest, Reply, call, hang, held, http_error, overflow, reasoning, run, say
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import TURN_DEADLINE_S, Conversation, seen_turns
@@ -279,6 +281,84 @@ async def test_a_thread_that_was_resumed_is_cut_by_its_rollout(house: House) -> 
     shown = pieces(last.input)
     assert (shown[0].kind, shown.count(Piece("user", "too much")), shown.count(Piece("output", "one"))) == ("summary", 1, 1)
     assert shown.index(Piece("output", "one")) < shown.index(Piece("user", "too much"))
+
+
+async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk, 3)
+        talk.script.then(overflow())  # too short to be rescued
+        assert (await talk.prompt("failed"))["status"] == "failed"
+        talk.script.at_compaction(say("Codex's own gist."))
+        await long_talk(talk, 4)
+        talk.script.then(run("echo one"), overflow(), say("It fits."))
+        turn = await talk.prompt("too much")
+        last = await talk.turn()
+    assert turn["status"] == "completed"
+    compaction = [request for request in house.model.requests if request.kind == "inline_compaction"][-1]
+    summarized = pieces(compaction.input[:-1])
+    assert [piece.text for piece in summarized[:4]] == ["prompt-1.", "prompt-2.", "prompt-3.", "failed"]
+    assert summarized[4].text.endswith("Codex's own gist.")
+    assert "answer-1." not in [piece.text for piece in summarized]
+    shown = pieces(last.input)
+    assert (shown[0].kind, shown.count(Piece("user", "too much")), shown.count(Piece("output", "one"))) == ("summary", 1, 1)
+    assert not last.mentions("prompt-1.")
+
+
+async def test_what_codex_had_sealed_by_itself_is_summarized_too(sealed_house: House) -> None:
+    async with sealed_house.conversation() as talk:
+        await long_talk(talk, 3)
+        talk.script.then(overflow())
+        assert (await talk.prompt("failed"))["status"] == "failed"
+        await long_talk(talk, 6)
+        talk.script.then(overflow(), say("The readable gist."), say("It fits."))
+        turn = await talk.prompt("too much")
+        last = await talk.turn()
+    assert turn["status"] == "completed"
+    compaction = [request for request in sealed_house.model.requests if request.kind == "remote_compaction"][-1]
+    assert compaction.mentions("SEALED")
+    assert last.mentions("The readable gist.")
+    assert not last.mentions("SEALED")
+
+
+async def test_a_provider_that_refuses_the_request_for_its_length_is_understood(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        error = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "Too long."}
+        talk.script.then(http_error(400, {"error": error}), say("It fits."))
+        assert (await talk.prompt("too much"))["status"] == "completed"
+
+
+async def test_a_background_terminal_survives_it(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk)
+        marker = house.worktree / "pid"
+        os.mkfifo(marker)  # reading it waits for the shell to have started
+        command = {"cmd": f"echo $$ > {marker}; exec tail -f /dev/null", "yield_time_ms": 250}
+        talk.script.then(call("exec_command", command), overflow(), say("It fits."))
+        turn_id = await begin(talk, "serve")
+        pid = int(await anyio.to_thread.run_sync(marker.read_text))
+        assert (await ended(talk.client, turn_id))["status"] == "completed"
+        os.kill(pid, 0)  # it is alive
+        listed = await talk.client.request("thread/backgroundTerminals/list", threadId=talk.thread_id)
+        assert len(listed["data"]) == 1
+        process_id = listed["data"][0]["processId"]
+        await talk.client.request("thread/backgroundTerminals/terminate", threadId=talk.thread_id, processId=process_id)
+
+
+async def test_a_turn_that_codex_began_with_a_compaction_is_rescued_too(house: House) -> None:
+    async with house.conversation() as talk:
+        await long_talk(talk, 3)
+        talk.script.then(overflow())
+        assert (await talk.prompt("failed"))["status"] == "failed"
+        talk.script.at_compaction(say("Codex's own gist."))
+        steps = [say("Looking.") + run("echo one") for _ in range(6)]
+        talk.script.then(*steps, overflow(), say("It fits."))
+        turn = await talk.prompt("too much")
+        last = await talk.turn()
+    assert turn["status"] == "completed"
+    shown = pieces(last.input)
+    assert (shown[0].kind, shown.count(Piece("user", "too much"))) == ("summary", 1)
+    assert shown.index(Piece("user", "too much")) == shown.index(Piece("assistant", "It fits.")) - 1
 
 
 async def test_raw_items_are_those_of_one_turn(house: House) -> None:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import msgspec
 import structlog
 from msgspec import Raw
@@ -17,6 +18,7 @@ from trimpoint.codex.compaction import CompactionFailed
 from trimpoint.codex.inbound import Held, Route
 from trimpoint.codex.peer import ProviderFailure
 from trimpoint.codex.provider_threads import ProviderThreads, Thread
+from trimpoint.codex.rollout import since_compaction, whole_conversation
 from trimpoint.codex.steps import advance, complete_items
 from trimpoint.codex.summarizing import summarize
 from trimpoint.codex.wording import recovered_message
@@ -25,8 +27,8 @@ from trimpoint.core.commands import CompleteRecovery
 from trimpoint.core.context import summary_item
 from trimpoint.core.loose import members
 from trimpoint.core.operations import Phase
-from trimpoint.core.overflow import COMPACTION, OverflowPlan, plan_overflow
-from trimpoint.core.state import Operation
+from trimpoint.core.overflow import COMPACTION, OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
+from trimpoint.core.state import Operation, ThreadState
 from trimpoint.core.tokens import estimate_tokens
 from trimpoint.engine.writer import ThreadWriter
 
@@ -125,7 +127,7 @@ class OverflowRecovery:
     async def _recover(self, writer: ThreadWriter, operation: Operation) -> None:
         began, turn_id = time.monotonic(), str(operation.failed_turn_id)
         await complete_items(writer, writer.state.active_turns)
-        plan = plan_overflow(writer.state, turn_id)
+        plan = plan_overflow(writer.state, turn_id, await self._compaction(writer.state))
         if plan is None:
             raise CompactionFailed("the conversation before it is too short to be summarized in part")
         say = self._threads.inbound.say
@@ -136,6 +138,16 @@ class OverflowRecovery:
         if estimate_tokens(summary_item(summary, plan.messages)) >= plan.before_tokens:
             raise CompactionFailed("the summary is no shorter than what it stands for")
         await self._retry(writer, operation, plan, summary, began)
+
+    async def _compaction(self, state: ThreadState) -> ProviderCompaction | None:
+        if not compacted_by_codex(state):
+            return None
+        path = state.generation.rollout_path
+        found = since_compaction(await anyio.to_thread.run_sync(whole_conversation, path)) if path is not None else None
+        if found is None:
+            raise CompactionFailed("Codex had compacted the context by itself, and what it holds since cannot be read")
+        items, since = found
+        return ProviderCompaction(items, {state.turn_aliases.get(turn_id, turn_id): count for turn_id, count in since.items()})
 
     async def _summary(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan) -> str:
         scratch = await self._threads.start_scratch(writer)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.context import is_preamble, message_text
-from trimpoint.core.loose import members
+from trimpoint.core.loose import members, rows
 
 # The label Codex puts on the model's answer to its compaction prompt.
 COMPACTION_OUTPUT = "compaction_output"
@@ -111,6 +111,29 @@ def items_by_turn(lines: Iterable[bytes]) -> dict[str, list[bytes]]:
         elif line.type == "response_item" and current is not None and not is_preamble(payload):
             items[str(current)].append(bytes(line.payload))
     return items
+
+
+def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]] | None:
+    """What the newest compaction put in place of the context, and how many items each turn has added since; None without one.
+
+    A compaction that does not say what it put there, as those of old versions, counts as none.
+    """
+    replacement: list[bytes] | None = None
+    since: dict[str, int] = {}
+    current = ""
+    for line in _records(lines):
+        payload = msgspec.json.decode(line.payload)
+        if line.type == "event_msg" and payload.get("type") == "task_started":
+            current = str(_turn_id(payload))
+        elif line.type == "compacted":
+            history = rows(payload.get("replacement_history"))
+            replacement, since = (
+                ([msgspec.json.encode(item) for item in history if not is_preamble(item)] if history else None),
+                {},
+            )
+        elif line.type == "response_item" and not is_preamble(payload):
+            since[current] = since.get(current, 0) + 1
+    return None if replacement is None else (replacement, since)
 
 
 def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str | None:

@@ -150,17 +150,22 @@ def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[
 
 
 def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:
-    """A turn's items without those that its prompt put there, which stand first.
+    """A turn's items without those that its prompt put there; see `prompt_span`."""
+    start, end = prompt_span(items, later_prompts)
+    return [*items[:start], *items[end:]]
 
-    `later_prompts` are what was said while it ran. It may stand there too, when the model had answered nothing yet, and stays.
+
+def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, int]:
+    """From where to where a turn's items are its prompt: first of all, unless Codex began the turn with a compaction.
+
+    `later_prompts` are what was said while it ran. It may stand there too, when the model had answered nothing yet, and is none of it.
     """
-    said, at = set(later_prompts), 0
-    for item in items:
-        decoded = msgspec.json.decode(item)
-        if decoded.get("role") != "user" or (at > 0 and message_text(decoded) in said):
-            break
-        at += 1
-    return items[at:]
+    decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
+    start = next((at for at, item in enumerate(decoded) if item.get("role") == "user"), len(items))
+    said, end = set(later_prompts), start
+    while end < len(items) and decoded[end].get("role") == "user" and (end == start or message_text(decoded[end]) not in said):
+        end += 1
+    return start, end
 
 
 def message_text(item: dict[str, Any]) -> str:

@@ -17,12 +17,18 @@ MIN_MESSAGES = 10
 
 
 def find_cut(
-    items: Sequence[bytes], tokens: Sequence[int], *, oldest_share: float = OLDEST_SHARE, min_messages: int = MIN_MESSAGES
+    items: Sequence[bytes],
+    tokens: Sequence[int],
+    *,
+    oldest_share: float = OLDEST_SHARE,
+    min_messages: int = MIN_MESSAGES,
+    min_items: int = 0,
 ) -> int | None:
     """How many of the oldest `items` to cut off, or None when they cannot be parted.
 
     `items` are raw items in order and `tokens` what each of them costs. As much as fits into `oldest_share` of all tokens is cut off,
-    and at least `min_messages` prompts and answers, even if that takes more. Everything may be cut off, if nothing else is possible.
+    and at least `min_messages` prompts and answers and `min_items` items, even if that takes more. Everything may be cut off, if nothing
+    else is possible.
     """
     decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
     budget = oldest_share * sum(tokens)
@@ -34,7 +40,7 @@ def find_cut(
         taken += cost
         if taken > budget and chosen is not None:
             break
-        if position in parts_well and messages >= min_messages:
+        if position in parts_well and messages >= min_messages and position >= min_items:
             chosen = position
     return chosen
 

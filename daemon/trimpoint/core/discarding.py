@@ -13,7 +13,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core import events as ev
 from trimpoint.core.context import has_sealed_summary
 from trimpoint.core.decision import Accepted, Decision, DiscardPolicy, Rejected, Stamp, counted
-from trimpoint.core.overflow import COMPACTED
+from trimpoint.core.overflow import compacted_by_codex
 from trimpoint.core.state import ThreadState, qualified_entry_id
 from trimpoint.core.unit_kinds import Kind
 from trimpoint.core.units import Unit, context_units
@@ -123,17 +123,10 @@ def impossible(state: ThreadState) -> Rejected | None:
     if has_sealed_summary(state):
         sealed = "Only Codex can read the summary that the context begins with, so nothing can be taken out beside it."
         return Rejected(Reason.NOT_SUPPORTED, f"{sealed} /clear N and /compact work.")
-    if _compacted_by_codex(state):
+    if compacted_by_codex(state):
         own = "Codex has compacted the context by itself, so what it holds is not known item by item."
         return Rejected(Reason.NOT_SUPPORTED, f"{own} /clear N and /compact work.")
     return None
-
-
-def _compacted_by_codex(state: ThreadState) -> bool:
-    here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
-    start = state.active_turns[0].first_entry_index if here else len(state.entries)
-    compactions = (entry for entry in state.entries[start:] if entry.role == "contextCompaction" and entry.turn_id in here)
-    return any(entry.text != COMPACTED for entry in compactions)  # a recovery from an overflow is ours, and known
 
 
 def _named(state: ThreadState, units: Sequence[Unit], names: Sequence[str]) -> list[Unit] | Rejected:

@@ -17,6 +17,7 @@ from trimpoint.core.context import (
     message_count,
     placed_injectable,
     placed_items,
+    prompt_span,
     summary_item,
     without_prompt,
 )
@@ -47,6 +48,13 @@ class OverflowPlan(NamedTuple):
     before_tokens: int
     first_kept_turn_id: str
     skipped_items: int
+
+
+class ProviderCompaction(NamedTuple):
+    """What Codex put in place of the context when it compacted by itself: raw items, and how many each turn has added `since`."""
+
+    items: list[bytes]
+    since: dict[str, int]
 
 
 class _Placed(NamedTuple):
@@ -87,31 +95,58 @@ def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
     return [{"type": "text", "text": entry.text}]
 
 
-def plan_overflow(state: ThreadState, turn_id: str) -> OverflowPlan | None:
-    """Where to cut the active context so that the turn may fit, or None when it cannot be cut."""
-    placed = _placed(state, turn_id)
-    tokens = [estimate_tokens(one.item) for one in placed]
-    cut = find_cut([one.item for one in placed], tokens)
+def plan_overflow(state: ThreadState, turn_id: str, compaction: ProviderCompaction | None = None) -> OverflowPlan | None:
+    """Where to cut the active context so that the turn may fit, or None when it cannot be cut.
+
+    `compaction` is to be given where Codex compacted the context by itself (`compacted_by_codex`).
+    """
+    placed = _placed(state, turn_id, compaction)
+    items = [one.item for one in placed]
+    tokens = [estimate_tokens(item) for item in items]
+    # What Codex wrote stands for no turn, so it cannot be kept.
+    cut = find_cut(items, tokens, min_items=len(compaction.items) if compaction is not None else 0)
     if cut is None:
         return None
-    items = [one.item for one in placed]
     kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
     messages = sum(is_message(msgspec.json.decode(item)) for item in items[:cut])
     return OverflowPlan(items[:cut], items[cut:], messages, sum(tokens[:cut]), str(kept.turn_id), kept.position)
 
 
-def _placed(state: ThreadState, turn_id: str) -> list[_Placed]:
-    """The active context, oldest first: its summary, and the items of its turns with their places."""
-    placed: list[_Placed] = []
-    generation = state.generation
-    if (summary := _summary(state)) is not None:
-        placed.append(_Placed(None, 0, summary_item(summary, generation.summarized_messages)))
-    skipped = generation.skipped_items
+def compacted_by_codex(state: ThreadState) -> bool:
+    """Whether Codex has compacted the present context by itself, so that it holds something else than the turns say."""
+    here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
+    start = state.active_turns[0].first_entry_index if here else len(state.entries)
+    compactions = (entry for entry in state.entries[start:] if entry.role == COMPACTION and entry.turn_id in here)
+    return any(entry.text != COMPACTED for entry in compactions)
+
+
+def _placed(state: ThreadState, turn_id: str, compaction: ProviderCompaction | None) -> list[_Placed]:
+    """The active context, oldest first: what stands for what is gone, and the items of its turns with their places."""
+    placed = [_Placed(None, 0, item) for item in _opening(state, compaction)]
+    skipped = state.generation.skipped_items
     for turn in state.active_turns:
-        of_turn = _placed_work(state, turn) if turn.id == turn_id else placed_items(state, turn)
-        placed.extend(_Placed(turn.id, at, item) for at, item in of_turn if at >= skipped)
+        fails = turn.id == turn_id
+        of_turn = _placed_work(state, turn) if fails else placed_items(state, turn)
+        first = skipped if compaction is None else _first_since(state, turn, compaction, fails=fails)
+        placed.extend(_Placed(turn.id, at, item) for at, item in of_turn if at >= first)
         skipped = 0
     return placed
+
+
+def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[bytes]:
+    if compaction is not None:
+        return compaction.items
+    summary = _summary(state)
+    return [] if summary is None else [summary_item(summary, state.generation.summarized_messages)]
+
+
+def _first_since(state: ThreadState, turn: Turn, compaction: ProviderCompaction, *, fails: bool) -> int:
+    """Position of the turn's first item after the compaction; of the turn that fails, not counting its prompt."""
+    first = max(0, len(turn.items) - compaction.since.get(turn.id, 0))
+    if not fails:
+        return first
+    start, end = prompt_span(turn.items, later_prompts(state, turn.id))
+    return first - max(0, min(end, first) - start)
 
 
 def _summary(state: ThreadState) -> str | None:

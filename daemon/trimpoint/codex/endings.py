@@ -5,7 +5,6 @@ the thread meanwhile is not held up.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -121,15 +120,14 @@ class Endings:
         if isinstance(outcome, Rejected):
             log.info("overflow_stands", thread_id=writer.thread_id, reason=outcome.message)
             return False
-        self._tasks.start_soon(self._see_it_begun, writer, outcome.operation_id)
+        self._tasks.start_soon(self._see_it_begun, writer)
         return True
 
-    async def _see_it_begun(self, writer: ThreadWriter, operation_id: str | None) -> None:
-        """A recovery that could not be written down never happens."""
-        with suppress(JournalRefuses):
+    async def _see_it_begun(self, writer: ThreadWriter) -> None:
+        """A recovery that could not be written down never happens, and the disk may stay full for long."""
+        try:
             await writer.settle()
-        operation = writer.state.operation
-        if operation is None or operation.id != operation_id:
+        except JournalRefuses:
             self.pass_on(writer.thread_id)
 
     def _pass_on(self, thread_id: str, ending: list[Line]) -> None:

@@ -1,4 +1,4 @@
-"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (spec §6, docs/adr/0011).
+"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (spec §6, docs/adr/0012).
 
 The law: nothing of the thread changes before the model has begun to answer in the smaller context; until then everything happens on
 provider threads that nobody sees and that are thrown away. From then on the turn is a turn like any other.
@@ -30,6 +30,7 @@ from trimpoint.core.operations import Phase
 from trimpoint.core.overflow import COMPACTION, OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
 from trimpoint.core.state import Operation, ThreadState
 from trimpoint.core.tokens import estimate_tokens
+from trimpoint.engine.errors import JournalRefuses
 from trimpoint.engine.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -105,6 +106,7 @@ class OverflowRecovery:
 
         :raises CompactionFailed: the turn's failure stands, and nothing has changed; in a person's words why.
         :raises ProviderFailure: the same, because Codex is gone or does not answer.
+        :raises JournalRefuses: the same, because nothing can be written down; to be called again until the operation has ended.
         """
         if operation.phase is not Phase.REQUESTED or not self._threads.inbound.endings.is_held(writer.thread_id):
             await self._threads.scrap(operation.compaction_fork)
@@ -113,6 +115,10 @@ class OverflowRecovery:
         try:
             with attempt.scope:
                 await self._recover(writer, operation)
+        except JournalRefuses:
+            # The disk may stay full for long; nobody has to wait for it to hear that the turn is over.
+            self._threads.inbound.endings.pass_on(writer.thread_id)
+            raise
         finally:
             self._attempts.pop(writer.thread_id, None)
         if attempt.scope.cancelled_caught:

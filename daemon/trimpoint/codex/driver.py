@@ -156,13 +156,14 @@ class OperationDriver:
 
     async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
         log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
+        message = failure_message(operation, detail)
         try:
-            await advance(writer, operation, Phase.FAILED, failure_message(operation, detail), reason)
+            await advance(writer, operation, Phase.FAILED, message, reason)
         except (JournalRefuses, CommandRefused) as error:
             log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
             await anyio.sleep(RETRY_WRITE_S)
         finally:
-            self._threads.inbound.endings.pass_on(writer.thread_id, failure_message(operation, detail))
+            self._threads.inbound.endings.pass_on(writer.thread_id, message)
 
     async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
         match operation.phase:

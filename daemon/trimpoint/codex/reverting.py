@@ -100,7 +100,7 @@ class RevertSteps:
         if source is None:
             return None
         try:
-            fork = await self._threads.fork_aside(writer, source, aim.through)
+            fork = await self._threads.fork_aside(writer, source, _in_codex_words(writer.state, aim.through))
         except ProviderError as error:
             if aim.is_sealed:
                 raise
@@ -168,3 +168,9 @@ def _source(state: ThreadState, aim: Aim) -> str | None:
     generation = state.generations[aim.generation - 1]
     ran_turns = generation.turn_count > 0 or generation.bootstrap == "provider"
     return generation.provider_thread_id if ran_turns else None
+
+
+def _in_codex_words(state: ThreadState, turn_id: str | None) -> str | None:
+    """What Codex calls a turn: one that was tried again has another id there."""
+    tried_again = [theirs for theirs, ours in state.turn_aliases.items() if ours == turn_id]
+    return tried_again[-1] if tried_again else turn_id

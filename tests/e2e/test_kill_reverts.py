@@ -1,0 +1,97 @@
+"""SIGKILL of the daemon at random instants of a revert (spec §5): files, ledger and context are those of one side, wholly.
+
+`TRIMPOINT_E2E_LONG=n` kills n times as often.
+"""
+
+import random
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.cli.client import ConnectionLost, RemoteError
+from trimpoint.testkit import run, say
+
+from tests.e2e.conftest import House, longer
+from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.daemon_process import daemon_process, kill
+from tests.e2e.worktree import with_repository, worktree_files
+
+pytestmark = pytest.mark.codex
+
+KILLS = 8 * longer()
+# A little longer than a revert of so many files takes on a machine that is not busy.
+LONGEST_S = 0.6
+FILES = 400
+ROUND_DEADLINE_S = 60.0
+
+
+async def edit_everything(talk: Conversation) -> None:
+    """A turn that changes, adds and removes many files."""
+    talk.turns += 1
+    n = talk.turns
+    script = f"mkdir -p d; for i in $(seq {FILES}); do echo {n}-$i > d/f$i; done; rm -f only-*; echo {n} > only-{n}; echo {n} > kept.txt"
+    talk.script.then(run(script), say(f"answer-{n}."))
+    await talk.prompt(f"prompt-{n}.")
+
+
+async def until_idle(talk: Conversation) -> dict[str, Any]:
+    """The thread when its operation has ended, whichever daemon ends it."""
+    while True:
+        snapshot = await talk.snapshot()
+        if snapshot["operation"] is None or snapshot["operation"]["phase"] in ("ready", "failed"):
+            return snapshot
+
+
+async def revert_unheard(talk: Conversation, text: str) -> None:
+    try:
+        await talk.type(text)
+    except (RemoteError, ConnectionLost):
+        return  # the daemon was killed
+
+
+async def until_files_are_written(talk: Conversation) -> None:
+    """Until the daemon says that it restores files, or that there is nothing to wait for."""
+    seen = 0
+    while True:
+        step = await talk.client.heard("commands/progress", after=seen)
+        if step["params"]["phase"] in ("restoring", "ready", "failed"):
+            return
+        seen = talk.client.messages.index(step, seen) + 1
+
+
+async def test_a_daemon_killed_in_a_revert_leaves_one_side_or_the_other(house: House) -> None:
+    chance = random.Random(7)
+    with_repository(house.worktree)
+    copies: list[dict[str, tuple[str, bytes]]] = []
+    async with daemon_process(house), house.client() as client:
+        talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+        thread_id = talk.thread_id
+        for _ in range(3):
+            await edit_everything(talk)
+            copies.append(worktree_files(house.worktree))
+    present, turns, sides = 3, 3, set[bool]()
+    for number in range(KILLS):
+        target = 1 if present == 3 else 3
+        command = f"/revert {target}" if target < present else "/revert --undo"
+        with anyio.fail_after(ROUND_DEADLINE_S):
+            async with daemon_process(house) as daemon, house.client() as client, anyio.create_task_group() as tasks:
+                talk = Conversation(client, thread_id, house.model, house.script)
+                tasks.start_soon(revert_unheard, talk, command)
+                if number % 2:
+                    await until_files_are_written(talk)
+                await anyio.sleep(chance.random() * (LONGEST_S / 4 if number % 2 else LONGEST_S))
+                await kill(daemon)
+                tasks.cancel_scope.cancel()
+            async with daemon_process(house), house.client() as client:
+                talk = Conversation(client, thread_id, house.model, house.script)
+                snapshot = await until_idle(talk)
+                sides.add(len(snapshot["turns"]) == target)
+                assert len(snapshot["turns"]) in (present, target)
+                present = len(snapshot["turns"])
+                assert worktree_files(house.worktree) == copies[present - 1], (command, snapshot["operation"])
+    async with daemon_process(house), house.client() as client:
+        talk = Conversation(client, thread_id, house.model, house.script)
+        talk.turns = turns
+        request = await talk.turn()
+    assert seen_turns(request, 4) == [*range(1, present + 1), 4]
+    assert sides == {True, False}, "every kill came too early, or every one too late"

@@ -2,13 +2,15 @@
 
 import shutil
 
+import anyio
 import pytest
-from trimpoint.testkit import run, say
+from trimpoint.testkit import held, run, say
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import Conversation, seen_turns
-from tests.e2e.expectation import pieces
+from tests.e2e.expectation import Piece, pieces
 from tests.e2e.worktree import git, with_repository, worktree_files
+from tests.testkit.codex_over_stdio import codex_over_stdio
 
 pytestmark = pytest.mark.codex
 
@@ -114,3 +116,124 @@ async def test_files_that_somebody_else_changed_are_not_overwritten_unless_force
     assert seen_turns(request, 3) == [1, 2, 3]
     assert forced["status"] == "completed", forced
     assert worktree_files(house.worktree)["a.txt"] == ("file", b"one\n")
+
+
+async def test_a_turn_behind_a_summary_that_only_codex_can_read_can_be_had_back(sealed_house: House) -> None:
+    async with sealed_house.conversation() as talk:
+        await talk.turn()
+        await talk.turn()
+        # The sample that would read the summary is answered with nothing.
+        sealed_house.script.then(say(""))
+        compacted = await talk.type("/compact")
+        await talk.turn()
+        await talk.type("/clear")
+        await talk.turn()
+        outcome = await talk.type("/revert 3 --context")
+        request = await talk.turn()
+    assert compacted["summaryUnavailable"] is True
+    assert outcome["status"] == "completed", outcome
+    assert Piece("sealed", "SEALED") in pieces(request.input)
+    assert request.mentions("prompt-3.")
+    assert not request.mentions("prompt-4.")
+
+
+async def test_a_thread_from_before_trimpoint_goes_back_to_a_turn_of_that_time(house: House) -> None:
+    async with codex_over_stdio(house.overrides, house.codex_home) as codex:
+        thread_id = await codex.start_thread(house.worktree)
+        for number in (1, 2, 3):
+            house.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
+            await codex.turn(thread_id, f"prompt-{number}.")
+    with_repository(house.worktree)
+    async with house.daemon(), house.client() as client:
+        await client.request("thread/resume", threadId=thread_id)
+        talk = Conversation(client, str(thread_id), house.model, house.script)
+        talk.turns = 3
+        await talk.type("/clear 1")
+        await edit(talk, "echo four > a.txt")
+        refused = await talk.type("/revert 2")
+        outcome = await talk.type("/revert 2 --context")
+        request = await talk.turn()
+    assert refused["reason"] == "checkpoint_not_found"
+    assert outcome["status"] == "completed", outcome
+    assert seen_turns(request, 5) == [1, 2, 5]
+
+
+async def test_a_thread_that_was_replaced_is_not_reverted_before_it_is_brought_back(house: House) -> None:
+    with_repository(house.worktree)
+    async with house.conversation() as talk:
+        await edit(talk, "echo one > a.txt")
+        await edit(talk, "echo two > a.txt")
+        replaced = await talk.type("/new")
+        refused = await talk.type("/revert 1")
+        successor = Conversation(talk.client, replaced["newThreadId"], house.model, house.script)
+        successor.turns = 2
+        await edit(successor, "echo three > a.txt")
+        await talk.client.request("thread/unarchive", threadId=talk.thread_id)
+        changed = await talk.type("/revert 1")
+        forced = await talk.type("/revert 1 --force")
+        request = await talk.turn()
+    assert refused["reason"] == "thread_archived"
+    assert changed["reason"] == "files_changed"
+    assert forced["status"] == "completed", forced
+    assert worktree_files(house.worktree)["a.txt"] == ("file", b"one\n")
+    assert seen_turns(request, 1) == [1]
+
+
+async def test_a_revert_is_refused_while_another_thread_works_in_the_worktree(house: House) -> None:
+    with_repository(house.worktree)
+    async with house.conversation() as talk:
+        await edit(talk, "echo one > a.txt")
+        await edit(talk, "echo two > a.txt")
+        other = await Conversation.begin(talk.client, house.worktree, house.model, house.script)
+        await edit(other, "true")
+        go_on = anyio.Event()
+        house.script.then(held(say("done."), go_on))
+        await talk.client.request("turn/start", threadId=other.thread_id, input=[{"type": "text", "text": "go on"}])
+        refused = await talk.type("/revert 1")
+        go_on.set()
+    assert refused["reason"] == "files_changed"
+    assert other.thread_id in refused["message"]
+    assert worktree_files(house.worktree)["a.txt"] == ("file", b"two\n")
+
+
+async def test_a_file_that_is_open_for_writing_is_named_and_left_alone(house: House) -> None:
+    with_repository(house.worktree)
+    async with house.conversation() as talk:
+        await edit(talk, "echo one > a.txt")
+        await edit(talk, "echo two > a.txt")
+        async with await anyio.open_process(["sh", "-c", "exec 3<>a.txt; echo open; read line"], cwd=house.worktree) as editor:
+            assert editor.stdout is not None
+            await editor.stdout.receive()
+            refused = await talk.type("/revert 1")
+            editor.kill()
+        outcome = await talk.type("/revert 1")
+    assert refused["reason"] == "files_changed"
+    assert "a.txt" in refused["message"]
+    assert "open for writing" in refused["message"]
+    assert outcome["status"] == "completed"
+
+
+async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_words(house: House) -> None:
+    with_repository(house.worktree)
+    async with house.conversation() as talk:
+        await edit(talk, "for i in $(seq 200); do echo 1 > f$i; done")
+        await edit(talk, "for i in $(seq 200); do echo 2 > f$i; done")
+        written: list[str] = []
+        stop = anyio.Event()
+
+        async def keep_writing() -> None:
+            while not stop.is_set():
+                written.append(f"mine {len(written)}\n")
+                (house.worktree / "f150").write_text(written[-1])
+                await anyio.lowlevel.checkpoint()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_writing)
+            while not written:
+                await anyio.lowlevel.checkpoint()
+            outcomes = [await talk.type("/revert 1") for _ in range(3)]
+            stop.set()
+        after = worktree_files(house.worktree)
+    assert {outcome["reason"] for outcome in outcomes} == {"files_changed"}
+    assert after["f150"] == ("file", written[-1].encode())
+    assert {after[f"f{number}"] for number in range(1, 150)} == {("file", b"2\n")}

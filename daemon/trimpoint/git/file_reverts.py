@@ -15,7 +15,7 @@ from trimpoint.core.state import Reverting
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.worktrees import Restored, WorktreeRefuses
 from trimpoint.engine.writer import ThreadWriter
-from trimpoint.git.capture import capture
+from trimpoint.git.capture import Checkpoint, capture
 from trimpoint.git.errors import FilesChanged, GitError, name_path
 from trimpoint.git.plan import Conflict, RestorePlan, plan_restore
 from trimpoint.git.refs import checkpoint_ref, find, keep
@@ -44,8 +44,9 @@ class FileReverts:
                 if await find(repository, reverting.commit) is None:
                     raise WorktreeRefuses(Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository.")
                 plan = await _plan(repository, writer, reverting, present.commit)
-                if plan.conflicts and not reverting.force:
-                    raise WorktreeRefuses(Reason.FILES_CHANGED, _conflicts(plan.conflicts), FORCE_HINT)
+                lost = [*_named(plan.conflicts), *await _unsteady(repository, writer, present)]
+                if lost and not reverting.force:
+                    raise WorktreeRefuses(Reason.FILES_CHANGED, f"files would be lost: {_some(lost)}.", FORCE_HINT)
                 ref = checkpoint_ref(writer.thread_id, f"safety-{present.commit[:12]}")
                 await keep(repository, ref, present.commit)
         except GitError as error:
@@ -120,9 +121,16 @@ _CONFLICTS = {
 }
 
 
-def _conflicts(conflicts: Sequence[Conflict]) -> str:
-    named = [f"{name_path(conflict.path)} ({_CONFLICTS[conflict.reason]})" for conflict in conflicts]
-    return f"files would be lost: {_some(named)}."
+def _named(conflicts: Iterable[Conflict]) -> list[str]:
+    return [f"{name_path(conflict.path)} ({_CONFLICTS[conflict.reason]})" for conflict in conflicts]
+
+
+async def _unsteady(repository: Repository, writer: ThreadWriter, present: Checkpoint) -> list[str]:
+    """Files that the thread could read when it last looked and that cannot be read now, be it because somebody keeps writing them."""
+    known = await find(repository, writer.state.known_files) if writer.state.known_files else None
+    before = known.left_out if known is not None else ()
+    news = [each for each in present.left_out if each.reason == "unreadable" and each not in before]
+    return [f"{name_path(each.path)} (it cannot be read, or is being written just now)" for each in news]
 
 
 def _changed(paths: Iterable[bytes]) -> str:

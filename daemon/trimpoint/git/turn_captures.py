@@ -119,6 +119,8 @@ class TurnCaptures:
 
     def _soon(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
         assert self._tasks is not None
+        if self._tasks.cancel_scope.cancel_called:
+            return  # the daemon ends; the next one's baseline stands in
         made = anyio.Event()
         self._under_way.setdefault(thread_id, set()).add(made)
         self._tasks.start_soon(self._capture, thread_id, turn_id, moment, baseline, made)

@@ -74,6 +74,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         _watch,
         _probe,
         _shutdown,
+        _journal,
         _service,
         _doctor,
         _schema,
@@ -191,6 +192,39 @@ def _revert(commands: Commands) -> None:
     parser.add_argument("--context", action="store_true", help="leave files alone")
     parser.add_argument("--force", action="store_true", help="overwrite what somebody else has changed meanwhile")
     _for_clients(parser, thread=True)
+
+
+def _journal(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "journal", help="look at the journals on disk, check, repair and export them", allow_abbrev=False
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
+    _offline(actions, "inspect", "show the journals, or all about one")
+    _offline(actions, "verify", "read everything and say what is wrong; exit code 1 if anything is")
+    repair = _offline(actions, "repair", "cut off torn ends; no daemon may run, and nothing is deleted", REPAIR)
+    repair.add_argument("--salvage", action="store_true", help="write damaged journals anew with all that can still be read")
+    export = _offline(actions, "export", "write events as JSON lines, of all threads or one")
+    export.add_argument(
+        "--private", action="store_true", help="with what no client is shown: Codex's own ids, raw items, settings"
+    )
+
+
+def _offline(actions: Commands, name: str, summary: str, details: str = "") -> argparse.ArgumentParser:
+    parser = _command(actions, name, f"journal:run_{name}", summary, details)
+    parser.add_argument("--thread", metavar="ID", help="which thread: its id, or the beginning or end of it (default: all)")
+    _json(parser)
+    parser.add_argument("--state-dir", metavar="DIR", help="where the journals are")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
+    parser.set_defaults(command=f"journal {name}", socket=None)
+    return parser
+
+
+REPAIR = """\
+exit codes:
+  0  repaired
+  1  something is left as it was, for the reason given
+  3  there was nothing to repair
+"""
 
 
 def _new(commands: Commands) -> None:

@@ -92,6 +92,11 @@ def show_error(error: CliError) -> None:
         say(Text(printable(error.hint), "dim"))
 
 
+def say_plainly(text: str) -> None:
+    """Say a sentence beside the answer."""
+    say(Text(printable(text)))
+
+
 def say(text: Text) -> None:
     """Say something beside the answer; folded for a terminal only."""
     aside().print(text, soft_wrap=not aside().is_terminal)

@@ -33,7 +33,7 @@ _WORD_TOP = re.compile(rb"[\x00-\x0f\x80-\x8f]", re.DOTALL)
 _SEARCH_BUDGET_BYTES = 1 << 28
 
 
-class _Exhausted(Exception):
+class Exhausted(Exception):
     """The search looked at more bytes than it may."""
 
 
@@ -49,7 +49,7 @@ def judge(view: memoryview, base: int, position: int) -> Verdict:
     """Say what happened at `position`, where `framing.scan` stopped; `view` starts at file offset `base`."""
     try:
         next_valid, later_batch = _look_ahead(view, base, position)
-    except _Exhausted:
+    except Exhausted:
         return Verdict(False, "no record here, and the search for later ones was given up")
     if later_batch is not None:
         return Verdict(False, f"a later batch stands intact at byte {base + later_batch}")
@@ -65,14 +65,18 @@ def judge(view: memoryview, base: int, position: int) -> Verdict:
 def _look_ahead(view: memoryview, base: int, position: int) -> tuple[int | None, int | None]:
     """Positions after `position` of the first valid record and of the first one that opens a batch."""
     first: int | None = None
-    for found, opens_batch in _records_after(view, base, position):
+    for found, opens_batch in records_after(view, base, position):
         first = found if first is None else first
         if opens_batch:
             return first, found
     return first, None
 
 
-def _records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[int, bool]]:
+def records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[int, bool]]:
+    """Where whole records lie after `position`, and whether each opens a batch.
+
+    :raises Exhausted: too much of the file looks like the beginning of a record and is none.
+    """
     at, budget, size = position + 1, _SEARCH_BUDGET_BYTES, len(view)
     while (top := _WORD_TOP.search(view, at + _TOP)) is not None:
         at = top.start() - _TOP
@@ -83,7 +87,7 @@ def _records_after(view: memoryview, base: int, position: int) -> Iterator[tuple
         end = framing.declared_end(view, at)
         budget -= end - at if end <= size else 0
         if budget < 0:
-            raise _Exhausted
+            raise Exhausted
         at += 1
 
 

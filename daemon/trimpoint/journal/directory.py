@@ -2,7 +2,8 @@
 
 <root>/lock                          held by the daemon (flock), its pid as text
 <root>/threads/<thread>.journal      one per thread; the id percent-encoded
-<root>/threads/<thread>.journal.torn-<n>   what was cut off a torn journal
+<root>/threads/<thread>.journal.torn-<n>      what was cut off a torn journal
+<root>/threads/<thread>.journal.damaged-<n>   a damaged one, whole, whose salvaged records are in the journal now
 <root>/catalogue, snapshots/<thread> checked files: derived, written anew when they are not intact
 """
 
@@ -92,8 +93,22 @@ class StateDirectory:
         _write_pid(fd, f"{os.getpid()}\n")
         return _held(fd)
 
+    def holder(self) -> int | None:
+        """The process that holds the directory, as far as can be told without touching the lock."""
+        try:
+            pid = int((self.root / "lock").read_text())
+        except (OSError, ValueError):
+            return None
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return None
+        except PermissionError:
+            return pid  # it is another user's
+        return pid
+
     async def scan(self) -> list[tuple[str, int]]:
-        return await to_thread.run_sync(self._scan, limiter=self._limiter)
+        return await to_thread.run_sync(self.journals, limiter=self._limiter)
 
     async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> FileJournal:
         path = self.journal_path(thread_id)
@@ -109,16 +124,17 @@ class StateDirectory:
 
     async def read_checked(self, name: str) -> memoryview | None:
         check_name(name)
-        return await to_thread.run_sync(self._read, self.root / name, limiter=self._limiter)
+        return await to_thread.run_sync(self.read, name, limiter=self._limiter)
 
-    def _scan(self) -> list[tuple[str, int]]:
+    def journals(self) -> list[tuple[str, int]]:
+        """`scan`, blocking."""
         try:
             entries = os.scandir(self.root / "threads")
         except FileNotFoundError:
             return []
         with entries:
             return sorted(
-                (unquote(entry.name.removesuffix(_SUFFIX)), entry.stat().st_size)
+                (unquote(entry.name.removesuffix(_SUFFIX)), entry.stat(follow_symlinks=False).st_size)
                 for entry in entries
                 if entry.name.endswith(_SUFFIX)
             )
@@ -128,10 +144,12 @@ class StateDirectory:
             _make_directories(self._files, path.parent)
             write_atomically(self._files, path, (framing.seal(payload), *payload))
 
-    def _read(self, path: Path) -> memoryview | None:
+    def read(self, name: str) -> memoryview | None:
+        """`read_checked`, blocking."""
+        check_name(name)
         # Whatever the reason, it is derived: who asked does without, and writes it anew.
         with suppress(OSError):
-            fd = self._files.open(path, os.O_RDONLY)
+            fd = self._files.open(self.root / name, os.O_RDONLY)
             try:
                 return framing.unseal(read_fully(self._files, fd, 0, self._files.size(fd)))
             finally:

@@ -116,9 +116,9 @@ def check_payload(payload: bytes) -> None:
         raise ValueError(f"a journal record holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {len(payload)}")
 
 
-def encode_batch(payloads: Sequence[bytes], offset_bytes: int) -> bytes:
+def encode_batch(payloads: Sequence[Buffer], offset_bytes: int) -> bytes:
     """One batch of records as it is written at `offset_bytes` of a file whose bytes before are durable."""
-    parts: list[bytes] = []
+    parts: list[Buffer] = []
     flag = _FIRST_OF_BATCH
     for payload in payloads:
         word = _U32.pack(len(payload) | flag)

@@ -128,3 +128,11 @@ def _in_large_pieces(content: Iterable[bytes | memoryview]) -> Iterator[bytes]:
             yield b"".join(gathered)
             gathered, size = [], 0
     yield b"".join(gathered)
+
+
+def free_name(files: FileOperations, path: Path, what: str) -> Path:
+    """A name beside `path` that nothing has yet: `<name>.<what>-<n>`."""
+    number = 1
+    while files.exists(candidate := path.with_name(f"{path.name}.{what}-{number}")):
+        number += 1
+    return candidate

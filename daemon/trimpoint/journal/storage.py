@@ -18,7 +18,7 @@ from threading import Lock
 from trimpoint.journal import framing
 from trimpoint.journal.errors import JournalWriteError
 from trimpoint.journal.inspection import Content
-from trimpoint.journal.operations import FileOperations, write_atomically, write_fully
+from trimpoint.journal.operations import FileOperations, free_name, write_atomically, write_fully
 from trimpoint.journal.port import Damage, Position
 
 
@@ -130,15 +130,8 @@ class JournalFile:
     def _keep_torn(self) -> None:
         if not self._torn:
             return
-        kept_at = _free_name(self._files, self.path)
+        kept_at = free_name(self._files, self.path, "torn")
         with refusals(self.path, "keeping the torn tail"):
             write_atomically(self._files, kept_at, (self._torn,))
         self._torn = b""
         self.report = replace(self.report, kept_at=kept_at)
-
-
-def _free_name(files: FileOperations, journal: Path) -> Path:
-    number = 1
-    while files.exists(candidate := journal.with_name(f"{journal.name}.torn-{number}")):
-        number += 1
-    return candidate

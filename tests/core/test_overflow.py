@@ -10,6 +10,8 @@ from trimpoint.core.context import bootstrap_items, rebuilt_generation, turn_ite
 from trimpoint.core.decision import Policy, busy
 from trimpoint.core.operations import Phase
 from trimpoint.core.overflow import EXCEEDED, ProviderCompaction, compacted_by_codex, plan_overflow, prompt_of
+from trimpoint.core.reverting import aim_of
+from trimpoint.core.state import Reverting
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import THREAD, Conversation, assistant, completed_recovery, raw, raw_message, started, texts, trim, user
@@ -409,6 +411,18 @@ def test_a_turn_is_whole_again_when_the_thread_is_taken_back_to_it() -> None:
     assert thread.state.trim_points == []
     generation = thread.state.generation
     assert (generation.turn_ids[-1], generation.summary, generation.skipped_items) == (kept, None, 0)
+
+
+def test_codex_is_gone_back_to_by_its_own_name_of_the_turn() -> None:
+    thread = started(turns=8)
+    turn_id = thread.overflow()
+    thread.retry(provider_turn_id="codex-turn")
+    thread.report(ev.TurnCompleted("codex-turn", "completed"))
+    thread.turn()
+    for target, through in ((turn_id, "codex-turn"), ("turn-8", "turn-8")):
+        aim = aim_of(thread.state, Reverting(target, "context", False, False, "", ""))
+        assert aim is not None
+        assert aim.through == through
 
 
 def test_a_context_that_is_come_back_to_begins_where_it_was_cut() -> None:

@@ -700,6 +700,43 @@ async def test_what_was_kept_of_it_is_kept_by_a_clear(house: House) -> None:
     assert pieces(last.input) == [*work, Piece("user", "too much"), Piece("assistant", "It fits."), Piece("user", "prompt-6.")]
 
 
+@pytest.mark.parametrize("scope", ["context", "files+context"])
+async def test_the_thread_can_be_taken_back_to_it_and_before_it(house: House, scope: str) -> None:
+    await anyio.run_process(["git", "init", "-q", str(house.worktree)])
+    async with house.conversation() as talk:
+        await long_talk_with_long_end(talk)
+        before = [turn["id"] for turn in (await talk.snapshot())["turns"]][-1]
+        talk.script.then(run("echo one > file"), overflow(), run("echo two > file"), say("It fits."))
+        turn = await talk.prompt("too much")
+        talk.script.then(run("echo three > file"), say("Three."))
+        await talk.prompt("next")
+        then = talk.model.turn_requests()[-2]
+        await revert(talk, turn["id"], scope)
+        written = (house.worktree / "file").read_text()
+        assert written == ("two\n" if scope != "context" else "three\n")
+        last = await talk.turn()
+        assert pieces(last.input)[:-1] == pieces(then.input)[:-1]
+        await revert(talk, before, scope)
+        assert (house.worktree / "file").exists() is (scope == "context")
+        talk.script.then(say("First again."))
+        await talk.prompt("again")
+        shown = talk.model.turn_requests()[-1]
+    assert pieces(shown.input)[:2] == [Piece("user", "prompt-1."), Piece("assistant", "answer-1.")]
+    assert pieces(shown.input)[-2:] == [LONG_SIXTH[1], Piece("user", "again")]
+    assert not shown.mentions("too much")
+
+
+async def revert(talk: Conversation, turn_id: str, scope: str) -> None:
+    command = {"type": "thread.checkpoint.revert", "threadId": talk.thread_id, "turnId": turn_id, "scope": scope}
+    answer = await talk.client.request("orchestration/dispatch", command={**command, "commandId": f"revert-{turn_id}"})
+    with anyio.fail_after(TURN_DEADLINE_S):
+        while True:
+            operation = (await talk.snapshot())["operation"]
+            if operation["id"] == answer["operationId"] and operation["phase"] in ("ready", "failed"):
+                break
+    assert operation["phase"] == "ready", operation
+
+
 async def test_it_cannot_be_cleared_by_a_command_that_came_too_early(house: House) -> None:
     async with house.conversation() as talk:
         await long_talk(talk)

@@ -20,8 +20,8 @@ class Aim(NamedTuple):
 
     `discards` are those that stand there.
 
-    `generation` is the number of the one whose provider thread holds the context, `through` the last turn of it that counts, None when
-    all of it does. `generation` is None when there is no turn and so no context.
+    `generation` is the number of the one whose provider thread holds the context, `through` the last turn of it that counts, as the
+    provider calls it, None when all of it does. `generation` is None when there is no turn and so no context.
     """
 
     active: list[Turn]
@@ -121,7 +121,8 @@ def aim_of(state: ThreadState, reverting: Reverting) -> Aim | None:
     last = state.turns[kept - 1].generation if kept else 0
     points = [point for point in state.trim_points if point.generation <= last]
     discards = [discard for discard in state.discards if discard.generation <= last]
-    return _aim(list(state.turns[:kept]), points, last or None, reverting.turn_id, discards)
+    through = state.turns[kept - 1].provider_turn_id or reverting.turn_id if kept else None
+    return _aim(list(state.turns[:kept]), points, last or None, through, discards)
 
 
 def _aim(turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None, discards: list[Discard]) -> Aim:

@@ -275,6 +275,10 @@ def test_only_files_are_restored_when_the_context_is_right_already() -> None:
     thread.finish_revert()
     assert thread.state.generation.number == 1
     assert thread.state.operation.phase is Phase.READY
+    thread.do(revert(undo=True))
+    assert aim_of(thread.state, thread.state.operation.reverting) is None
+    thread.finish_revert()
+    assert thread.state.generation.number == 1
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ async def test_a_git_that_is_too_old_is_said(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "git").write_text("#!/bin/sh\necho git version 1.8.3\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (tmp_path / ".git").mkdir()
     assert "git version 1.8.3" in (await _refused(tmp_path)).reason
 
 

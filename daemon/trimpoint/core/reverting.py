@@ -113,6 +113,8 @@ def _undo(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) ->
 def aim_of(state: ThreadState, reverting: Reverting) -> Aim | None:
     """Where the revert leads, or None when the context stays what it is."""
     if reverting.undo and (past := state.taken_back) is not None:
+        if past.generation == state.generation.number and past.kept_turns == len(state.turns):
+            return None  # that revert was of files alone, and nothing has happened since
         turns = [*state.turns[: past.kept_turns], *past.turns]
         return _aim(turns, past.trim_points, past.generation, None, past.discards)
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0

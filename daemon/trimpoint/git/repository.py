@@ -12,6 +12,7 @@ from trimpoint.git.process import GitOutput, GitRun, run_git
 
 MINIMUM_VERSION = (2, 25)
 _DISCOVERY_DEADLINE_S = 20.0
+_OUTSIDE = "{} does not lie in a git repository."
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -51,6 +52,8 @@ async def discover(folder: Path) -> Repository | NoRepository:
     git = await anyio.to_thread.run_sync(shutil.which, "git")
     if git is None:
         return NoRepository("git is not installed, so there are no checkpoints.", "Install git, or put it in the daemon's PATH.")
+    if not await anyio.to_thread.run_sync(_may_lie_in_repository, folder):
+        return NoRepository(_OUTSIDE.format(folder))
     return await _Discovery(Path(git), folder).result()
 
 
@@ -96,7 +99,7 @@ class _Discovery:
     def _refusal(self, output: GitOutput) -> NoRepository:
         said = output.stderr.decode(errors="replace")
         if "not a git repository" in said:
-            return NoRepository(f"{self._folder} does not lie in a git repository.")
+            return NoRepository(_OUTSIDE.format(self._folder))
         if "dubious ownership" in said or "unsafe repository" in said:
             return NoRepository(
                 f"git refuses the repository that {self._folder} lies in, because somebody else owns it.",
@@ -104,6 +107,12 @@ class _Discovery:
             )
         first = said.strip().splitlines()[:1] or ["it did not say why"]
         return NoRepository(f"git cannot read the repository that {self._folder} lies in: {first[0].removeprefix('fatal: ')}.")
+
+
+def _may_lie_in_repository(folder: Path) -> bool:
+    """False when git would not find one either. It is asked before every turn, and most often outside of any repository."""
+    resolved = folder.resolve()
+    return any(os.path.lexists(at / ".git") or (at / "objects").is_dir() for at in (resolved, *resolved.parents))
 
 
 def _trusting_command(said: str) -> str:

@@ -59,6 +59,7 @@ class Daemon:
         self.clients = Clients()
         limits, policy = config.limits, policy_of(config, link.profile)
         wait_s = config.compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
+        self._handshake_deadline_s = limits.handshake_deadline_s
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         self._engine, self._link = engine, link
         self._inbound = Inbound(engine)
@@ -111,8 +112,12 @@ class Daemon:
         return f"{_count(len(self._engine.summaries), 'thread')}, {_count(len(self.clients), 'client')}; {state}"
 
     async def serve(self, transport: Transport) -> None:
-        """Talk to the client at the other end of `transport` until it is gone."""
-        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message))
+        """Talk to the client at the other end of `transport` until it is gone, or has not introduced itself in time."""
+        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message), self._handshake_deadline_s)
+
+    async def serve_owner(self, transport: Transport) -> None:
+        """As `serve`, for the client that this daemon was started by, which may take its time."""
+        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message), None)
 
 
 def policy_of(config: Config, profile: LaunchProfile) -> Policy:

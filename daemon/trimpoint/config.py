@@ -93,6 +93,7 @@ class LimitsSection(_Section, frozen=True):
     max_outbox_bytes: Positive = 64 * 1024 * 1024
     max_requests_in_flight: Positive = 1024
     max_clients: Positive = 1024
+    handshake_deadline_s: Seconds = 60.0
 
     @property
     def descriptors(self) -> int:

@@ -128,6 +128,15 @@ async def test_what_cannot_be_used_is_said_without_a_traceback(stage: Stage, wor
     assert [line for line in done.err.splitlines() if line.startswith("trimpoint: ")]
 
 
+async def test_a_state_directory_open_to_others_is_refused_with_what_to_do(stage: Stage) -> None:
+    stage.state_dir.mkdir()
+    stage.state_dir.chmod(0o777)
+    done = await stage.run("serve", "--json")
+    assert (done.code, done.json()["error"]["reason"]) == (1, "state_directory")
+    assert "can be written to by others" in done.json()["error"]["message"]
+    assert "0700" in done.json()["error"]["hint"]
+
+
 async def test_it_does_not_start_as_its_own_codex(stage: Stage) -> None:
     done = await stage.run("stdio", TRIMPOINT_CHILD=f"{os.getpid()}-abc")
     assert done.code == 1

@@ -186,7 +186,7 @@ def test_the_runtime_folder_is_there_ours_and_closed(machine: Machine) -> None:
     named = machine.installation(XDG_RUNTIME_DIR=str(machine.folder / "runtime"))
     assert sole(places.look_at_runtime_folder(named)).status == "ok"
     (machine.folder / "runtime").chmod(0o722)
-    assert "open to others (mode 0722)" in sole(places.look_at_runtime_folder(named)).text
+    assert "can be written to by others (mode 0722)" in sole(places.look_at_runtime_folder(named)).text
 
 
 def test_a_state_directory_that_is_not_there_yet_is_well(machine: Machine) -> None:
@@ -197,9 +197,9 @@ def test_a_state_directory_that_is_not_there_yet_is_well(machine: Machine) -> No
 def test_a_state_directory_is_ours_alone(machine: Machine) -> None:
     machine.make("state")
     assert sole(places.look_at_state_directory(machine.installation())).status == "ok"
-    machine.state_dir.chmod(0o750)
+    machine.state_dir.chmod(0o770)
     found = sole(places.look_at_state_directory(machine.installation()))
-    assert (found.status, "mode 0750" in found.text, "chmod 700" in found.hint) == ("fail", True, True)
+    assert (found.status, "mode 0770" in found.text, "chmod 700" in found.hint) == ("fail", True, True)
 
 
 def test_a_state_directory_of_someone_else_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +257,7 @@ def test_a_socket_path_too_long_is_a_failure(machine: Machine) -> None:
 def test_a_socket_folder_open_to_others_is_a_failure(machine: Machine) -> None:
     machine.make("run")
     machine.socket.parent.chmod(0o777)
-    assert "open to others" in sole(places.look_at_socket(machine.installation())).text
+    assert "written to by others" in sole(places.look_at_socket(machine.installation())).text
 
 
 def listening(machine: Machine) -> socket.socket:
@@ -285,7 +285,7 @@ def test_what_is_in_the_place_of_the_socket_is_told(machine: Machine, monkeypatc
 def test_a_socket_of_someone_else_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.make("run")
     with listening(machine):
-        monkeypatch.setattr(places, "_unsafe", lambda *_, **__: None)
+        monkeypatch.setattr(places, "_unsafe", lambda _: None)
         owner = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
         assert f"belongs to uid {owner}" in sole(places.look_at_socket(machine.installation())).text

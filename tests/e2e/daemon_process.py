@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import msgspec
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.testkit import codex_environment, config_flags
@@ -52,6 +53,8 @@ def _command(house: House) -> list[str]:
         f"[compaction]\nmin_messages = {house.config.compaction.min_messages}\ndeadline_s = 30.0\n"
         f'[context]\nauto = "{house.config.context.auto}"\n'
         f"preserve_recent_turns = {house.config.context.preserve_recent_turns}\n"
+        f'[log]\nlevel = "{house.config.log.level}"\n'
+        "[limits]\n" + "".join(f"{name} = {value}\n" for name, value in msgspec.to_builtins(house.config.limits).items())
     )
     places = ["--socket", str(house.socket), "--state-dir", str(house.state_dir), "--config", str(config)]
     codex = ["--codex", str(CODEX_BIN), *config_flags(house.overrides)]

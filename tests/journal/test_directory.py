@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from trimpoint.journal import StateDirectory, StateDirectoryBusy
 from trimpoint.journal.directory import file_stem
+from trimpoint.journal.errors import StateDirectoryUnsafe
 
 from .faults import FaultyFiles
 
@@ -127,3 +128,20 @@ async def test_a_thread_id_can_name_a_checked_file(tmp_path: Path) -> None:
     for thread_id in ("..", ".x", "a/b", "ü ~"):
         await store.write_atomic(f"snapshots/{file_stem(thread_id)}", thread_id.encode())
         assert await store.read_checked(f"snapshots/{file_stem(thread_id)}") == thread_id.encode()
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+def test_a_directory_that_others_can_write_to_is_refused_before_anything_is_put_there(tmp_path: Path, mode: int) -> None:
+    root = tmp_path / "state"
+    root.mkdir()
+    root.chmod(mode)
+    with pytest.raises(StateDirectoryUnsafe, match=f"can be written to by others .mode {mode:04o}."):
+        StateDirectory(root).lock()
+    assert list(root.iterdir()) == []
+
+
+def test_a_directory_of_someone_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(StateDirectoryUnsafe, match=f"belongs to uid {owner}"):
+        StateDirectory(tmp_path).lock()

@@ -30,7 +30,7 @@ from trimpoint.cli.settings import Settings
 from trimpoint.codex.leftover import started_as_provider
 from trimpoint.codex.process import LaunchProfile
 from trimpoint.gateway.listeners import ListenError, serve_unix
-from trimpoint.journal.errors import JournalError, StateDirectoryBusy
+from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.logging import configure_logging
 
 log = structlog.get_logger()
@@ -43,6 +43,7 @@ _BUSY_HINT = (
     "Use the daemon that runs there (`trimpoint status`), stop it (`trimpoint shutdown`), "
     "or give this one a --state-dir of its own."
 )
+_UNSAFE_HINT = "Give a --state-dir of your own that nobody else can write to (mode 0700)."
 _STATE_HINT = "Give another --state-dir, or make this one writable."
 
 
@@ -126,6 +127,8 @@ def _explained(error: BaseException, state_dir: Path) -> CliError | None:
             return CliError(f"{error}.", error.hint, reason="cannot_listen")
         case StateDirectoryBusy():
             return CliError(f"{error}.", _BUSY_HINT, reason="state_directory_busy")
+        case StateDirectoryUnsafe():
+            return CliError(f"{error}.", _UNSAFE_HINT, reason="state_directory")
         case JournalError():
             return CliError(f"{error}.", "See `trimpoint serve --help` for --state-dir.", reason="journal")
         case OSError(filename=str(path)) if state_dir.is_relative_to(path) or Path(path).is_relative_to(state_dir):

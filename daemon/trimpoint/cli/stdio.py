@@ -108,6 +108,6 @@ async def _serve(daemon: Daemon, transport: Transport, stop: StopSignals) -> int
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(until_asked)
-        await daemon.serve(transport)
+        await daemon.serve_owner(transport)
         tasks.cancel_scope.cancel()
     return Exit.DONE

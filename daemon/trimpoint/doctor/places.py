@@ -51,9 +51,11 @@ def look_at_state_directory(installation: Installation) -> Iterator[Finding]:
     if not path.exists():
         yield ok(f"{path} is not there yet; the first daemon makes it", path=str(path), exists=False)
         return
-    problem = _unsafe(path, must_be_private=True)
+    problem = _unsafe(path)
     if problem is not None:
-        yield fail(f"{path} {problem}", f"It must be yours alone: chmod 700 {path}", path=str(path), exists=True)
+        yield fail(
+            f"{path} {problem}", f"No daemon starts on it. Make it yours alone: chmod 700 {path}", path=str(path), exists=True
+        )
     elif not os.access(path, os.W_OK):
         yield fail(
             f"{path} cannot be written to", "Commands are refused until it can. Is the file system read-only?", path=str(path)
@@ -156,7 +158,7 @@ def _silence(path: Path) -> str | None:
     return None if answer.error.data.reason == Reason.NOT_INITIALIZED else "what answers is no trimpoint, or has too many clients"
 
 
-def _unsafe(folder: Path, *, must_be_private: bool = False) -> str | None:
+def _unsafe(folder: Path) -> str | None:
     found = folder.lstat()
     mode = stat.S_IMODE(found.st_mode)
     if not stat.S_ISDIR(found.st_mode) and not folder.is_dir():
@@ -166,6 +168,6 @@ def _unsafe(folder: Path, *, must_be_private: bool = False) -> str | None:
         mode = stat.S_IMODE(found.st_mode)
     if found.st_uid != os.geteuid():
         return f"belongs to uid {found.st_uid}"
-    if mode & (0o077 if must_be_private else 0o022):
-        return f"is open to others (mode {mode:04o})"
+    if mode & 0o022:
+        return f"can be written to by others (mode {mode:04o})"
     return None

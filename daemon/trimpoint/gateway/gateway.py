@@ -29,7 +29,7 @@ from trimpoint.gateway.experimental_gate import ExperimentalGate
 from trimpoint.gateway.folders import placed
 from trimpoint.gateway.greetings import Greetings
 from trimpoint.gateway.handles import Handles
-from trimpoint.gateway.handshake import Handshake, require_initialized
+from trimpoint.gateway.handshake import Handshake, introduction_awaited, require_initialized
 from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.questions import Questions
 from trimpoint.gateway.refusals import Refusal
@@ -93,11 +93,11 @@ class Gateway:
 
     # --- the connection's side ------------------------------------------------------------------------------------
 
-    async def serve(self, connection: Connection) -> None:
-        """Talk to one client until it is gone."""
+    async def serve(self, connection: Connection, handshake_deadline_s: float | None) -> None:
+        """Talk to one client until it is gone; one that has not begun to introduce itself by then is sent away."""
         client = self._clients.add(connection)
         try:
-            with structlog.contextvars.bound_contextvars(client=client.id):
+            with structlog.contextvars.bound_contextvars(client=client.id), introduction_awaited(client, handshake_deadline_s):
                 await connection.run()
         finally:
             self._clients.remove(client)

@@ -1,5 +1,8 @@
 """`initialize`, answered per client (spec §3): each is told of Codex under its own name, as Codex itself would."""
 
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -11,6 +14,7 @@ from trimpoint import __version__
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderFailure
 from trimpoint.gateway.clients import Client
+from trimpoint.gateway.connection import encode_refusal
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.refusals import Refusal
 
@@ -70,6 +74,30 @@ class Handshake:
             return {"userAgent": f"trimpoint/{__version__}", "codexHome": "", "platformFamily": "unix", "platformOs": "linux"}
         answer: dict[str, Any] = msgspec.json.decode(self._link.identity.raw)
         return answer
+
+
+@contextmanager
+def introduction_awaited(client: Client, deadline_s: float | None) -> Generator[None]:
+    """A client that has not begun to introduce itself when the deadline comes is told so and sent away; None waits for ever.
+
+    Without it, connections that somebody forgot would take the places of all clients there may be.
+    """
+    if deadline_s is None:
+        yield
+        return
+    overdue = asyncio.get_running_loop().call_later(deadline_s, _dismiss, client, deadline_s)
+    try:
+        yield
+    finally:
+        overdue.cancel()
+
+
+def _dismiss(client: Client, deadline_s: float) -> None:
+    if client.handshake is None:
+        problem = f"this client has not introduced itself within {deadline_s:g} s"
+        refusal = encode_refusal(Reason.NOT_INITIALIZED, problem, "connect again and send initialize", versioned=client.versioned)
+        client.connection.send(refusal)
+        client.connection.close("it did not introduce itself")
 
 
 async def require_initialized(client: Client) -> None:

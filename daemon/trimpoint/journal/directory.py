@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 from anyio import CapacityLimiter, Lock, to_thread
 
 from trimpoint.journal import framing
-from trimpoint.journal.errors import StateDirectoryBusy
+from trimpoint.journal.errors import StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.journal.file import FileJournal
 from trimpoint.journal.operations import (
     DIRECTORY_MODE,
@@ -80,8 +80,11 @@ class StateDirectory:
         return self.root / "threads" / f"{file_stem(thread_id)}{_SUFFIX}"
 
     def lock(self) -> AbstractContextManager[None]:
-        """:raises OSError: when the directory cannot be made."""
+        """:raises OSError: when the directory cannot be made.
+        :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
+        """
         _make_directories(self._files, self.root)
+        _refuse_if_unsafe(self.root)
         path = self.root / "lock"
         fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
@@ -164,6 +167,14 @@ def _make_directories(files: FileOperations, path: Path) -> None:
     _make_directories(files, path.parent)
     path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     files.sync_directory(path.parent)
+
+
+def _refuse_if_unsafe(root: Path) -> None:
+    found = root.stat()
+    if found.st_uid != os.geteuid():
+        raise StateDirectoryUnsafe(root, f"belongs to uid {found.st_uid}")
+    if found.st_mode & 0o022:
+        raise StateDirectoryUnsafe(root, f"can be written to by others (mode {found.st_mode & 0o7777:04o})")
 
 
 def _pid_in(fd: int) -> int | None:

@@ -93,3 +93,15 @@ class StateDirectoryBusy(JournalError):
     def __str__(self) -> str:
         holder = "another process" if self.pid is None else f"process {self.pid}"
         return f"{self.path}: the state directory is in use by {holder}"
+
+
+class StateDirectoryUnsafe(JournalError):
+    """Others could read, replace or plant journals there."""
+
+    def __init__(self, root: Path, problem: str) -> None:
+        super().__init__(root, problem)
+        self.root = root
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"the state directory {self.root} {self.problem}"

@@ -1,0 +1,67 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.nesting import nests_deeper
+
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.integers() | st.text(alphabet='[]{}"\\aé'),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet='[{"\\'), inner, max_size=4),
+    max_leaves=60,
+)
+
+
+def depth(value: Any) -> int:
+    if isinstance(value, list | dict):
+        return 1 + max(map(depth, value.values() if isinstance(value, dict) else value), default=0)
+    return 0
+
+
+@given(VALUES, st.integers(0, 12), st.booleans())
+def test_the_depth_is_that_of_the_decoded_value(value: Any, levels: int, is_ascii: bool) -> None:
+    text = json.dumps(value, ensure_ascii=is_ascii).encode()
+    assert nests_deeper(text, levels) == (depth(value) > levels)
+
+
+@pytest.mark.parametrize("levels", [127, 1000])
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"[":', b"}]")])
+def test_the_limit_is_exact(levels: int, opening: bytes, closing: bytes) -> None:
+    brackets = opening.count(b"[") if opening == b"[" else 1 if opening.startswith(b"{") else 2
+    allowed = levels // brackets
+    assert not nests_deeper(opening * allowed + b"0" + closing * allowed, levels)
+    assert nests_deeper(opening * (allowed + 1) + b"0" + closing * (allowed + 1), levels)
+
+
+def test_brackets_in_strings_and_many_side_by_side_do_not_count() -> None:
+    assert not nests_deeper(b'["' + b"[{" * 10_000 + b'\\"[["]', 1)
+    assert not nests_deeper(b"[" + b"[[],{}]," * 10_000 + b"0]", 3)
+    assert nests_deeper(b"[" + b"[[],{}]," * 10_000 + b"0]", 2)
+
+
+@pytest.mark.parametrize(
+    "message", [b'{"id":7,"method":"m","params":%b}', b'{"id":7,"result":%b}', b'{"method":"m","params":%b}']
+)
+def test_a_message_deeper_than_codex_reads_is_refused_under_its_id(message: bytes) -> None:
+    inside = jsonrpc.MAX_LEVELS - 1
+    assert not isinstance(jsonrpc.decode(message % (b"[" * inside + b"]" * inside)), jsonrpc.Invalid)
+    refused = jsonrpc.decode(message % (b"[" * (inside + 1) + b"]" * (inside + 1)))
+    assert isinstance(refused, jsonrpc.Invalid)
+    assert (refused.code, refused.id) == (jsonrpc.INVALID_REQUEST, b"7" if b'"id"' in message else b"null")
+    assert "deeper than 127 levels" in refused.message
+    assert refused.answerable == (b"method" in message)
+
+
+def test_a_batch_is_bounded_by_its_members_and_each_of_them_by_its_depth() -> None:
+    member = b'{"id":1,"method":"m"}'
+    whole = jsonrpc.decode(b"[" + b",".join([member] * jsonrpc.MAX_BATCH_MEMBERS) + b"]")
+    assert isinstance(whole, jsonrpc.Batch)
+    refused = jsonrpc.decode(b"[" + b",".join([member] * (jsonrpc.MAX_BATCH_MEMBERS + 1)) + b"]")
+    assert isinstance(refused, jsonrpc.Invalid)
+    assert "at most 1024 members, this one has 1025" in refused.message
+    deep = b'{"id":2,"method":"m","params":%b}' % (b"[" * 127 + b"]" * 127)
+    batch = jsonrpc.decode(b"[" + member + b"," + deep + b"]")
+    assert isinstance(batch, jsonrpc.Batch)
+    assert [type(one) for one in batch.members] == [jsonrpc.Request, jsonrpc.Invalid]

@@ -14,7 +14,7 @@ from trimpoint import __version__
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderFailure
 from trimpoint.gateway.clients import Client
-from trimpoint.gateway.connection import encode_refusal
+from trimpoint.gateway.frame_refusals import encode_refusal
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.refusals import Refusal
 

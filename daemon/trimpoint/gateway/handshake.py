@@ -14,8 +14,8 @@ from trimpoint import __version__
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderFailure
 from trimpoint.gateway.clients import Client
-from trimpoint.gateway.frame_refusals import encode_refusal
 from trimpoint.gateway.exchange import Exchange
+from trimpoint.gateway.frame_refusals import encode_refusal
 from trimpoint.gateway.refusals import Refusal
 
 log = structlog.get_logger()

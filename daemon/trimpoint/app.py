@@ -23,6 +23,8 @@ from trimpoint.engine.activity import Activity
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.idle import IdleRules
 from trimpoint.gateway.archive_methods import ArchiveMethods
+from trimpoint.gateway.checkpoint_methods import CheckpointMethods
+from trimpoint.gateway.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.clients import Clients
 from trimpoint.gateway.connection import Connection, Limits, Transport
 from trimpoint.gateway.context_messages import ContextMessages
@@ -92,6 +94,7 @@ class Daemon:
         handlers["turn/start"] = typed.turn_start
         handlers = self._gateway.handles.around(handlers, methods.forward)
         own = OwnHandlers(around).table | ContextMessages(engine, self._sessions, policy.discard).table
+        own |= CheckpointMethods(engine, identity, self._captures.limits).table | CheckpointStorage(engine).table
         self._gateway.wire(OwnMethods(own), handlers, methods.forward)
 
     def start(self, tasks: TaskGroup) -> None:

@@ -8,22 +8,17 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from trimpoint_protocol import checkpoints
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import Blocker
 from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope, OrchestrationThread, TimelineEntry, WireStruct
+from trimpoint_protocol.shapes import Params as Params
+from trimpoint_protocol.shapes import Result as Result
 from trimpoint_protocol.timestamps import Timestamp
 
 MAX_PAGE = 1000
 MetricKind = Literal["counter", "gauge", "histogram"]
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)]
-
-
-class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Parameters of one of our methods; an unknown member is an error, so that a typing mistake is not silently ignored."""
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A result or the parameters of a notification; members may be added."""
 
 
 class NoParams(Params, frozen=True, kw_only=True):
@@ -337,6 +332,30 @@ METHODS: dict[str, Method] = {
         ),
         Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
+        Method(
+            "checkpoint/list",
+            checkpoints.CheckpointListParams,
+            checkpoints.CheckpointList,
+            "The files after each turn that can be had back, and what each turn changed.",
+        ),
+        Method(
+            "checkpoint/diff",
+            checkpoints.CheckpointDiffParams,
+            checkpoints.CheckpointDiff,
+            "How the files differ between two moments.",
+        ),
+        Method(
+            "checkpoint/storage",
+            checkpoints.StorageParams,
+            checkpoints.CheckpointStorage,
+            "How much checkpoints keep, and whose.",
+        ),
+        Method(
+            "checkpoint/prune",
+            checkpoints.PruneParams,
+            checkpoints.PruneResult,
+            "Let go of checkpoints of threads that are gone, or say which those are.",
+        ),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
         Method("sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."),
         Method("sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."),

@@ -71,6 +71,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         _revert,
         _new,
         _timeline,
+        _checkpoints,
+        _diff,
         _watch,
         _probe,
         _shutdown,
@@ -243,6 +245,57 @@ def _timeline(commands: Commands) -> None:
     )
     parser.add_argument("--limit", metavar="N", type=positive, default=200, help="the newest N entries (default 200)")
     _for_clients(parser, thread=True)
+
+
+def _checkpoints(commands: Commands) -> None:
+    parser = _command(
+        commands, "checkpoints", "checkpoints:run", "list the states of the files that can be had back", CHECKPOINTS
+    )
+    parser.add_argument("--limit", metavar="N", type=positive, default=50, help="the newest N turns (default 50)")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--storage", action="store_true", help="show whose checkpoints there are, and what they keep on disk")
+    action.add_argument(
+        "--prune", action="store_true", help="let go of those of threads that are gone; only shows them without --yes"
+    )
+    parser.add_argument("--yes", action="store_true", help="with --prune: do it")
+    parser.add_argument(
+        "--repository", metavar="DIR", help="with --storage and --prune: this one only, even if no thread works in it"
+    )
+    _for_clients(parser, thread=True)
+
+
+CHECKPOINTS = """\
+A turn's number counts from 1, pruned turns too. trimpoint diff N shows what turn N changed.
+"""
+
+
+def _diff(commands: Commands) -> None:
+    parser = _command(commands, "diff", "diff:run", "show what changed in the files between two moments", DIFF)
+    parser.add_argument(
+        "moments", metavar="MOMENT", nargs="*", help="one: what that turn changed; two: from the end of one to the other"
+    )
+    parser.add_argument(
+        "--path", metavar="PATH", action="append", default=[], help="only this file or folder, named from the root"
+    )
+    parser.add_argument("--stat", action="store_true", help="only which files, and how many lines")
+    parser.add_argument(
+        "--max-bytes", metavar="N", type=positive, default=1024 * 1024, help="cut the diff after N bytes (default 1 MiB)"
+    )
+    _for_clients(parser, thread=True)
+
+
+DIFF = """\
+moments:
+  3         turn 3, its end (0: before the first); its id will do, too
+  now       the files as they are
+  safety    before the last revert
+  COMMIT    a checkpoint, as trimpoint checkpoints shows it
+examples:
+  trimpoint diff            what the last turn changed
+  trimpoint diff 3          what turn 3 changed
+  trimpoint diff 3 now      everything since
+  trimpoint diff now        what was changed since the last turn ended
+"""
 
 
 def _watch(commands: Commands) -> None:

@@ -1,7 +1,6 @@
 """`trimpoint status`: the daemon, its Codex, its threads."""
 
 import argparse
-from datetime import UTC, datetime
 from functools import partial
 
 import msgspec
@@ -10,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.methods import CodexStatus, SidecarStatus, SnapshotResult, ThreadOverview
 
+from trimpoint.cli.age import age, counted, duration
 from trimpoint.cli.client import Client
 from trimpoint.cli.context_view import small_context
 from trimpoint.cli.exits import Exit
@@ -42,9 +42,9 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_row(
         Text("trimpoint", "bold"),
-        Text.assemble(("● ", "green"), f"{status.version}, up {_duration(status.uptime_s)}, pid {status.pid}"),
+        Text.assemble(("● ", "green"), f"{status.version}, up {duration(status.uptime_s)}, pid {status.pid}"),
     )
-    table.add_row("", Text(f"{_count(clients, 'other client')} connected", "dim"))
+    table.add_row("", Text(f"{counted(clients, 'other client')} connected", "dim"))
     table.add_row(Text("Codex", "bold"), _codex(status.codex))
     table.add_row("", Text(status.codex.path, "dim", overflow="fold"))
     for override in status.codex.overrides:
@@ -61,8 +61,8 @@ def _codex(codex: CodexStatus) -> Text:
 
 def _print_threads(console: Console, threads: list[ThreadOverview], archived: int) -> None:
     console.print()
-    more = f" ({_count(archived, 'archived thread')} not shown; --all)" if archived else ""
-    console.print(Text.assemble((_count(len(threads), "thread"), "bold"), (more, "dim")))
+    more = f" ({counted(archived, 'archived thread')} not shown; --all)" if archived else ""
+    console.print(Text.assemble((counted(len(threads), "thread"), "bold"), (more, "dim")))
     if not threads:
         return
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -82,17 +82,5 @@ def _row(thread: ThreadOverview) -> list[Text]:
         name.append(f"{' ' if name else ''}busy: {one_line(thread.busy, 60)}", "yellow")
     elif thread.archived:
         name.append(f"{' ' if name else ''}archived")
-    age = (datetime.now(UTC) - datetime.fromisoformat(thread.updated_at)).total_seconds()
-    context, used = small_context(thread.context), Text(f"{_duration(age)} ago")
+    context, used = small_context(thread.context), Text(f"{age(thread.updated_at)} ago")
     return [glyph, Text(thread.id), Text(str(thread.generation)), context, used, name, Text(one_line(thread.cwd))]
-
-
-def _duration(seconds: float) -> str:
-    for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{max(0, int(seconds))} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

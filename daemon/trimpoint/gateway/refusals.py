@@ -13,6 +13,7 @@ from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderOverloa
 from trimpoint.core.view import blocker
 from trimpoint.engine.errors import EngineError
 from trimpoint.engine.ids import new_uuid7
+from trimpoint.git.errors import GitError
 
 log = structlog.get_logger()
 
@@ -68,6 +69,8 @@ def as_wire_error(error: Exception) -> WireError:
             return wire_error(error.reason, str(error), error.hint, blocker=block)
         case Refusal():
             return wire_error(error.reason, error.message, error.hint)
+        case GitError():
+            return wire_error(Reason.WORKTREE_FAILED, str(error), error.hint)
         case ProviderTimeout():
             return wire_error(
                 Reason.PROVIDER_TIMEOUT, str(error), "Whether Codex acted on it is not known; look before you repeat it."

@@ -83,7 +83,8 @@ async def diff(
 
     :raises GitFailed: one is gone, or git failed
     """
-    arguments = ("diff-tree", "-r", "-p", "-M", *_PLAIN, old_commit, new_commit, "--")
+    # Names in other alphabets are to be read by people, not escaped.
+    arguments = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", *_PLAIN, old_commit, new_commit, "--")
     run = PrivateGit(repository, _DEADLINE_S).users(*arguments, *paths, doing=_DOING, max_bytes=max_bytes)
     output = await git_output(run)
     return Diff(output.stdout, output.truncated)

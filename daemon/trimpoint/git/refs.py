@@ -37,7 +37,12 @@ class KeptRef(msgspec.Struct, frozen=True):
 
 def checkpoint_ref(thread: str, name: str) -> str:
     """`refs/trimpoint/checkpoints/<thread>/<name>`; anything that git takes in no name is replaced by `_`."""
-    return PREFIX + "/".join(re.sub(r"[^A-Za-z0-9_-]", "_", part) or "_" for part in (thread, name))
+    return f"{PREFIX}{thread_part(thread)}/{thread_part(name)}"
+
+
+def thread_part(thread: str) -> str:
+    """What a thread is called in its refs."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", thread) or "_"
 
 
 async def keep(repository: Repository, ref: str, commit: str) -> None:

@@ -1,0 +1,21 @@
+"""Times and numbers as a person says them."""
+
+from datetime import UTC, datetime
+
+
+def age(timestamp: str) -> str:
+    """How long ago that was."""
+    return duration((datetime.now(UTC) - datetime.fromisoformat(timestamp)).total_seconds())
+
+
+def duration(seconds: float) -> str:
+    """The largest unit that fits, in full."""
+    for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{max(0, int(seconds))} s"
+
+
+def counted(number: int, noun: str) -> str:
+    """`number` and its noun."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

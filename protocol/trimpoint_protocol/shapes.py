@@ -1,0 +1,11 @@
+"""What parameters and results of our own methods are made from."""
+
+import msgspec
+
+
+class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Parameters of one of our methods; an unknown member is an error, so that a typing mistake is not silently ignored."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A result or the parameters of a notification; members may be added."""

@@ -1,0 +1,265 @@
+"""Looking at checkpoints and putting old ones away: real repositories, threads whose past is written down by the test."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trimpoint.core import commands as internal
+from trimpoint.core import events as ev
+from trimpoint.core.decision import Policy
+from trimpoint.engine.engine import Engine
+from trimpoint.engine.writer import ThreadWriter
+from trimpoint.gateway.checkpoint_methods import CheckpointMethods
+from trimpoint.gateway.checkpoint_storage import CheckpointStorage
+from trimpoint.gateway.clients import Clients
+from trimpoint.gateway.dispatch import Call
+from trimpoint.gateway.identity import Identity
+from trimpoint.gateway.refusals import Refusal
+from trimpoint.git.capture import CaptureLimits, capture
+from trimpoint.git.refs import checkpoint_ref, delete_refs, keep, list_refs
+from trimpoint_protocol import checkpoints as cp
+from trimpoint_protocol.errors import Reason
+
+from tests.engine.stage import Disk, Store
+from tests.gateway.stage import Guest
+from tests.git.worktrees import found, git, new_repository, write
+
+LIMITS = CaptureLimits(max_file_bytes=1000)
+
+
+class Scene:
+    """A repository and threads that work in it."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self.engine = engine
+        self.folder = folder
+        clients = Clients()
+        self._call = Call(Guest(clients).client)
+        self._tables = CheckpointMethods(engine, Identity(engine), LIMITS).table | CheckpointStorage(engine).table
+
+    async def ask(self, method: str, params: Any) -> Any:
+        return await self._tables[method](self._call, params)
+
+    async def list(self, thread_id: str = "one", **params: Any) -> cp.CheckpointList:
+        result = await self.ask("checkpoint/list", cp.CheckpointListParams(thread_id=thread_id, **params))
+        assert isinstance(result, cp.CheckpointList)
+        return result
+
+    async def diff(self, thread_id: str = "one", **params: Any) -> cp.CheckpointDiff:
+        result = await self.ask("checkpoint/diff", cp.CheckpointDiffParams(thread_id=thread_id, **params))
+        assert isinstance(result, cp.CheckpointDiff)
+        return result
+
+    async def refused(self, thread_id: str = "one", **params: Any) -> Refusal:
+        with pytest.raises(Refusal) as caught:
+            await self.diff(thread_id, **params)
+        return caught.value
+
+    async def prune(self, **params: Any) -> cp.PruneResult:
+        result = await self.ask("checkpoint/prune", cp.PruneParams(**params))
+        assert isinstance(result, cp.PruneResult)
+        return result
+
+    async def thread(self, thread_id: str = "one") -> ThreadWriter:
+        return await self.engine.create(
+            internal.CreateThread(thread_id, str(self.folder), "started", b"{}", f"{thread_id}-codex")
+        )
+
+    async def turn(self, writer: ThreadWriter, files: dict[str, str | bytes]) -> str:
+        """A turn that writes these files; its commit."""
+        turn_id = f"turn-{len(writer.state.turns) + 1}"
+        prompt = ev.EntryRecorded(turn_id, "prompt", "message", "user", f"prompt of {turn_id}")
+        await self._do(writer, ev.TurnStarted(turn_id, 1), prompt)
+        await self.captured(writer, turn_id, "before")
+        write(self.folder, files)
+        await self._do(writer, ev.TurnCompleted(turn_id, "completed"))
+        return await self.captured(writer, turn_id, "after")
+
+    async def captured(self, writer: ThreadWriter, turn_id: str | None, moment: str) -> str:
+        repository = await found(self.folder)
+        checkpoint = await capture(repository, LIMITS)
+        ref = checkpoint_ref(writer.thread_id, f"{turn_id}-{moment}")
+        await keep(repository, ref, checkpoint.commit)
+        notes = tuple(str(left_out) for left_out in checkpoint.left_out)
+        await self._do(writer, ev.CheckpointCaptured(turn_id, moment, str(self.folder), ref, checkpoint.commit, notes))
+        return checkpoint.commit
+
+    async def _do(self, writer: ThreadWriter, *facts: ev.AnyEvent) -> None:
+        writer.record_facts(*facts)
+        await writer.settle()
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncGenerator[Scene]:
+    async with Engine.running(Store(Disk()), Policy()) as engine:
+        yield Scene(engine, new_repository(folder, {"a": "1\n", "b": "1\n"}))
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    async with opened(tmp_path / "tree") as scene:
+        yield scene
+
+
+async def test_the_list_has_the_time_before_the_first_turn_and_every_turn_with_what_it_changed(scene: Scene) -> None:
+    thread = await scene.thread()
+    commits = [await scene.turn(thread, {"a": "2\n", "new": "1\n2\n"}), await scene.turn(thread, {})]
+    await scene.turn(thread, {"big": "b" * 2000, "bin": b"\0"})
+    listed = await scene.list()
+    assert (listed.repository, listed.older, listed.safety) == (str(scene.folder), 0, None)
+    assert [(row.number, row.turn_id, row.prompt) for row in listed.turns] == [
+        (0, None, ""),
+        *((number, f"turn-{number}", f"prompt of turn-{number}") for number in (1, 2, 3)),
+    ]
+    assert [row.commit for row in listed.turns[1:3]] == commits
+    changed = [row.changed for row in listed.turns]
+    assert changed == [
+        None,
+        cp.FilesChanged(files=2, additions=3, deletions=1),
+        cp.FilesChanged(files=0, additions=0, deletions=0),
+        cp.FilesChanged(files=1, additions=0, deletions=0),
+    ]
+    assert listed.turns[3].notes == ["big is too large (2,000 bytes)"]
+    assert await scene.list() == listed
+
+
+async def test_the_list_can_be_short_and_without_figures(scene: Scene) -> None:
+    thread = await scene.thread()
+    for number in range(4):
+        await scene.turn(thread, {"a": f"{number}"})
+    listed = await scene.list(limit=2, changes=False)
+    assert ([row.number for row in listed.turns], listed.older) == ([3, 4], 3)
+    assert [row.changed for row in listed.turns] == [None, None]
+
+
+async def test_the_list_of_a_thread_without_checkpoints_says_why(scene: Scene) -> None:
+    thread = await scene.thread()
+    thread.record_facts(ev.TurnStarted("turn-1", 1), ev.CheckpointFailed("turn-1", "after", "It lies in no repository."))
+    listed = await scene.list()
+    assert listed.repository is None
+    assert [(row.commit, row.problem) for row in listed.turns] == [(None, None), (None, "It lies in no repository.")]
+
+
+async def test_a_list_survives_checkpoints_and_repositories_that_are_gone(scene: Scene, tmp_path: Path) -> None:
+    thread = await scene.thread()
+    await scene.turn(thread, {"a": "2\n"})
+    repository = await found(scene.folder)
+    await delete_refs(repository, [ref.ref for ref in await list_refs(repository)])
+    git(scene.folder, "gc", "--quiet", "--prune=now")
+    assert [row.changed for row in (await scene.list()).turns] == [None, None]
+    refusal = await scene.refused()
+    assert (refusal.reason, "no longer in the repository" in refusal.message) == (Reason.CHECKPOINT_NOT_FOUND, True)
+    scene.folder.rename(tmp_path / "elsewhere")
+    assert len((await scene.list()).turns) == 2
+    refusal = await scene.refused()
+    assert (refusal.reason, "does not exist any more" in refusal.message) == (Reason.WORKTREE_FAILED, True)
+
+
+async def test_a_diff_tells_each_file_and_the_text(scene: Scene) -> None:
+    thread = await scene.thread()
+    commit = await scene.turn(thread, {"a": "2\n", "bin": b"\0", "näme": "x\n"})
+    (scene.folder / "b").unlink()
+    found_ = await scene.diff()
+    assert (found_.repository, found_.newer.commit, found_.newer.label) == (str(scene.folder), commit, "after turn 1")
+    assert [(file.path, file.status, file.additions, file.deletions, file.binary) for file in found_.files] == [
+        ("a", "modified", 1, 1, False),
+        ("bin", "added", None, None, True),
+        ("näme", "added", 1, 0, False),
+    ]
+    assert found_.changed == cp.FilesChanged(files=3, additions=2, deletions=1)
+    assert found_.diff is not None
+    assert "-1\n+2\n" in found_.diff
+    assert "+++ b/näme" in found_.diff
+    assert not found_.truncated
+
+
+async def test_a_diff_to_now_captures_the_files_without_keeping_them(scene: Scene) -> None:
+    thread = await scene.thread()
+    await scene.turn(thread, {"a": "2\n"})
+    write(scene.folder, {"mine": "x\n", "big": "b" * 2000})
+    refs = await list_refs(await found(scene.folder))
+    now = await scene.diff(newer="now")
+    assert [(file.path, file.status) for file in now.files] == [("mine", "added")]
+    assert (now.newer.commit, now.newer.notes) == (None, ["big is too large (2,000 bytes)"])
+    back = await scene.diff(older="now", newer="0")
+    assert [(file.path, file.status) for file in back.files] == [("a", "modified"), ("mine", "deleted")]
+    assert await list_refs(await found(scene.folder)) == refs
+
+
+async def test_a_diff_is_bounded_and_can_be_limited_to_paths(scene: Scene) -> None:
+    thread = await scene.thread()
+    await scene.turn(thread, {"a": "line\n" * 150, "sub/c": "1\n", "subtle": "1\n"})
+    cut = await scene.diff(max_bytes=100)
+    assert (len(cut.diff or ""), cut.truncated, cut.changed.files) == (100, True, 3)
+    without = await scene.diff(max_bytes=0)
+    assert (without.diff, without.truncated, without.changed.files) == (None, False, 3)
+    below = await scene.diff(paths=["sub"])
+    assert [file.path for file in below.files] == ["sub/c"]
+    assert "subtle" not in (below.diff or "")
+    assert (await scene.diff(older="1", newer="1")).diff == ""
+
+
+async def test_states_of_different_repositories_are_not_compared(scene: Scene) -> None:
+    thread = await scene.thread()
+    await scene.turn(thread, {"a": "2\n"})
+    thread.record_facts(ev.CheckpointCaptured(None, "safety", "/other", "refs/x", "f" * 40))
+    assert "not two states of one worktree" in (await scene.refused(older="1", newer="safety")).message
+    assert "names no turn" in (await scene.refused(newer="17")).message
+
+
+async def test_a_thread_is_found_by_any_of_its_ids(scene: Scene) -> None:
+    await scene.turn(await scene.thread(), {"a": "2\n"})
+    assert await scene.list("one-codex") == await scene.list("one")
+
+
+async def test_storage_tells_whose_checkpoints_there_are_and_their_size(scene: Scene) -> None:
+    for name in ("one", "two"):
+        await scene.turn(await scene.thread(name), {"a": f"{name}\n"})
+    await _keep_for_stranger(scene)
+    result = await scene.ask("checkpoint/storage", cp.StorageParams())
+    (repository,) = result.repositories
+    assert [(thread.thread_id, thread.known, thread.refs) for thread in repository.threads] == [
+        ("gone", False, 1),
+        ("one", True, 2),
+        ("two", True, 2),
+    ]
+    assert repository.disk_bytes > 0
+    assert await scene.ask("checkpoint/storage", cp.StorageParams(folder=str(scene.folder))) == result
+
+
+async def test_pruning_shows_first_and_then_lets_go_of_unknown_threads_only(scene: Scene) -> None:
+    await scene.turn(await scene.thread(), {"a": "2\n"})
+    await _keep_for_stranger(scene)
+    shown = await scene.prune()
+    assert (shown.refs, shown.deleted) == (1, False)
+    assert [thread.thread_id for thread in shown.repositories[0].threads] == ["gone"]
+    assert len(await list_refs(await found(scene.folder))) == 3
+    done = await scene.prune(dry_run=False)
+    assert (done.refs, done.deleted) == (1, True)
+    assert {ref.thread for ref in await list_refs(await found(scene.folder))} == {"one"}
+    assert (await scene.prune()).repositories == []
+
+
+async def test_pruning_by_name_refuses_threads_that_are_there(scene: Scene) -> None:
+    await scene.turn(await scene.thread(), {"a": "2\n"})
+    await _keep_for_stranger(scene)
+    with pytest.raises(Refusal, match="there still"):
+        await scene.prune(thread_ids=["one"], dry_run=False)
+    assert (await scene.prune(thread_ids=["other"], dry_run=False)).refs == 0
+    assert (await scene.prune(thread_ids=["gone"], dry_run=False, folder=str(scene.folder))).refs == 1
+
+
+async def test_a_folder_outside_of_any_repository_is_refused_by_name_and_passed_over_otherwise(
+    scene: Scene, tmp_path: Path
+) -> None:
+    await scene.engine.create(internal.CreateThread("elsewhere", str(tmp_path), "started", b"{}", "codex"))
+    assert (await scene.prune()).repositories == []
+    with pytest.raises(Refusal, match="does not lie in a git repository"):
+        await scene.prune(folder=str(tmp_path))
+
+
+async def _keep_for_stranger(scene: Scene) -> None:
+    repository = await found(scene.folder)
+    await keep(repository, checkpoint_ref("gone", "turn"), (await capture(repository, LIMITS)).commit)

@@ -99,8 +99,17 @@ def test_what_is_missing_is_said_with_the_reason() -> None:
     thread.report(ev.CheckpointFailed(second, "after", "The disk is full."))
     assert refused(thread).message == "There is no checkpoint of the files after turn 2: The disk is full."
     thread.checkpoint(second, "after")
-    assert refused(thread).message == "There is no checkpoint of the files before turn 2: none was made."
+    assert refused(thread).message == "There is no checkpoint of the files before turn 2: The disk is full."
     assert "nothing before the first turn" in refused(thread, newer=thread.checkpoint(first, "before") and "0").message
+
+
+def test_a_reason_that_was_recorded_once_holds_for_later_turns() -> None:
+    thread = started()
+    first = thread.turn()
+    thread.report(ev.CheckpointFailed(first, "before", "It is no repository."))
+    thread.turn()
+    thread.begin_turn()
+    assert [row.problem for row in turn_files(thread.state)] == ["", "It is no repository.", "It is no repository.", ""]
 
 
 def test_neighbours_stand_in_for_checkpoints_that_were_not_made() -> None:

@@ -204,8 +204,9 @@ async def test_a_diff_is_bounded_and_can_be_limited_to_paths(scene: Scene) -> No
 async def test_states_of_different_repositories_are_not_compared(scene: Scene) -> None:
     thread = await scene.thread()
     await scene.turn(thread, {"a": "2\n"})
-    thread.record_facts(ev.CheckpointCaptured(None, "safety", "/other", "refs/x", "f" * 40))
-    assert "not two states of one worktree" in (await scene.refused(older="1", newer="safety")).message
+    thread.record_facts(ev.TurnStarted("turn-2", 1), ev.TurnCompleted("turn-2", "completed"))
+    thread.record_facts(ev.CheckpointCaptured("turn-2", "after", "/other", "refs/x", "f" * 40))
+    assert "not two states of one worktree" in (await scene.refused(older="1", newer="2")).message
     assert "names no turn" in (await scene.refused(newer="17")).message
 
 

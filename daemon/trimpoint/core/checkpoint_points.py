@@ -62,16 +62,22 @@ def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
     for number in range(first, len(state.turns) + 1):
         turn = state.turns[number - 1] if number else None
         made = newest.get((turn.id, "after")) if turn is not None else _begun(state, newest, 1)
-        before = _begun(state, newest, number) if number else None
+        after = made if made is not None and made.commit else _begun(state, newest, number + 1)
+        is_missing = after is None and turn is not None and turn.id != state.running_turn_id
         yield TurnFiles(
             number,
             turn,
             _prompt(state, turn) if turn is not None else "",
-            before,
-            made if made is not None and made.commit else _begun(state, newest, number + 1),
+            _begun(state, newest, number) if number else None,
+            after,
             made.notes if made is not None else (),
-            made.problem if made is not None else "",
+            made.problem if made is not None and made.problem else _last_problem(state) if is_missing else "",
         )
+
+
+def _last_problem(state: ThreadState) -> str:
+    """Why there are no checkpoints: the same reason is recorded once, not with every turn."""
+    return next((one.problem for one in reversed(state.checkpoints) if one.problem), "")
 
 
 def _begun(state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint], number: int) -> Checkpoint | None:
@@ -137,7 +143,7 @@ def _beginning(state: ThreadState, newer: str | None) -> Point | Rejected:
         return _ended(state, number)
     if number == 0:
         return Rejected(Reason.CHECKPOINT_NOT_FOUND, "There is nothing before the first turn to compare with.")
-    return _point(f"before turn {number}", next(turn_files(state, first=number)).before, "")
+    return _point(f"before turn {number}", next(turn_files(state, first=number)).before, _last_problem(state))
 
 
 def _point(label: str, checkpoint: Checkpoint | None, problem: str) -> Point | Rejected:

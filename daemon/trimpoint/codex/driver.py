@@ -8,6 +8,7 @@ A half-prepared provider thread is never used: it is thrown away and another pre
 
 import time
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import anyio
 import structlog
@@ -72,7 +73,8 @@ class OperationDriver:
         self._reverts = RevertSteps(threads, worktrees)
         self._limits = limits
         self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
-        self._locks: dict[str, anyio.Lock] = {}
+        # Kept as long as somebody holds it or waits for it: a lock for every thread there ever was would add up.
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._ended: dict[str, anyio.Event] = {}
         self._driving: set[str] = set()
         self._tasks: TaskGroup | None = None

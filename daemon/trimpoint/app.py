@@ -156,15 +156,18 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
         await reap_leftover_children(state_dir)
         async with Engine.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
-            async with anyio.create_task_group() as tasks:
-                daemon = Daemon(config, state_dir, engine, link, files)
-                daemon.start(tasks)
-                await _serve_metrics(config.metrics, daemon.metrics, tasks)
-                log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
-                try:
-                    yield daemon
-                finally:
-                    tasks.cancel_scope.cancel()
+            try:
+                async with anyio.create_task_group() as tasks:
+                    daemon = Daemon(config, state_dir, engine, link, files)
+                    daemon.start(tasks)
+                    await _serve_metrics(config.metrics, daemon.metrics, tasks)
+                    log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
+                    try:
+                        yield daemon
+                    finally:
+                        tasks.cancel_scope.cancel()
+            finally:
+                engine.deafen()  # what the engine still makes durable must not wake what has ended
 
 
 def _idle_rules(config: Config) -> IdleRules:

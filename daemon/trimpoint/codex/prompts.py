@@ -8,9 +8,11 @@ from msgspec import Raw
 from trimpoint.core.overflow import prompt_of
 from trimpoint.core.state import ThreadState
 
+MAX_THREADS = 64
+
 
 class Prompts:
-    """The newest prompt of each thread."""
+    """The newest prompt of each thread, of so many threads as may be at work at a time; a prompt can be as large as a message."""
 
     def __init__(self) -> None:
         self._newest: dict[str, tuple[str, bytes]] = {}
@@ -19,7 +21,10 @@ class Prompts:
         """A client's `turn/start` was taken; one that only steered a running turn is not what that was begun with."""
         newest = self._newest.get(thread_id)
         if newest is None or newest[0] != turn_id:
+            self._newest.pop(thread_id, None)
             self._newest[thread_id] = (turn_id, msgspec.json.encode(params))
+            if len(self._newest) > MAX_THREADS:
+                del self._newest[next(iter(self._newest))]
 
     def of(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
         """The parameters to begin the turn with once more, as far as they are known."""

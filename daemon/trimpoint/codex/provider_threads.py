@@ -59,8 +59,9 @@ class ProviderThreads:
         self.terminals.forget_epoch()
 
     def forget(self, provider_id: str) -> None:
-        """Codex unloaded the thread by itself."""
+        """The thread is not loaded any more: we let go of it, or Codex unloaded it by itself."""
         self._loaded.discard(provider_id)
+        self._begun.pop(provider_id, None)
 
     def use(self, provider_id: str, route: Route) -> None:
         """From now on this provider thread speaks for `route.thread_id`."""
@@ -197,7 +198,7 @@ class ProviderThreads:
         """Throw away a provider thread that we made and nobody uses. Never raises: what stays behind is hidden and harmless."""
         if provider_id is None:
             return
-        self._loaded.discard(provider_id)
+        self.forget(provider_id)
         self.inbound.watches.pop(provider_id, None)
         self.inbound.rehearsed(provider_id)
         try:
@@ -223,7 +224,7 @@ class ProviderThreads:
         """Archive a provider thread that was stopped, unless its terminals still run: archiving kills them."""
         provider_id = generation.provider_thread_id
         if provider_id is not None and provider_id not in self.terminals.retained(writer.thread_id):
-            self._loaded.discard(provider_id)
+            self.forget(provider_id)
             await self._archive_softly(provider_id)
 
     def take_back(self, writer: ThreadWriter) -> bool:
@@ -247,12 +248,12 @@ class ProviderThreads:
     async def put_away_finished(self) -> None:
         """Archive the retained provider threads whose terminals have all ended meanwhile."""
         for provider_id in await self.terminals.sweep():
-            self._loaded.discard(provider_id)
+            self.forget(provider_id)
             await self._archive_softly(provider_id)
 
     async def release(self, provider_id: str) -> None:
         """Stop listening to a provider thread; Codex unloads it in its own time."""
-        self._loaded.discard(provider_id)
+        self.forget(provider_id)
         await self.link.request("thread/unsubscribe", {"threadId": provider_id})
 
     async def _archive_softly(self, provider_id: str) -> None:

@@ -92,6 +92,10 @@ class Engine:
         """Stop calling `listener`."""
         self._listeners.remove(listener)
 
+    def deafen(self) -> None:
+        """Call no listener any more: those that they belong to have ended, and what is still written is for the next daemon."""
+        self._listeners.clear()
+
     @property
     def summaries(self) -> dict[str, ThreadSummary]:
         """What is known of each thread without opening it, by id."""

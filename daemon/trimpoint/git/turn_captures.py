@@ -7,6 +7,7 @@ so that a baseline never holds what the turn before it still had to be captured 
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import anyio
 import structlog
@@ -57,7 +58,7 @@ class TurnCaptures:
         self.folder_of = folder_of
         self._rules = rules
         self._found: dict[str, Repository] = {}
-        self._order: dict[str, anyio.Lock] = {}
+        self._order: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._under_way: dict[str, set[anyio.Event]] = {}
         self._awaited: set[tuple[str, str]] = set()
         self._tasks: TaskGroup | None = None
@@ -137,6 +138,8 @@ class TurnCaptures:
         finally:
             made.set()
             self._under_way[thread_id].discard(made)
+            if not self._under_way[thread_id]:
+                del self._under_way[thread_id]
 
     async def _look(self, writer: ThreadWriter) -> Baseline:
         folder = self.folder_of(writer.state)

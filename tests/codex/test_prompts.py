@@ -1,0 +1,31 @@
+"""The newest prompts are kept, and no more of them than threads can be at work."""
+
+from msgspec import Raw
+from trimpoint.codex.prompts import MAX_THREADS, Prompts
+from trimpoint.core.state import ThreadState
+
+
+def kept(prompts: Prompts, thread_id: str, turn_id: str = "turn") -> bool:
+    try:
+        return prompts.of(ThreadState(id=thread_id), turn_id) == {"model": "m"}
+    except KeyError:  # it was looked for in a ledger, and that is empty
+        return False
+
+
+def test_the_oldest_is_let_go_when_there_are_too_many() -> None:
+    prompts = Prompts()
+    for number in range(MAX_THREADS):
+        prompts.note(f"t{number}", "turn", {"model": Raw(b'"m"')})
+    prompts.note("t0", "another turn", {"model": Raw(b'"m"')})
+    prompts.note("one more", "turn", {"model": Raw(b'"m"')})
+    assert kept(prompts, "t0", "another turn")
+    assert kept(prompts, "one more")
+    assert kept(prompts, "t2")
+    assert not kept(prompts, "t1")
+
+
+def test_what_steers_a_running_turn_is_not_its_prompt() -> None:
+    prompts = Prompts()
+    prompts.note("t", "turn", {"model": Raw(b'"m"')})
+    prompts.note("t", "turn", {"model": Raw(b'"other"')})
+    assert kept(prompts, "t")

@@ -210,6 +210,21 @@ class TimelinePage(Result, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
+class ExportParams(Params, frozen=True, kw_only=True):
+    """`pruned`: with what is no longer in the agent's context."""
+
+    thread_id: str
+    format: Literal["markdown", "json"] = "markdown"
+    pruned: bool = False
+
+
+class ExportResult(Result, frozen=True, kw_only=True):
+    """The document as text. As JSON it is an object with `thread` and `entries`, those of `timeline/read`."""
+
+    format: str
+    content: str
+
+
 class CodexStatus(Result, frozen=True, kw_only=True):
     """The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying why.
 
@@ -331,6 +346,7 @@ METHODS: dict[str, Method] = {
             "context/messages/list", ThreadParams, ContextMessageList, "What the agent's context holds, and what of it may go."
         ),
         Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
+        Method("session/export", ExportParams, ExportResult, "A whole thread as a document, for a person to read or keep."),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
         Method(
             "checkpoint/list",

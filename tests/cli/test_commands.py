@@ -50,6 +50,14 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         document = (await stage.run("timeline", "--expand", "all", "--json")).json()
         kinds = [entry["kind"] for entry in document["entries"]]
         assert [kinds.count(kind) for kind in ("contextTrimPointDivider", "contextSummaryBanner", "message")] == [2, 1, 8]
+        exported = await stage.run("export", "--pruned", "--out", str(stage.worktree / "thread.md"))
+        assert (exported.code, exported.out) == (0, ""), exported.err
+        text = await anyio.Path(stage.worktree / "thread.md").read_text()
+        assert [part in text for part in ("prompt-1.", "prompt-4.", "The gist of it all.")] == [True] * 3
+        taken = await stage.run("export", "--out", str(stage.worktree / "thread.md"))
+        assert (taken.code, "File exists" in taken.err) == (1, True)
+        kept = (await stage.run("export", "--json")).json()
+        assert ["prompt-1." in str(kept), "prompt-4." in str(kept)] == [False, True]
         paged = (await stage.run("timeline", "--limit", "2", "--json")).json()
         assert (paged["entries"], paged["nextCursor"] is None) == (document["entries"][-2:], False)
 

@@ -76,6 +76,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         _watch,
         _probe,
         _shutdown,
+        _export,
         _journal,
         _service,
         _doctor,
@@ -193,6 +194,14 @@ def _revert(commands: Commands) -> None:
     parser.add_argument("--undo", action="store_true", help="take back the last revert")
     parser.add_argument("--context", action="store_true", help="leave files alone")
     parser.add_argument("--force", action="store_true", help="overwrite what somebody else has changed meanwhile")
+    _for_clients(parser, thread=True)
+
+
+def _export(commands: Commands) -> None:
+    parser = _command(commands, "export", "export:run", "write a thread as a document, with its trim points and summaries")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: markdown")
+    parser.add_argument("--pruned", action="store_true", help="with what is no longer in the agent's context")
+    parser.add_argument("--out", metavar="FILE", help="a new file to write to (default: stdout)")
     _for_clients(parser, thread=True)
 
 

@@ -23,6 +23,7 @@ from trimpoint.gateway.context_meters import ContextMeters
 from trimpoint.gateway.dispatch import Call, Handler
 from trimpoint.gateway.exposition import exposition
 from trimpoint.gateway.metrics import Metrics
+from trimpoint.gateway.session_export import export
 from trimpoint.gateway.slash_runner import SlashRunner
 from trimpoint.gateway.timeline_pages import timeline_page
 
@@ -56,6 +57,7 @@ class OwnHandlers:
             "orchestration/unsubscribeThread": self._unsubscribe,
             "orchestration/snapshot": self._snapshot,
             "timeline/read": self._timeline,
+            "session/export": self._export,
             "context/status": self._context,
             "sidecar/status": self._status,
             "sidecar/metrics": self._metrics,
@@ -120,6 +122,10 @@ class OwnHandlers:
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
         writer = await self._engine.thread(self._stable(params.thread_id))
         return timeline_page(writer.state, params)
+
+    async def _export(self, call: Call, params: m.ExportParams) -> m.ExportResult:
+        writer = await self._engine.thread(self._stable(params.thread_id))
+        return await export(writer.state, params)
 
     async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
         return await self._around.meters.status(self._stable(params.thread_id))

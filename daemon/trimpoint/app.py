@@ -1,5 +1,6 @@
 """The daemon, put together: the only module that knows every part (style: `app.py` alone wires everything)."""
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import anyio
 import msgspec
 import structlog
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from trimpoint.codex.driver import DriverLimits, OperationDriver
@@ -22,6 +24,7 @@ from trimpoint.core.decision import DiscardPolicy, Policy
 from trimpoint.engine.activity import Activity
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.idle import IdleRules
+from trimpoint.engine.retention import RetentionRule, expire
 from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.checkpoint_storage import CheckpointStorage
@@ -154,6 +157,7 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
     store = StateDirectory(state_dir, files=files)
     with store.lock():
         await reap_leftover_children(state_dir)
+        await to_thread.run_sync(_expire, store, config)
         async with Engine.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             try:
@@ -168,6 +172,16 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
                         tasks.cancel_scope.cancel()
             finally:
                 engine.deafen()  # what the engine still makes durable must not wake what has ended
+
+
+def _expire(store: StateDirectory, config: Config) -> None:
+    """What the rule names leaves before it is loaded; a disk that refuses keeps it, and the daemon starts all the same."""
+    rule = RetentionRule(config.retention.archived_after_days, config.retention.delete)
+    try:
+        for one in expire(store, rule, time.time_ns() // 1_000_000) if rule.archived_after_days else ():
+            log.info("thread_expired", thread_id=one.thread_id, outcome=one.outcome, detail=one.detail)
+    except OSError as error:
+        log.warning("retention_failed", detail=str(error))
 
 
 def _idle_rules(config: Config) -> IdleRules:

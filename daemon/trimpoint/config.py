@@ -109,6 +109,13 @@ class ThreadsSection(_Section, frozen=True):
     snapshot_after_records: Positive = 1_000
 
 
+class RetentionSection(_Section, frozen=True):
+    """`[retention]`: when threads that were archived long ago leave the state directory; 0 days, never. `delete`: for good."""
+
+    archived_after_days: Annotated[int, msgspec.Meta(ge=0)] = 0
+    delete: bool = False
+
+
 class LogSection(_Section, frozen=True):
     """`[log]`: debug | info | warning | error."""
 
@@ -157,6 +164,7 @@ class Config(_Section, frozen=True):
     checkpoints: CheckpointsSection = CheckpointsSection()
     limits: LimitsSection = LimitsSection()
     threads: ThreadsSection = ThreadsSection()
+    retention: RetentionSection = RetentionSection()
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
 

@@ -4,11 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from trimpoint.cli.main import main
-from trimpoint.journal import StateDirectory
+from trimpoint.core import events as ev
+from trimpoint.engine.catalogue import encode_catalogue, summarize
+from trimpoint.engine.retention import DAY_MS
+from trimpoint.journal import StateDirectory, framing
 
-from tests.core.given import THREAD
+from tests.core.given import THREAD, started
 from tests.journal.threads import flip, lived, record_starts, write_journal, write_snapshot
 
 
@@ -181,3 +185,37 @@ def test_export_of_a_damaged_journal_ends_with_what_was_wrong(house: House) -> N
     out, err = house._capsys.readouterr()
     assert (code, len(out.splitlines()) > 0) == (1, True)
     assert "later batch stands intact" in err
+
+
+def test_retention_is_off_unless_it_is_configured(house: House) -> None:
+    code, out, _ = house.run("expire", "--dry-run")
+    assert (code, "Retention is off" in out) == (3, True)
+
+
+def test_expire_names_what_would_go_and_refuses_beside_a_daemon(house: House, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("[retention]\narchived_after_days = 1\n")
+    code, out, _ = house.run("expire", "--config", str(config))
+    assert (code, out) == (3, "Nothing is old enough.")
+    with house.store.lock():
+        assert house.run("expire", "--config", str(config))[0] == 1
+        assert house.run("expire", "--dry-run", "--config", str(config))[0] == 3
+
+
+def test_expired_threads_are_shown_with_what_was_done(house: House, tmp_path: Path) -> None:
+    thread = started(turns=1)
+    thread.write(ev.ThreadArchived(), ev.SessionStopped(1))
+    write_journal(house.store, thread, THREAD)
+    old = summarize(thread.state, house.journal.stat().st_size, [])
+    new = msgspec.structs.replace(old, thread_id="other", archived=False, updated_at_ms=old.updated_at_ms + 10 * DAY_MS)
+    write_journal(house.store, thread, "other")
+    payload = encode_catalogue([old, new])
+    (house.store.root / "catalogue").write_bytes(framing.seal((payload,)) + payload)
+    config = tmp_path / "config.toml"
+    config.write_text("[retention]\narchived_after_days = 1\n")
+    assert house.document("expire", "--dry-run", "--config", str(config))[1]["expired"][0]["outcome"] == "due"
+    code, out, _ = house.run("expire", "--config", str(config))
+    assert (code, f"✓ {THREAD}, last used" in out, "moved:" in out) == (0, True, True)
+    house.journal.write_bytes(b"torn")
+    code, out, _ = house.run("expire", "--config", str(config))
+    assert (code, f"✗ {THREAD}" in out) == (1, True)

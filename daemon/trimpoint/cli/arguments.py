@@ -214,6 +214,8 @@ def _journal(commands: Commands) -> None:
     _offline(actions, "verify", "read everything and say what is wrong; exit code 1 if anything is")
     repair = _offline(actions, "repair", "cut off torn ends; no daemon may run, and nothing is deleted", REPAIR)
     repair.add_argument("--salvage", action="store_true", help="write damaged journals anew with all that can still be read")
+    expire = _offline(actions, "expire", "put away what the rule in [retention] names; no daemon may run", EXPIRE)
+    expire.add_argument("--dry-run", action="store_true", help="only show what would go")
     export = _offline(actions, "export", "write events as JSON lines, of all threads or one")
     export.add_argument(
         "--private", action="store_true", help="with what no client is shown: Codex's own ids, raw items, settings"
@@ -230,6 +232,11 @@ def _offline(actions: Commands, name: str, summary: str, details: str = "") -> a
     return parser
 
 
+EXPIRE = """\
+Threads that were archived more than retention.archived_after_days ago go to the folder
+expired/ of the state directory, or for good if retention.delete says so. In doubt they stay.
+exit code 3: the rule is off, or names nothing
+"""
 REPAIR = """\
 exit codes:
   0  repaired

@@ -5,8 +5,9 @@ was not asked for by name.
 """
 
 import argparse
+import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.settings import settings_of
 from trimpoint.cli.terminal import out, print_json, say_plainly
 from trimpoint.core.clock import rfc3339
+from trimpoint.engine.retention import RetentionRule, expire
 from trimpoint.journal import StateDirectory
 from trimpoint.journal.directory import snapshot_name
 from trimpoint.journal.errors import JournalError, JournalWriteError, StateDirectoryBusy
@@ -64,6 +66,24 @@ def run_repair(arguments: argparse.Namespace) -> int:
     if any(one.outcome is Outcome.LEFT for _, one in touched):
         return Exit.FAILED
     return Exit.DONE if touched else Exit.SKIPPED
+
+
+def run_expire(arguments: argparse.Namespace) -> int:
+    """Apply the rule of the configuration; exit code 1 if a thread was left in doubt, 3 if the rule names none."""
+    settings, store = settings_of(arguments), _store(arguments)
+    rule = RetentionRule(settings.config.retention.archived_after_days, settings.config.retention.delete)
+    try:
+        with nullcontext() if arguments.dry_run else _locked(store):
+            done = expire(store, rule, time.time_ns() // 1_000_000, dry_run=arguments.dry_run)
+    except OSError as error:
+        raise CliError(f"{error.filename}: {error.strerror}.", "What was not moved is where it was.", reason="disk") from None
+    if arguments.json:
+        print_json({"stateDir": str(store.root), "expired": msgspec.to_builtins(done)})
+    else:
+        out().print(view.expiries(done, is_on=rule.archived_after_days > 0))
+    if any(one.outcome == "left" for one in done):
+        return Exit.FAILED
+    return Exit.DONE if done else Exit.SKIPPED
 
 
 def run_export(arguments: argparse.Namespace) -> int:

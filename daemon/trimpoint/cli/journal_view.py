@@ -8,6 +8,7 @@ from rich.text import Text
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.core.clock import rfc3339
+from trimpoint.engine.retention import Expired
 from trimpoint.journal.mending import Mended, Outcome
 from trimpoint.journal.verification import Problem, SnapshotState, Verified
 
@@ -85,6 +86,22 @@ def repairs(done: list[tuple[str, Mended]], *, salvaging: bool) -> RenderableTyp
     if not salvaging and any(mended.outcome is Outcome.LEFT for _, mended in done):
         lines.append(
             Text("--salvage writes a damaged journal anew with all that can still be read; the old file is kept.", "dim")
+        )
+    return Group(*lines)
+
+
+def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
+    """What retention did, or would do."""
+    if not is_on:
+        return Text("Retention is off: set archived_after_days in the [retention] table of the configuration.", "dim")
+    if not done:
+        return Text("Nothing is old enough.", "dim")
+    lines: list[Text] = []
+    for one in done:
+        mark, style = ("✗", "bold red") if one.outcome == "left" else ("✓", "green")
+        detail = f": {one.detail}" if one.detail else ""
+        lines.append(
+            Text.assemble((f"{mark} ", style), one.thread_id, f", last used {_time(one.updated_at_ms)}, {one.outcome}{detail}")
         )
     return Group(*lines)
 

@@ -93,6 +93,21 @@ async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(sealed_hou
     assert (after["compactionCount"], after["currentTotalTokens"]) == (1, 33_010)
 
 
+async def test_a_summary_that_only_codex_can_read_is_weighed_by_codex(sealed_house: House) -> None:
+    async with sealed_house.conversation() as talk:
+        gauge = Gauge(talk)
+        for given in (30_000, 100_000, 200_000):
+            await gauge.turn(given)
+        talk.script.then(say(""))
+        outcome = await talk.type("/compact --keep 1")
+        compacted = await gauge.meter()
+        after = await gauge.turn(33_000)
+    assert outcome["summaryUnavailable"]
+    assert (compacted["estimated"], compacted["unknown"], compacted["currentTotalTokens"]) == (True, False, 0)
+    assert 0 < compacted["usedTokens"] < 30_000
+    assert (after["currentTotalTokens"], after["totalTokens"]) == (33_010, gauge.spent)
+
+
 async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(house: House) -> None:
     async with house.conversation() as talk:
         gauge = Gauge(talk)

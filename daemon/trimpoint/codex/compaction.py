@@ -12,7 +12,10 @@ from msgspec import Raw
 from trimpoint.codex.link import CodexLink
 from trimpoint.codex.peer import ProviderFailure
 from trimpoint.codex.rollout import compaction_summary, rollout_lines
+from trimpoint.codex.translate import translate
+from trimpoint.core import events as ev
 from trimpoint.core.loose import members
+from trimpoint.core.tokens import estimate_tokens
 
 GUIDANCE_PREFIX = "Additional summarization guidance: "
 INTERRUPT_DEADLINE_S = 5.0
@@ -63,6 +66,8 @@ class TurnWatch:
 
     def __init__(self) -> None:
         self.turn_id: str | None = None
+        self.usage: Raw | None = None
+        """What was last said of the thread's tokens, as it came."""
         self._ended = anyio.Event()
         self._outcome: TurnOutcome | None = None
         self._error = ""
@@ -78,6 +83,8 @@ class TurnWatch:
                 self._error = str(members(_decode(params).get("error")).get("message", ""))
             case "item/completed":
                 self._hear_item(_decode(params).get("item", {}))
+            case "thread/tokenUsage/updated":
+                self.usage = params.copy()
             case "turn/completed":
                 self._end(_decode(params)["turn"])
             case _:
@@ -104,6 +111,14 @@ class TurnWatch:
         error = members(turn.get("error")).get("message") or self._error
         self._outcome = TurnOutcome(turn["id"], turn.get("status", ""), str(error), self._compacted, self._text)
         self._ended.set()
+
+
+def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent, ...]:
+    """Codex's estimate of a compacted thread that carries on, with what was put into it since: the first that is known of it."""
+    heard = translate("thread/tokenUsage/updated", bytes(usage), 0, b"{}") if usage is not None else ()
+    weight = sum(estimate_tokens(item) for item in injected)
+    estimates = [fact for fact in heard if isinstance(fact, ev.UsageReported) and not fact.input]
+    return tuple(msgspec.structs.replace(fact, last_total=fact.last_total + weight) for fact in estimates)
 
 
 class Compaction:

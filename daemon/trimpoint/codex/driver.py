@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.carry_over import carry_over
-from trimpoint.codex.compaction import CompactionFailed
+from trimpoint.codex.compaction import CompactionFailed, TurnWatch, carried_usage
 from trimpoint.codex.inbound import Route
 from trimpoint.codex.link import says_missing
 from trimpoint.codex.overflow_recovery import OverflowRecovery
@@ -220,8 +220,11 @@ class OperationDriver:
         carried = (fork.id, fork.path) if summary is None else (None, None)
         await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
         if summary is None:
-            self._threads.inbound.watches.pop(fork.id, None)
+            watch = self._threads.inbound.watches.pop(fork.id)
+            assert isinstance(watch, TurnWatch)  # as every compaction is watched
             self._threads.use(fork.id, Route(writer.thread_id, "current", writer.state.generation.number))
+            kept = kept_items(writer.state, len(writer.state.active_turns))
+            writer.record_facts(*carried_usage(watch.usage, kept))
 
     async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
         previous = writer.state.generations[-2]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benchmarks import clear, journal, latency, memory, relay, start
+from benchmarks import checkpoints, clear, journal, latency, memory, relay, start
 from benchmarks.measures import Outcome
 from benchmarks.stage import Stage
 
@@ -24,6 +24,7 @@ ROWS = (
     Row("long-clear", "/clear 3 on a long thread, against a short one", clear.run_on_long_thread),
     Row("append", "Journal: 64 writers with group commit, against a sync for each record", journal.run_append),
     Row("replay", "Journal: events replayed in a second", journal.run_replay),
+    Row("capture", "Checkpoint of 50,000 files with 10 changed, against git status", checkpoints.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

@@ -10,14 +10,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import anyio
 import msgspec
 import pytest
 from trimpoint.codex.leftover import record_child
 from trimpoint.config import Config, LimitsSection, parse_config
-from trimpoint.doctor import codex, configuration, kernel, places, processes, surroundings
+from trimpoint.doctor import checkpoints, codex, configuration, kernel, places, processes, surroundings
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import Check, Finding, Installation, examine, ok, warn, worst
+from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, encode_catalogue
 from trimpoint.journal import framing
+from trimpoint.journal.directory import StateDirectory
 from trimpoint.service import units
 
 
@@ -416,6 +419,28 @@ def test_journals_that_cannot_be_continued_are_counted(machine: Machine) -> None
     assert (found.status, found.facts["readOnly"], found.facts["threads"]) == ("warn", 1, 2)
     (threads / "foreign.journal").unlink()
     assert sole(surroundings.look_at_journals(machine.installation())).status == "ok"
+
+
+def test_checkpoints_are_counted_by_repository(machine: Machine) -> None:
+    look: Callable[[], Finding] = lambda: sole(checkpoints.look(machine.installation()))  # noqa: E731
+    assert look().text == "none yet"
+    machine.make("tree")
+    tree = machine.folder / "tree"
+    for words in (("init", "-q"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")):
+        subprocess.run(["git", *words], cwd=tree, check=True)
+    anyio.run(_write_catalogue, machine.state_dir, ThreadSummary("one", 0, 1, [], [], None, str(tree), False, 0, 0, False, None))
+    assert look().text == "none yet"
+    for thread in ("one", "gone"):
+        subprocess.run(["git", "update-ref", f"refs/trimpoint/checkpoints/{thread}/turn", "HEAD"], cwd=tree, check=True)
+    found = look()
+    assert (found.status, found.facts["refs"], found.facts["stray"], found.facts["diskBytes"]) == ("ok", 2, 1, 0)
+    assert "--prune" in found.hint
+    subprocess.run(["git", "update-ref", "-d", "refs/trimpoint/checkpoints/gone/turn"], cwd=tree, check=True)
+    assert (look().hint, look().facts["refs"]) == ("", 1)
+
+
+async def _write_catalogue(state_dir: Path, *threads: ThreadSummary) -> None:
+    await StateDirectory(state_dir).write_atomic(FILE_NAME, encode_catalogue(list(threads)))
 
 
 def test_more_clients_than_descriptors_are_warned_of(machine: Machine) -> None:

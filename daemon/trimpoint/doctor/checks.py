@@ -1,6 +1,6 @@
 """The table of all checks, in the order they are shown. To add one, write a function that yields findings and give it a row."""
 
-from trimpoint.doctor import codex, configuration, places, processes, surroundings
+from trimpoint.doctor import checkpoints, codex, configuration, places, processes, surroundings
 from trimpoint.doctor.findings import Check
 
 CHECKS = (
@@ -16,6 +16,7 @@ CHECKS = (
     Check("leftovers", processes.look_at_leftovers),
     Check("other daemons", processes.look_at_other_daemons),
     Check("git", surroundings.look_at_git),
+    Check("checkpoints", checkpoints.look),
     Check("open files", surroundings.look_at_descriptors),
     Check("service", surroundings.look_at_service),
 )

@@ -6,7 +6,6 @@ The law: refs go on request only, and never those of a thread that this daemon h
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
@@ -16,13 +15,9 @@ from trimpoint.engine.engine import Engine
 from trimpoint.gateway.dispatch import Call, Handler
 from trimpoint.gateway.refusals import Refusal
 from trimpoint.git.errors import GitError
+from trimpoint.git.inventory import Kept, kept_below
 from trimpoint.git.refs import KeptRef, delete_refs, list_refs, refs_disk_bytes, thread_part
-from trimpoint.git.repository import NoRepository, Repository, discover
-
-
-class _Kept(NamedTuple):
-    repository: Repository
-    refs: list[KeptRef]
+from trimpoint.git.repository import NoRepository, discover
 
 
 class CheckpointStorage:
@@ -38,7 +33,7 @@ class CheckpointStorage:
     async def _prune(self, call: Call, params: cp.PruneParams) -> cp.PruneResult:
         chosen = self._chosen(params.thread_ids)
         going = [
-            _Kept(kept.repository, refs)
+            Kept(kept.repository, refs)
             for kept in await self._all_kept(params.folder)
             if (
                 refs := [
@@ -69,39 +64,26 @@ class CheckpointStorage:
                 raise Refusal(Reason.INVALID_PARAMS, message, "Delete the thread first, with thread/delete.")
         return {thread_part(thread_id) for thread_id in thread_ids}
 
-    async def _all_kept(self, folder: str | None) -> list[_Kept]:
+    async def _all_kept(self, folder: str | None) -> list[Kept]:
         if folder is not None:
             found = await discover(Path(folder))
             if isinstance(found, NoRepository):
                 raise Refusal(Reason.WORKTREE_FAILED, found.reason, found.hint)
-            return [_Kept(found, await list_refs(found))]
-        repositories: dict[Path, Repository] = {}
-        for cwd in sorted({summary.cwd for summary in self._engine.summaries.values()}):
-            repository = await _found(cwd)
-            if repository is not None:
-                repositories.setdefault(repository.common_dir, repository)
-        return [_Kept(repository, await list_refs(repository)) for repository in repositories.values()]
+            return [Kept(found, await list_refs(found))]
+        return await kept_below(summary.cwd for summary in self._engine.summaries.values())
 
-    async def _measured(self, kept: _Kept) -> cp.RepositoryStorage:
+    async def _measured(self, kept: Kept) -> cp.RepositoryStorage:
         try:
             return self._told(kept, await refs_disk_bytes(kept.repository))
         except GitError as error:
             return self._told(kept, None, str(error))
 
-    def _told(self, kept: _Kept, disk_bytes: int | None, problem: str | None = None) -> cp.RepositoryStorage:
+    def _told(self, kept: Kept, disk_bytes: int | None, problem: str | None = None) -> cp.RepositoryStorage:
         books = self._books
         threads = [_thread(books, part, refs) for part, refs in _by_thread(kept.refs)]
         return cp.RepositoryStorage(
             repository=str(kept.repository.worktree), threads=threads, disk_bytes=disk_bytes, problem=problem
         )
-
-
-async def _found(cwd: str) -> Repository | None:
-    try:
-        found = await discover(Path(cwd))
-    except GitError:
-        return None
-    return found if isinstance(found, Repository) else None
 
 
 def _by_thread(refs: Iterable[KeptRef]) -> Iterable[tuple[str, list[KeptRef]]]:

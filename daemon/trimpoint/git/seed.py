@@ -15,11 +15,13 @@ from typing import NamedTuple
 import anyio
 
 from trimpoint.git.private import Commit, PrivateGit
-from trimpoint.git.process import git_answer
+from trimpoint.git.process import GitRun, git_answer, together
 
 _SUBMODULE = b"160000"
 # These may convert and keep the size; line endings alone never do.
 _TREACHEROUS_ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
+# Of a blob that is not there, as in a partial clone.
+_MISSING = -1
 _UNSET = (b"unspecified", b"unset")
 
 
@@ -61,10 +63,13 @@ async def _unsplit(private: PrivateGit) -> None:
 async def _unfit(private: PrivateGit) -> list[bytes]:
     listed = await private.answer("ls-files", "--stage", "-v", "-z", doing="list the tracked files")
     unfit, kept = _sorted_out(listed)
-    treacherous = await _treacherous(private, kept)
-    sizes = await _blob_sizes(private, kept)
-    converted = await anyio.to_thread.run_sync(_of_other_size, private.repository.worktree, kept, sizes)
-    return [*unfit, *treacherous.union(converted)]
+    middle = len(kept) // 2
+    runs = [_attributes(private, kept), _sizes(private, kept[:middle]), _sizes(private, kept[middle:])]
+    attributes, *sizes = [output.stdout for output in await together(runs)]
+    # Also where nothing is converted today: settings may have been others when the file was checked out.
+    found = [int(line) if line.isdigit() else _MISSING for half in sizes for line in half.splitlines()]
+    converted = await anyio.to_thread.run_sync(_of_other_size, private.repository.worktree, kept, found)
+    return [*unfit, *_treacherous(attributes).union(converted)]
 
 
 def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
@@ -81,20 +86,22 @@ def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
     return unfit, kept
 
 
-async def _treacherous(private: PrivateGit, entries: Sequence[_Entry]) -> set[bytes]:
+def _attributes(private: PrivateGit, entries: Sequence[_Entry]) -> GitRun:
     stdin = b"".join(entry.path + b"\0" for entry in entries)
     arguments = ("check-attr", "-z", "--stdin", *_TREACHEROUS_ATTRIBUTES)
     # As the user's git has it: in our own directory these are off.
-    answer = await git_answer(private.users(*arguments, doing="read the attributes", stdin=stdin, index=private.index))
+    return private.users(*arguments, doing="read the attributes", stdin=stdin, index=private.index)
+
+
+def _treacherous(answer: bytes) -> set[bytes]:
     words = answer.split(b"\0")
     return {path for path, value in zip(words[0::3], words[2::3], strict=False) if value not in _UNSET}
 
 
-async def _blob_sizes(private: PrivateGit, entries: Sequence[_Entry]) -> list[int]:
-    """In the order of `entries`; -1 where the blob is missing, as in a partial clone."""
+def _sizes(private: PrivateGit, entries: Sequence[_Entry]) -> GitRun:
+    """Half of them at a time: where objects are loose, reading them is most of a first capture."""
     stdin = b"".join(entry.blob + b"\n" for entry in entries)
-    answer = await private.answer("cat-file", "--batch-check=%(objectsize)", "--buffer", doing="read sizes", stdin=stdin)
-    return [int(line) if line.isdigit() else -1 for line in answer.splitlines()]
+    return private.run("cat-file", "--batch-check=%(objectsize)", "--buffer", doing="read sizes", stdin=stdin)
 
 
 def _of_other_size(worktree: Path, entries: Iterable[_Entry], sizes: Iterable[int]) -> list[bytes]:

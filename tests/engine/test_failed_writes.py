@@ -9,7 +9,7 @@ from trimpoint.core import events as ev
 from trimpoint.core.decision import Policy
 from trimpoint.core.operations import Phase
 from trimpoint.core.state import ThreadState
-from trimpoint.engine import engine as engine_module
+from trimpoint.engine import flushing
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import CommandRefused, JournalRefuses
 from trimpoint.engine.writer import ThreadWriter
@@ -32,7 +32,7 @@ def store(disk: Disk) -> Store:
 @pytest.fixture
 async def engine(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Engine]:
     """One that leaves it to the test when a failed write is tried again."""
-    monkeypatch.setattr(engine_module, "RETRY_BACKLOG_S", 3600)
+    monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 3600)
     with anyio.fail_after(10):
         async with Engine.running(store, Policy()) as engine:
             yield engine
@@ -246,7 +246,7 @@ async def test_a_fact_that_fits_no_more_is_lost_alone(writer: ThreadWriter, disk
 
 
 async def test_the_flusher_tries_again_until_the_disk_takes_it(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "RETRY_BACKLOG_S", 0)
+    monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 0)
     tried = anyio.Event()
     with anyio.fail_after(10):
         async with Engine.running(Store(disk), Policy()) as engine:

@@ -9,6 +9,7 @@ import pytest
 from trimpoint.core import events as ev
 from trimpoint.core.decision import Policy
 from trimpoint.core.state import ThreadState
+from trimpoint.engine import loading
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.idle import IdleRules
 from trimpoint.journal.packed import PackedList
@@ -232,3 +233,20 @@ async def test_a_snapshot_is_given_up_when_something_happens_meanwhile() -> None
         await writer.settle()
         await writer.keep_snapshot()
         assert SNAPSHOT in disk.checked
+
+
+async def test_a_snapshot_that_breaks_in_the_making_or_the_reading_costs_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object) -> None:
+        raise RuntimeError("a defect")
+
+    disk = Disk()
+    async with running(disk) as engine:
+        before = await live(engine)
+        with monkeypatch.context() as making:
+            making.setattr(loading, "SnapshotWriter", broken)
+            await engine.sweep()
+        assert SNAPSHOT not in disk.checked
+        await (await engine.thread(THREAD)).keep_snapshot()
+        await engine.sweep()
+        monkeypatch.setattr(loading, "decode_snapshot", broken)
+        assert (await engine.thread(THREAD)).state == before

@@ -319,6 +319,11 @@ class StateStoreContract:
         await rig.store().write_atomic("catalogue", b"")
         assert await rig.store().read_checked("catalogue") == b""
 
+    async def test_a_checked_file_holds_its_parts_joined(self, rig: Rig) -> None:
+        parts = [bytes([number]) * (300 * 1024) for number in range(8)]
+        await rig.store().write_atomic("snapshots/large", *parts, b"", memoryview(b"end"))
+        assert await rig.store().read_checked("snapshots/large") == b"".join(parts) + b"end"
+
     async def test_a_missing_checked_file_reads_as_none(self, rig: Rig) -> None:
         assert await rig.store().read_checked("snapshots/none") is None
 

@@ -21,6 +21,7 @@ from trimpoint.core import events as ev
 from trimpoint.core.decision import Policy, Stamp
 from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue
 from trimpoint.engine.errors import CommandRefused, JournalRefuses, ReplacementDelayed, ThreadNotFound
+from trimpoint.engine.flushing import Flusher
 from trimpoint.engine.idle import IdleRules, IdleThreads, InUse
 from trimpoint.engine.ids import is_uuid, new_uuid7
 from trimpoint.engine.thread_index import ThreadIndex
@@ -32,7 +33,6 @@ log = structlog.get_logger()
 
 Listener = Callable[[str, ev.Record], None]
 BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
-RETRY_BACKLOG_S = 1.0
 RETRY_REPLACEMENT_S = 5.0
 SWEEP_S = 15.0
 # A daemon that is killed leaves so much of a catalogue to be rebuilt.
@@ -53,14 +53,12 @@ class Engine:
         self._index = ThreadIndex()
         self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._listeners: list[Listener] = []
-        self._dirty: dict[ThreadWriter, None] = {}
-        self._pausing: set[ThreadWriter] = set()
         self._delayed: dict[str, internal.CreateThread] = {}
         self._tasks: TaskGroup | None = None
-        self._wake = anyio.Event()
         self._catalogue_due_s = 0.0
         self._sequencer = Sequencer()
-        self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._mark_dirty)
+        self._flusher = Flusher(self._is_current)
+        self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
 
     @classmethod
     @asynccontextmanager
@@ -79,7 +77,7 @@ class Engine:
 
     def _start(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
-        tasks.start_soon(self._flush_forever)
+        self._flusher.start(tasks)
         tasks.start_soon(self._sweep_forever)
         for command in self._delayed.values():
             tasks.start_soon(self._retry_replacement, command)
@@ -314,37 +312,8 @@ class Engine:
         for listener in list(self._listeners):
             listener(thread_id, record)
 
-    def _mark_dirty(self, writer: ThreadWriter) -> None:
-        if writer not in self._pausing:
-            self._dirty[writer] = None
-            self._wake.set()
-
-    async def _flush_forever(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake = anyio.Event()
-            await self._flush_dirty()
-
-    async def _flush_dirty(self) -> None:
-        """On its own, because a frame that waits would keep the last writers from leaving memory."""
-        dirty, self._dirty = list(self._dirty), {}
-        for writer in dirty:
-            await self._flush(writer)
-
-    async def _flush(self, writer: ThreadWriter) -> None:
-        try:
-            await writer.settle()
-        except JournalRefuses:
-            self._dirty.pop(writer, None)
-            if writer.read_only is None and self._writers.get(writer.thread_id) is writer and self._tasks is not None:
-                self._pausing.add(writer)
-                self._tasks.start_soon(self._flush_later, writer)
-
-    async def _flush_later(self, writer: ThreadWriter) -> None:
-        """In a task of its own: the disk that refuses one journal may take the others."""
-        await anyio.sleep(RETRY_BACKLOG_S)
-        self._pausing.discard(writer)
-        self._mark_dirty(writer)
+    def _is_current(self, writer: ThreadWriter) -> bool:
+        return self._writers.get(writer.thread_id) is writer
 
     async def _sweep_forever(self) -> None:
         while True:

@@ -41,11 +41,19 @@ async def load(store: StateStore, thread_id: str) -> Loaded:
 
     :raises JournalError, OSError, ValueError: as `StateStore.open_journal` says.
     """
-    snapshot = decode_snapshot(await store.read_checked(snapshot_name(thread_id)), thread_id)
+    snapshot = _decoded(await store.read_checked(snapshot_name(thread_id)), thread_id)
     if snapshot is not None and (loaded := await _load_behind(store, thread_id, snapshot)) is not None:
         return loaded
     journal = await store.open_journal(thread_id)
     return await _fold(journal, ThreadState(), thread_id, 0)
+
+
+def _decoded(payload: memoryview | None, thread_id: str) -> Snapshot | None:
+    try:
+        return decode_snapshot(payload, thread_id)
+    except Exception:  # the boundary of snapshots, as in `write_snapshot`
+        log.exception("snapshot_broke", thread_id=thread_id)
+        return None
 
 
 async def _load_behind(store: StateStore, thread_id: str, snapshot: Snapshot) -> Loaded | None:
@@ -113,5 +121,8 @@ async def write_snapshot(
         await store.write_atomic(snapshot_name(thread_id), writer.head(), *parts)
     except (JournalError, OSError) as error:
         log.warning("snapshot_not_written", thread_id=thread_id, detail=str(error))
+        return None
+    except Exception:  # the boundary of snapshots: what only saves time must not cost the daemon
+        log.exception("snapshot_broke", thread_id=thread_id)
         return None
     return bookmark.position.records

@@ -64,10 +64,7 @@ class Verified:
     snapshot: SnapshotState = SnapshotState.NONE
     snapshot_records: int = 0
     problems: list[Problem] = field(default_factory=list[Problem])
-
-    @property
-    def size_bytes(self) -> int:
-        return 0 if self.report is None else self.report.end.offset_bytes + self.report.damaged_bytes
+    size_bytes: int = 0
 
 
 def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> Verified:
@@ -78,6 +75,7 @@ def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> V
     except OSError as error:
         found.problems.append(Problem("unreadable", f"{error.strerror}", "Let the user that the daemon runs as read the file."))
         return found
+    found.size_bytes = found.path.stat().st_size
     found.report, snapshot = content.report, _snapshot_beside(store, found)
     if (problem := _problem_of(content.report)) is not None:
         found.problems.append(_BEHIND_DAMAGE if bridges_damage(found.path, content.report, snapshot) else problem)

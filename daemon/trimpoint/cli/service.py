@@ -177,7 +177,7 @@ def _tell(arguments: argparse.Namespace, what: str, paths: list[Path], then: str
         out().print(Text.assemble(("✓ ", "bold green"), f"{what}: {path}"))
     out().print(Text(then, overflow="fold"))
     if what == "written":
-        say(Text("It ends when you log out of your last session, unless: loginctl enable-linger", "dim"))
+        say(Text('It ends when you log out of your last session, unless: loginctl enable-linger "$USER"', "dim"))
     return Exit.DONE
 
 

@@ -90,7 +90,7 @@ def look_at_service(installation: Installation) -> Iterator[Finding]:
 
 def _installed(facts: dict[str, Any]) -> Finding:
     linger = os.path.exists(f"/var/lib/systemd/linger/{_user_name()}")
-    until = "stays when you log out" if linger else "ends when you log out (loginctl enable-linger changes that)"
+    until = "stays when you log out" if linger else 'ends when you log out (`loginctl enable-linger "$USER"` changes that)'
     return ok(f"installed; {until}", **facts, linger=linger)
 
 

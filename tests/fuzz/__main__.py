@@ -1,0 +1,35 @@
+"""`scripts/fuzz`: a campaign for as long as one likes."""
+
+import argparse
+import random
+
+import anyio
+
+from tests.e2e.conftest import opened_house
+from tests.fuzz.campaign import Failed, run_campaign
+
+
+async def _run(seconds: float, seed: int) -> int:
+    print(f"from seed {seed}, {seconds:g} s", flush=True)
+    async with opened_house() as house:
+        try:
+            count = await run_campaign(house, seed, seconds=seconds)
+        except Failed as failed:
+            print(f"{failed}\nAgain: scripts/fuzz --seed {str(failed).split()[1].rstrip(':')} --seconds 1", flush=True)
+            return 1
+    print(f"{count} clients, all held", flush=True)
+    return 0
+
+
+def main() -> int:
+    """Exit code 1 when something did not hold."""
+    parser = argparse.ArgumentParser(prog="scripts/fuzz", description="Send nonsense to a live daemon on the real Codex.")
+    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--seed", type=int, default=None, help="where to begin; by chance without it")
+    arguments = parser.parse_args()
+    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**9)
+    return anyio.run(_run, arguments.seconds, seed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

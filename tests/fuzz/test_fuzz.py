@@ -1,0 +1,32 @@
+"""A few seconds of what `scripts/fuzz` does for minutes."""
+
+import json
+
+import pytest
+
+from tests.e2e.conftest import longer, opened_house
+from tests.fuzz.campaign import run_campaign
+from tests.fuzz.nonsense import Nonsense
+
+pytestmark = pytest.mark.codex
+
+
+async def test_whatever_a_client_says_the_others_are_served_and_it_is_answered() -> None:
+    async with opened_house() as house:
+        clients = 25 * longer()
+        assert await run_campaign(house, 1, clients=clients) == clients
+
+
+def test_a_seed_says_the_same_thing_again_and_another_something_else() -> None:
+    said = [[Nonsense(seed, "t").something() for _ in range(1)] for seed in (1, 1, 2)]
+    assert said[0] == said[1] != said[2]
+
+
+def test_what_is_owed_an_answer_is_a_request_with_that_id() -> None:
+    nonsense = Nonsense(5, "t")
+    owed = [said for said in (nonsense.something() for _ in range(300)) if said.owed]
+    assert len(owed) > 50
+    for said in owed:
+        decoded = json.loads(said.data)
+        members = decoded if isinstance(decoded, list) else [decoded]
+        assert tuple(member["id"] for member in members if "method" in member) == said.owed

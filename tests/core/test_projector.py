@@ -7,7 +7,7 @@ import pytest
 from trimpoint.core import events as ev
 from trimpoint.core.operations import Phase
 from trimpoint.core.projector import FOLDS, apply, replay
-from trimpoint.core.state import Receipt, ThreadState
+from trimpoint.core.state import MAX_RECEIPTS, Receipt, ThreadState
 
 from tests.core.given import THREAD, Conversation, activity, assistant, raw, started, trim, user
 
@@ -281,3 +281,15 @@ def test_a_late_message_counts_where_its_turn_was_pruned() -> None:
     assert [point.pruned_message_count for point in thread.state.trim_points] == [3, 2]
     assert [point.entry_index for point in thread.state.trim_points] == [3, 5]
     assert [turn.message_count for turn in thread.state.turns] == [3, 2, 3]
+
+
+def test_only_the_newest_receipts_are_kept_and_a_repeated_id_counts_as_new() -> None:
+    thread = started()
+    for number in range(MAX_RECEIPTS):
+        thread.write(ev.ThreadRenamed(f"name {number}"), command_id=f"command {number}")
+    thread.write(ev.ThreadRenamed("again"), command_id="command 0")
+    thread.write(ev.ThreadRenamed("one more"), command_id="one more")
+    assert len(thread.state.receipts) == MAX_RECEIPTS
+    assert "command 0" in thread.state.receipts
+    assert "command 1" not in thread.state.receipts
+    assert thread.replayed().receipts == thread.state.receipts

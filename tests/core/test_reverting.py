@@ -354,3 +354,14 @@ def test_a_thread_knows_its_files_as_it_captured_or_restored_them_not_as_a_rever
     thread.advance(Phase.RESTORING)
     thread.do(internal.CompleteRevert(operation.id, "codex-thread"))
     assert thread.state.known_files == commit
+
+
+def test_an_entry_whose_id_a_reverted_turn_used_again_is_still_known() -> None:
+    thread = started()
+    first = thread.turn()
+    thread.report(assistant(first, "again", "call_0"))
+    second = thread.turn()
+    thread.report(assistant(second, "again", "call_0"))
+    thread.revert(turn_id=first)
+    assert thread.report(assistant(first, "again", "call_0")) == ()
+    assert [entry.id for entry in thread.state.entries].count("call_0") == 1

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import msgspec
 from trimpoint_protocol.readmodel import (
@@ -58,6 +58,8 @@ def _section(entry: TimelineEntry) -> str:
         case ContextTrimPointDivider():
             above = "" if entry.expanded else ", not shown"
             return f"---\n\n*{entry.label}: {entry.hidden_message_count}{above}*\n"
+        case _:
+            assert_never(entry)
 
 
 def _line(text: str) -> str:

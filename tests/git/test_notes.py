@@ -1,0 +1,39 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trimpoint.git.errors import FilesChanged, RestoreFailed, name_paths
+from trimpoint.git.notes import LeftOut, LeftOutReason, left_out_of, message_of
+
+_REASONS: list[LeftOutReason] = ["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse"]
+
+
+@given(st.lists(st.builds(LeftOut, st.binary(min_size=1), st.sampled_from(_REASONS), st.none() | st.integers(0, 2**60))))
+def test_what_is_left_out_is_read_back_from_the_message(left_out: list[LeftOut]) -> None:
+    message = message_of(left_out)
+    assert left_out_of(message) == tuple(left_out)
+    assert left_out_of(message + "\n") == tuple(left_out)
+    assert message.isascii()
+
+
+def test_a_message_of_somebody_else_is_not_read() -> None:
+    with pytest.raises(ValueError, match="Fix it"):
+        left_out_of("Fix it\n\nPlease.\n")
+
+
+def test_each_is_said_in_a_sentence() -> None:
+    said = [str(LeftOut(b"new\nline/", reason, 1234)) for reason in _REASONS]
+    assert said == [
+        "'new\\nline/' is too large (1,234 bytes)",
+        "'new\\nline/' cannot be read",
+        "'new\\nline/' is a repository of its own",
+        "'new\\nline/' is neither a file nor a link",
+        "'new\\nline/' lies outside of the sparse checkout",
+    ]
+
+
+def test_many_paths_are_named_in_part() -> None:
+    assert name_paths([b"%d" % number for number in range(8)]) == "0, 1, 2, 3, 4 and 3 more"
+    assert name_paths([b"\xff"]) == "'\\xff'"
+    assert str(FilesChanged([b"a"])).endswith("so nothing was: a.")
+    failed = RestoreFailed(b"a", "No space left on device", [b"b"])
+    assert str(failed) == "The files could not be restored: a: No space left on device. Could not be put back as they were: b."

@@ -25,6 +25,7 @@ from trimpoint.engine.activity import Activity
 from trimpoint.engine.engine import Engine
 from trimpoint.engine.idle import IdleRules
 from trimpoint.engine.retention import RetentionRule, expire
+from trimpoint.gateway.agent_tools import AgentTools
 from trimpoint.gateway.archive_methods import ArchiveMethods
 from trimpoint.gateway.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.checkpoint_storage import CheckpointStorage
@@ -44,6 +45,7 @@ from trimpoint.gateway.slash_runner import SlashRunner
 from trimpoint.gateway.terminal_methods import TerminalMethods
 from trimpoint.gateway.thread_lists import ThreadLists
 from trimpoint.gateway.thread_methods import ThreadMethods
+from trimpoint.gateway.turn_starts import TurnStarts
 from trimpoint.gateway.typed_commands import TypedCommands
 from trimpoint.git.file_reverts import FileReverts
 from trimpoint.git.turn_captures import CaptureRules, TurnCaptures
@@ -87,7 +89,14 @@ class Daemon:
         around = Surroundings(
             engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
         )
-        methods = ThreadMethods(engine, self._sessions, self._threads, identity, questions, self.clients, self._captures)
+        starts = TurnStarts(self._sessions, self._threads, identity, self._captures)
+        methods = ThreadMethods(
+            engine, self._sessions, self._threads, identity, questions, self.clients, starts,
+            agent_tools=config.discard.agent_tools,
+        )  # fmt: skip
+        self._agent_tools = AgentTools(engine, self._sessions, policy.discard, starts, wait_s)
+        self._gateway.answers_itself = self._agent_tools.take
+        engine.in_use.append(self._agent_tools.is_in_use)
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
         revert = RevertMethods(self._sessions, identity, methods, announcements, wait_s)
@@ -108,6 +117,7 @@ class Daemon:
         self._captures.start(tasks)
         self._inbound.before_turn_ends = self._captures.settled
         self._gateway.start(tasks)
+        self._agent_tools.start(tasks)
         self._engine.listen(self._meters.on_record)
 
     def describe(self) -> str:

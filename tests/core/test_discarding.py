@@ -11,6 +11,7 @@ from trimpoint.core.compression_text import compression_preview, preview_text, w
 from trimpoint.core.context import bootstrap_items, injectable
 from trimpoint.core.decision import Accepted, DiscardPolicy, Policy, Rejected
 from trimpoint.core.discarding import CompressionPlan, plan_compression, total_tokens
+from trimpoint.core.overflow import COMPACTED
 from trimpoint.core.state import ThreadState
 from trimpoint.core.timeline import derive_timeline_entries
 from trimpoint.core.tokens import estimate_tokens
@@ -110,6 +111,35 @@ def test_the_summary_in_the_context_stays_in_it() -> None:
         ("turn-2", "turn-3"),
     )
     assert "in short" in active(thread.state)[0].decode()
+
+
+def test_a_fork_keeps_the_summary_that_it_has_from_its_parent() -> None:
+    thread = started(policy=SMALL)
+    for word in ("one", "two", "three"):
+        work(thread, word)
+    # As a fork is told of its parent's past: Codex holds the context, the trim points come with it.
+    thread.write(
+        ev.TrimPointCreated(THREAD, "p", 0, None, 2, ("turn-1",), "turn-2", 1, "compact"),
+        ev.ContextSummarized(THREAD, "p", "in short", 0),
+    )
+    thread.write(ev.GenerationOpened(2, "resume", "provider"), ev.ProviderThreadBound(2, "fork"), ev.SessionReady(2))
+    assert context_units(thread.state)[0].preview == "in short"
+    took(thread, "cat two")
+    assert (thread.state.generation.summary, thread.state.generation.summarized_messages) == ("in short", 2)
+
+
+def test_nothing_of_a_turn_that_the_summary_stands_for_can_be_discarded_from_it() -> None:
+    thread = at_work("one", "two", policy=Policy(discard=DiscardPolicy(10, 400)))
+    thread.write(ev.GenerationOpened(2, "overflow", "summary", ("turn-1", "turn-2"), "in short", 1, 4))
+    assert [unit.preview for unit in context_units(thread.state)][:3] == ["in short", "one!", "two?"]
+    thread.write(
+        ev.ProviderThreadBound(2, "codex"),
+        ev.SessionReady(2),
+        ev.EntryRecorded("turn-2", "o", "activity", "contextCompaction", COMPACTED),
+    )
+    took(thread, "cat two")
+    assert thread.state.generation.skipped_items == 4
+    assert [item.get("call_id") for item in decoded(active(thread.state))[1:]] == [None, None, None]
 
 
 def test_more_is_discarded_beside_what_was_discarded_before() -> None:

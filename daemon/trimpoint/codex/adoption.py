@@ -72,8 +72,21 @@ def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, .
     """
     current = parent.generation.number
     earlier = [turn for turn in parent.turns if turn.generation < current]
-    turns = tuple(fact for turn in earlier for fact in _inherited_turn(parent, turn))
-    return (*turns, *_inherited_trim_points(parent, earlier, fork_id))
+    turns = tuple(
+        fact
+        for index, turn in enumerate(earlier)
+        for fact in (*_discards(parent, index, fork_id), *_inherited_turn(parent, turn))
+    )
+    later = tuple(fact for index in range(len(earlier), len(parent.turns) + 1) for fact in _discards(parent, index, fork_id))
+    return (*turns, *later, *_inherited_trim_points(parent, earlier, fork_id))
+
+
+def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev.AnyEvent]:
+    """Those that the parent made when it had so many turns. They are about turns before, which all are the fork's too."""
+    for one in parent.discards:
+        if one.turn_index == turn_index:
+            items = tuple(one.positions.items())
+            yield ev.ContextDiscarded(fork_id, one.id, one.created_at_ms, one.entry_ids, items, 1, one.trigger, one.est_tokens)
 
 
 def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:

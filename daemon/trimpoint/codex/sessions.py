@@ -13,10 +13,10 @@ from trimpoint.codex.adoption import imported_turns, inherited_history
 from trimpoint.codex.auto_compaction import AutoCompaction
 from trimpoint.codex.driver import OperationDriver
 from trimpoint.codex.inbound import Route
-from trimpoint.codex.link import ProviderUnavailable, says_missing
+from trimpoint.codex.link import CodexLink, ProviderUnavailable, says_missing
 from trimpoint.codex.peer import ProviderError, ProviderFailure
 from trimpoint.codex.provider_threads import ProviderThreads, model_in_answer, thread_in
-from trimpoint.codex.settings import initial_settings
+from trimpoint.codex.settings import has_agent_tools, inherited_params, initial_settings
 from trimpoint.codex.steps import complete_items
 from trimpoint.codex.versions import refuse_if_too_old
 from trimpoint.core import commands as internal
@@ -55,6 +55,11 @@ class Sessions:
         self._wait_s = wait_s
         self._tasks: TaskGroup | None = None
 
+    @property
+    def link(self) -> CodexLink:
+        """The way to Codex."""
+        return self._threads.link
+
     def start(self, tasks: TaskGroup) -> None:
         """React to events in `tasks`."""
         self._tasks = tasks
@@ -66,7 +71,7 @@ class Sessions:
         self._finish_archiving()
         tasks.start_soon(self._sweep_terminals)
 
-    async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None]) -> None:
+    async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None], *, agent_tools: bool = False) -> None:
         """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new thread's stable id.
 
         It is called before anything that Codex says of the thread is passed on, as Codex itself answers first.
@@ -81,7 +86,8 @@ class Sessions:
             thread = thread_in(raw)
             thread_id = str(thread["id"])
             if not params.get("ephemeral"):
-                await self._engine.create(_creation(thread, params, "started", model_in_answer(raw), raw_events=True))
+                settings = initial_settings(params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools)
+                await self._engine.create(_creation(thread, params, "started", settings, raw_events=True))
                 self._threads.use(thread_id, Route(thread_id, "current", 1))
             on_begun(raw, thread_id)
             self._threads.inbound.release(thread_id)
@@ -95,7 +101,10 @@ class Sessions:
         """
         thread = thread_in(raw)
         thread_id = str(thread["id"])
-        writer = await self._engine.create(_creation(thread, params, origin, model_in_answer(raw), raw_events=False))
+        has_tools = parent is not None and has_agent_tools(parent.settings)
+        whole = params if parent is None else inherited_params(params, parent.settings)
+        settings = initial_settings(whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools)
+        writer = await self._engine.create(_creation(thread, params, origin, settings, raw_events=False))
         self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
         if not writer.state.turns:
             inherited = inherited_history(parent, thread_id) if parent is not None else ()
@@ -278,15 +287,19 @@ class Sessions:
                 self._soon(self._let_go, writer.thread_id)
 
 
+def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
+    return str(thread.get("cwd") or params.get("cwd") or "")
+
+
 def _creation(
-    thread: dict[str, Any], params: dict[str, Any], origin: str, model: str | None, *, raw_events: bool
+    thread: dict[str, Any], params: dict[str, Any], origin: str, settings: bytes, *, raw_events: bool
 ) -> internal.CreateThread:
-    cwd = str(thread.get("cwd") or params.get("cwd") or "")
+    cwd = _cwd(thread, params)
     return internal.CreateThread(
         thread_id=str(thread["id"]),
         cwd=cwd,
         origin=origin,
-        settings=initial_settings(params, cwd, model),
+        settings=settings,
         provider_thread_id=str(thread["id"]),
         rollout_path=thread.get("path"),
         raw_events=raw_events,

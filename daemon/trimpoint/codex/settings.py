@@ -24,10 +24,24 @@ UPDATABLE = (
 )  # fmt: skip
 
 
-def initial_settings(start_params: dict[str, Any], cwd: str, model: str | None = None) -> bytes:
-    """Settings of a thread that was started, resumed or forked with `start_params`; `model` is what Codex answered."""
+def initial_settings(start_params: dict[str, Any], cwd: str, model: str | None = None, *, agent_tools: bool = False) -> bytes:
+    """Settings of a thread that was started, resumed or forked with `start_params`; `model` is what Codex answered.
+
+    `agent_tools`: among the dynamic tools are those that the daemon itself answers.
+    """
     kept = {name: value for name, value in start_params.items() if name not in PER_CALL and value is not None}
-    return msgspec.json.encode({"start": {**kept, "cwd": cwd}, "current": None, "model": model})
+    return msgspec.json.encode({"start": {**kept, "cwd": cwd}, "current": None, "model": model, "agentTools": agent_tools})
+
+
+def has_agent_tools(settings: bytes) -> bool:
+    """Whether the agent of a thread with these settings can reduce its context by itself."""
+    return bool(msgspec.json.decode(settings).get("agentTools"))
+
+
+def inherited_params(params: dict[str, Any], parent_settings: bytes) -> dict[str, Any]:
+    """Parameters of `thread/fork` with the dynamic tools that the fork has from its parent (measured: 0.163, 0.171)."""
+    tools = members(msgspec.json.decode(parent_settings).get("start")).get("dynamicTools")
+    return params if tools is None else {"dynamicTools": tools, **params}
 
 
 def start_params(settings: bytes) -> dict[str, Any]:

@@ -75,20 +75,44 @@ def has_sealed_summary(state: ThreadState) -> bool:
     return in_provider and bool(state.trim_points) and state.trim_points[-1].summary_unavailable
 
 
+class Summary(NamedTuple):
+    """The text that the active context begins with, and how many messages it stands for."""
+
+    text: str
+    messages: int
+
+
+def standing_summary(state: ThreadState) -> Summary | None:
+    """The readable summary that the active context begins with; a fork has it from the thread it was forked from."""
+    generation = state.generation
+    if generation.summary is not None:
+        return Summary(generation.summary, generation.summarized_messages)
+    point = state.trim_points[-1] if state.trim_points and generation.bootstrap == "provider" else None
+    if point is None or point.summary is None:
+        return None
+    return Summary(point.summary, point.pruned_message_count)
+
+
 def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
     """A generation that holds the active context anew, from the ledger, when the provider lost its copy.
 
     A sealed summary was only in that copy; that it is gone is said with an event of its own.
     """
     lost = state.generation
-    summary, turn_ids = lost.summary, tuple(turn.id for turn in state.active_turns)
-    bootstrap = "summary" if summary is not None else "turns" if turn_ids else "none"
-    summarized = lost.summarized_messages if summary is not None else 0
-    skipped = lost.skipped_items if summary is not None else 0
-    opened = ev.GenerationOpened(lost.number + 1, "resume", bootstrap, turn_ids, summary, summarized, skipped)
+    opened = reopened_generation(state, "resume")
     if not has_sealed_summary(state):
         return (opened,)
     return (opened, ev.ContextLost(lost.number, SEALED_SUMMARY_LOST))
+
+
+def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
+    """The next generation, given what the active context holds now."""
+    summary, turn_ids = standing_summary(state), tuple(turn.id for turn in state.active_turns)
+    number = state.generation.number + 1
+    if summary is None:
+        return ev.GenerationOpened(number, reason, "turns" if turn_ids else "none", turn_ids)
+    skipped = state.generation.skipped_items
+    return ev.GenerationOpened(number, reason, "summary", turn_ids, summary.text, summary.messages, skipped)
 
 
 def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:

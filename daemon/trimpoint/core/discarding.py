@@ -11,7 +11,7 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core import events as ev
-from trimpoint.core.context import has_sealed_summary
+from trimpoint.core.context import has_sealed_summary, reopened_generation
 from trimpoint.core.decision import Accepted, Decision, DiscardPolicy, Rejected, Stamp, counted
 from trimpoint.core.overflow import compacted_by_codex
 from trimpoint.core.state import ThreadState, qualified_entry_id
@@ -130,22 +130,26 @@ def impossible(state: ThreadState) -> Rejected | None:
 
 
 def _named(state: ThreadState, units: Sequence[Unit], names: Sequence[str]) -> list[Unit] | Rejected:
-    by_name = {name: unit for unit in units for name in _all_names(unit)}
+    by_name = {name: unit for unit in units for name in (*unit.entry_ids, *names_of(unit))}
     if missing := [name for name in names if name not in by_name]:
         return _not_there(state, missing)
     chosen = list({unit.short_id: unit for unit in (by_name[name] for name in names)}.values())
     if kept := [unit for unit in chosen if unit.protected is not None]:
-        reasons = "; ".join(f"{_quoted(unit.entry_ids)} {_WHY[str(unit.protected)]}" for unit in kept[:SHOWN_IDS])
+        reasons = "; ".join(f"{_quoted(unit.entry_ids)} {why_protected(unit)}" for unit in kept[:SHOWN_IDS])
         return Rejected(
             Reason.ENTRY_PROTECTED, f"Nothing was discarded, because some of it is protected: {reasons}{_more(kept)}."
         )
     return chosen
 
 
-def _all_names(unit: Unit) -> Iterator[str]:
-    yield from unit.entry_ids
-    for entry_id in unit.ids:
-        yield qualified_entry_id(unit.turn_id, entry_id)
+def names_of(unit: Unit) -> list[str]:
+    """The unit's entries by names that go on meaning them alone, whatever is said later."""
+    return [qualified_entry_id(unit.turn_id, entry_id) for entry_id in unit.ids]
+
+
+def why_protected(unit: Unit) -> str:
+    """Why a protected unit stays, as the rest of a sentence."""
+    return _WHY[str(unit.protected)]
 
 
 def _not_there(state: ThreadState, names: Sequence[str]) -> Rejected:
@@ -183,8 +187,7 @@ def _below_floor(units: Sequence[Unit], chosen: Sequence[Unit], policy: DiscardP
 
 def _opened(state: ThreadState, chosen: Sequence[Unit], stamp: Stamp, trigger: str) -> tuple[ev.AnyEvent, ...]:
     """The discard and generation n+1 in one record; the summary in the context stays in it."""
-    current = state.generation
-    number = current.number + 1
+    number = state.generation.number + 1
     names = tuple(name for unit in chosen for name in unit.entry_ids)
     items: dict[str, tuple[int, ...]] = {}
     for unit in chosen:
@@ -192,11 +195,7 @@ def _opened(state: ThreadState, chosen: Sequence[Unit], stamp: Stamp, trigger: s
     discarded = ev.ContextDiscarded(
         state.id, stamp.id, stamp.now_ms, names, tuple(items.items()), number, trigger, total_tokens(chosen)
     )
-    turn_ids = tuple(turn.id for turn in state.active_turns)
-    bootstrap = "summary" if current.summary is not None else "turns"
-    summarized = current.summarized_messages if current.summary is not None else 0
-    skipped = current.skipped_items if current.summary is not None else 0
-    opened = ev.GenerationOpened(number, "discard", bootstrap, turn_ids, current.summary, summarized, skipped)
+    opened = reopened_generation(state, "discard")
     return (discarded, opened, ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number))
 
 

@@ -18,6 +18,7 @@ from trimpoint.core.context import (
     placed_injectable,
     placed_items,
     prompt_span,
+    standing_summary,
     summary_item,
     without_prompt,
 )
@@ -136,8 +137,8 @@ def _placed(state: ThreadState, turn_id: str, compaction: ProviderCompaction | N
 def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[bytes]:
     if compaction is not None:
         return compaction.items
-    summary = _summary(state)
-    return [] if summary is None else [summary_item(summary, state.generation.summarized_messages)]
+    summary = standing_summary(state)
+    return [] if summary is None else [summary_item(summary.text, summary.messages)]
 
 
 def _first_since(state: ThreadState, turn: Turn, compaction: ProviderCompaction, *, fails: bool) -> int:
@@ -147,14 +148,6 @@ def _first_since(state: ThreadState, turn: Turn, compaction: ProviderCompaction,
         return first
     start, end = prompt_span(turn.items, later_prompts(state, turn.id))
     return first - max(0, min(end, first) - start)
-
-
-def _summary(state: ThreadState) -> str | None:
-    """The summary that the context begins with; a fork has it from the thread it was forked from."""
-    generation = state.generation
-    if generation.bootstrap == "provider" and state.trim_points:
-        return generation.summary or state.trim_points[-1].summary
-    return generation.summary
 
 
 def _work(state: ThreadState, turn_id: str) -> list[bytes]:

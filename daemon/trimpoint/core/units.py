@@ -10,13 +10,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from trimpoint.core.context import discarded_positions, injectable_positions, message_item, summary_item
+from trimpoint.core.context import discarded_positions, injectable_positions, message_item, standing_summary, summary_item
 from trimpoint.core.groups import Group, grouped, is_message
 from trimpoint.core.state import Entry, ThreadState, Turn, qualified_entry_id
 from trimpoint.core.tokens import estimate_tokens
 from trimpoint.core.unit_kinds import Kind, kind_of, preview, preview_of
 
 SUMMARY_ID: Final = "summary"
+# How a prompt begins that the daemon gives an agent which has reduced its context; it is no request of the person's.
+FOLLOW_UP_PREFIX: Final = "<context-reduced>"
 # Why a unit stays, as clients are told.
 NEWEST: Final = "newest"
 CODE_CHANGE: Final = "codeChange"
@@ -48,12 +50,11 @@ class Unit(NamedTuple):
 def context_units(state: ThreadState) -> list[Unit]:
     """All of the active context, in the order in which the model sees it; what was discarded is left out."""
     units: list[Unit] = []
-    generation = state.generation
-    if generation.summary is not None:
-        tokens = estimate_tokens(summary_item(generation.summary, generation.summarized_messages))
-        units.append(Unit(SUMMARY_ID, "", (), (), (), "user", Kind.SUMMARY, preview(generation.summary), tokens, SUMMARY))
+    if (summary := standing_summary(state)) is not None:
+        tokens = estimate_tokens(summary_item(summary.text, summary.messages))
+        units.append(Unit(SUMMARY_ID, "", (), (), (), "user", Kind.SUMMARY, preview(summary.text), tokens, SUMMARY))
     # The summary stands for so many of the first turn's items too.
-    skipped = generation.skipped_items
+    skipped = state.generation.skipped_items
     for index in range(state.active_from_turn, len(state.turns)):
         units.extend(_units_of(state, index, skipped))
         skipped = 0
@@ -141,9 +142,14 @@ def _name(unit: Unit, entry_id: str, count: int) -> str:
     return qualified_entry_id(unit.turn_id, entry_id) if count > 1 or is_made_up else entry_id
 
 
+def _is_follow_up(unit: Unit) -> bool:
+    return unit.preview.startswith(FOLLOW_UP_PREFIX)
+
+
 def _with_newest_protected(units: list[Unit]) -> list[Unit]:
     """The newest prompt stays, and so does all that was said since; tool calls on the way are work like any other."""
-    prompts = [unit.turn_id for unit in units if unit.role == "user" and unit.kind is Kind.MESSAGE]
+    asked = [unit for unit in units if unit.role == "user" and unit.kind is Kind.MESSAGE]
+    prompts = [unit.turn_id for unit in asked if not _is_follow_up(unit)] or [unit.turn_id for unit in asked]
     if not prompts:
         return units
     first = next(at for at, unit in enumerate(units) if unit.turn_id == prompts[-1])

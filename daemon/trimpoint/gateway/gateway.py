@@ -78,6 +78,8 @@ class Gateway:
         self._forward: Handler | None = None
         self._own: OwnMethods | None = None
         self.announcements = Announcements(clients)
+        self.answers_itself: Callable[[str | None, Raw, str, Raw], bool] = _ask_clients
+        """Whether a question of the agent is the daemon's own to answer; then it does, and no client is asked."""
         self.handles = Handles(clients, link, identity)
         self.questions = Questions(clients, lambda: link.peer, self._question_opened, self._question_closed)
 
@@ -234,7 +236,9 @@ class Gateway:
         self._clients.deliver(thread_id, method, lambda: self._identity.run_to_client(method, lines))
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
-        """Put a question of the agent to clients."""
+        """Put a question of the agent to clients, unless it is one of ours to answer."""
+        if self.answers_itself(thread_id, request_id, method, params):
+            return
         about = thread_id if thread_id is not None else _thread_named(params)
         to_everyone = thread_id is None and not self._clients.is_private(about)
         shown = self._identity.to_client(bytes(params)) or b"{}"
@@ -261,6 +265,10 @@ class Gateway:
         for envelope in envelopes(thread_id, record):
             line = self._identity.to_client(msgspec.json.encode({"method": FOLLOWED, "params": envelope}))
             Delivery(FOLLOWED, partial(bytes, line)).to(followers)
+
+
+def _ask_clients(thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
+    return False
 
 
 def _thread_in(line: bytes) -> str | None:

@@ -20,13 +20,14 @@ from trimpoint.engine.engine import Engine
 from trimpoint.engine.errors import ThreadNotFound
 from trimpoint.engine.ids import new_uuid7
 from trimpoint.gateway import history
+from trimpoint.gateway.agent_tools import with_agent_tools
 from trimpoint.gateway.clients import Client, Clients
 from trimpoint.gateway.exchange import Exchange
 from trimpoint.gateway.identity import Identity
 from trimpoint.gateway.questions import Questions
 from trimpoint.gateway.refusals import Refusal
 from trimpoint.gateway.relay import LONG_DEADLINE_S, ask_in_place
-from trimpoint.git.turn_captures import Baseline, TurnCaptures
+from trimpoint.gateway.turn_starts import TurnStarts
 
 Handler = Callable[[Exchange], Awaitable[Any]]
 
@@ -51,7 +52,10 @@ FORKED_AT = ("beforeTurnId", "lastTurnId")
 
 
 class ThreadMethods:
-    """`handlers` is the table; each handler returns the result to answer, or answers by itself and returns None."""
+    """`handlers` is the table; each handler returns the result to answer, or answers by itself and returns None.
+
+    `agent_tools`: whether agents get tools to reduce their context where the client does not say.
+    """
 
     def __init__(
         self,
@@ -61,8 +65,11 @@ class ThreadMethods:
         identity: Identity,
         questions: Questions,
         clients: Clients,
-        captures: TurnCaptures,
+        starts: TurnStarts,
+        *,
+        agent_tools: bool,
     ) -> None:
+        self._agent_tools = agent_tools
         self._engine = engine
         self._sessions = sessions
         self._threads = threads
@@ -70,7 +77,7 @@ class ThreadMethods:
         self._identity = identity
         self._questions = questions
         self._clients = clients
-        self._captures = captures
+        self._starts = starts
         self.handlers: dict[str, Handler] = {
             "thread/start": self._start,
             "thread/resume": self._resume,
@@ -106,13 +113,13 @@ class ThreadMethods:
         self._questions.put_all_to(client, thread_id, again=again)
 
     async def _start(self, exchange: Exchange) -> None:
-        params = exchange.params()
+        params, agent_tools = with_agent_tools(exchange.params(), by_default=self._agent_tools)
 
         def begun(raw: Raw, thread_id: str) -> None:
             self.join(exchange.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
             exchange.answer(raw)
 
-        await self._sessions.begin(params, begun)
+        await self._sessions.begin(params, begun, agent_tools=agent_tools)
 
     async def _resume(self, exchange: Exchange) -> None:
         params = exchange.params()
@@ -233,6 +240,10 @@ class ThreadMethods:
         if thread_id is None:
             return await self.forward(exchange)
         self._refuse_archived(thread_id)
+        with self._starts.prompting(thread_id):
+            return await self._prompt(exchange, thread_id)
+
+    async def _prompt(self, exchange: Exchange, thread_id: str) -> Any:
         try:
             return await self._start_turn(exchange, thread_id)
         except ProviderError as error:
@@ -243,39 +254,12 @@ class ThreadMethods:
         return await self._start_turn(exchange, thread_id)
 
     async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
-        session, baseline = await self._ready_with_baseline(thread_id)
+        session, baseline = await self._starts.ready(thread_id)
         self._refuse_archived(thread_id)  # it may have been put away meanwhile
-        params = self._with_provider_id(exchange, session)
-        request_id = new_uuid7()
-        session.writer.record_facts(ev.TurnRequested(request_id))
         # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
         self.join(exchange.client, thread_id)
-
-        def taken(raw: Raw) -> None:
-            turn_id = self._identity.turn_of(str(msgspec.json.decode(raw)["turn"]["id"]))
-            generation = session.writer.state.generation.number
-            self._captures.turn_began(session.writer, turn_id, baseline)
-            session.writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
-            self._threads.prompts.note(thread_id, turn_id, params)
-            exchange.answer(self._identity.to_client(bytes(raw)))
-
-        try:
-            # Durable before Codex can act on it: after a crash it says that a prompt may have been taken.
-            await session.writer.settle()
-            await ask_in_place(self.link, "turn/start", params, taken)
-        except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
-            session.writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
-            raise
-
-    async def _ready_with_baseline(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
-        """The session, and its files as they are before the turn; both as of now, though either may take a while."""
-        while True:
-            session = await self._sessions.ready_for_turn(thread_id)
-            operation = session.writer.state.operation
-            baseline = await self._captures.before_turn(session.writer)
-            session = await self._sessions.ready(thread_id)
-            if session.writer.state.operation is operation:  # else it may have been a revert, and the files are others now
-                return session, baseline
+        params = self._with_provider_id(exchange, session)
+        await self._starts.send(session, baseline, params, lambda raw: exchange.answer(self._identity.to_client(bytes(raw))))
 
     async def _turn_steer(self, exchange: Exchange) -> Any:
         thread_id = self._identity.thread_named_in(exchange)

@@ -1,0 +1,265 @@
+"""An agent that looks at its own context and reduces it; the proof is what the model is shown next (spec §6)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.cli.client import Client, RemoteError
+from trimpoint.config import DiscardSection
+from trimpoint.core.units import FOLLOW_UP_PREFIX
+from trimpoint.testkit import ModelRequest, Reply, call, held, run, say
+
+from tests.e2e.conftest import House
+from tests.e2e.conversation import Conversation
+
+pytestmark = pytest.mark.codex
+
+LINES = "for i in $(seq 200); do echo line-$i-of-{}; done"
+LOOKUP = {"type": "function", "name": "lookup", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
+DEADLINE_S = 20.0
+
+
+@pytest.fixture
+def small_house(house: House) -> House:
+    house.config = msgspec.structs.replace(house.config, discard=DiscardSection(floor_tokens=20, target_tokens=1_500))
+    return house
+
+
+async def begin(client: Client, house: House, **params: Any) -> Conversation:
+    settings = {"cwd": str(house.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+    answer = await client.request("thread/start", **{**settings, "trimpoint": {"agentTools": True}, **params})
+    return Conversation(client, answer["thread"]["id"], house.model, house.script)
+
+
+def tool_names(request: ModelRequest) -> set[str]:
+    return {str(tool.get("name")) for tool in request.body["tools"]}
+
+
+def result_of(request: ModelRequest, tool: str) -> Any:
+    """What the last call of the tool answered, as the model sees it."""
+    calls = [item["call_id"] for item in request.input if item["type"] == "function_call" and item["name"] == tool]
+    [output] = [
+        item["output"] for item in request.input if item["type"] == "function_call_output" and item["call_id"] == calls[-1]
+    ]
+    return output if isinstance(output, str) else output[0]["text"]
+
+
+def listed(request: ModelRequest) -> dict[str, Any]:
+    answer: dict[str, Any] = msgspec.json.decode(result_of(request, "get_messages"))
+    return answer
+
+
+def discarding(*fragments: str) -> Callable[[ModelRequest], Reply]:
+    """The model discards what has one of these in its preview, by what `get_messages` has told it."""
+
+    def choose(request: ModelRequest) -> Reply:
+        ids = [row["short_id"] for row in listed(request)["messages"] if any(part in row["preview"] for part in fragments)]
+        return call("discard_messages", {"short_ids": ids})
+
+    return choose
+
+
+async def work(talk: Conversation, word: str) -> None:
+    talk.script.then(run(LINES.format(word)), say(f"answer-{word}."))
+    await talk.prompt(f"prompt-{word}.")
+
+
+async def until_follow_up_ended(talk: Conversation, turns: int) -> dict[str, Any]:
+    """Until so many turns have ended."""
+    with anyio.fail_after(DEADLINE_S):
+        seen = 0
+        while True:
+            message = await talk.client.heard("turn/completed", after=seen)
+            seen = talk.client.messages.index(message, seen) + 1
+            turns -= 1
+            if turns == 0:
+                return dict(message["params"]["turn"])
+
+
+async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(small_house: House) -> None:
+    async with small_house.daemon(), small_house.client() as client:
+        talk = await begin(client, small_house, dynamicTools=[LOOKUP])
+        await work(talk, "one")
+        talk.script.then(
+            call("get_messages", {}), discarding("of-one", "prompt-one."), say("I am done looking."), say("And on I went.")
+        )
+        await talk.prompt("tidy up.")
+        follow_up = await until_follow_up_ended(talk, 3)
+        requests = talk.model.turn_requests()
+        snapshot = await talk.snapshot()
+        timeline = await talk.timeline()
+    asked, answered = requests[-3], requests[-2]
+    assert {"get_messages", "discard_messages", "lookup"} <= tool_names(asked)
+    rows = {row["preview"]: row for row in listed(asked)["messages"]}
+    assert rows["tidy up."]["protected"] == "newest"
+    assert "protected" not in rows["prompt-one."]
+    assert answered.mentions("will leave your context when this turn has ended")
+    assert answered.mentions("line-7-of-one")  # until then nothing is taken from under it
+    last = requests[-1]
+    assert not last.mentions("line-7-of-one")
+    assert not last.mentions("prompt-one.")
+    assert last.mentions("answer-one.")
+    # Looking and choosing have gone with it: they tell of what is no longer there.
+    assert not last.mentions("get_messages")
+    assert str(last.input[-1]["content"][0]["text"]).startswith(FOLLOW_UP_PREFIX)
+    assert follow_up["status"] == "completed"
+    [point] = snapshot["contextTrimPoints"]
+    assert (point["trimKind"], point["trigger"]) == ("discard", "agent")
+    assert [entry["text"] for entry in timeline if entry["kind"] == "message"][-1] == "And on I went."
+    assert {"get_messages", "discard_messages", "lookup"} <= tool_names(last)
+
+
+async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_them(small_house: House) -> None:
+    async with small_house.daemon(), small_house.client() as client:
+        talk = await begin(client, small_house, dynamicTools=[LOOKUP])
+        small_house.script.then(call("get_messages", {}), call("lookup", {}), say("done."))
+        started = await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}])
+        with anyio.fail_after(DEADLINE_S):
+            question = await client.heard("item/tool/call")
+            assert question["params"]["tool"] == "lookup"
+            content = [{"type": "inputText", "text": "found"}]
+            await client.send({"id": question["id"], "result": {"contentItems": content, "success": True}})
+            await client.expect(
+                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
+            )
+        asked = [message["params"]["tool"] for message in client.messages if message.get("method") == "item/tool/call"]
+        assert asked == ["lookup"]
+        assert small_house.model.turn_requests()[-1].mentions("found")
+
+
+async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(small_house: House) -> None:
+    async with small_house.daemon(), small_house.client() as client:
+        talk = await begin(client, small_house)
+        await work(talk, "one")
+        talk.script.then(call("get_messages", {}), discarding("answer-one."), call("discard_messages", {"short_ids": ["m9.9"]}))
+        talk.script.then(call("discard_messages", {"short_ids": []}), say("So be it."))
+        await talk.prompt("tidy up.")
+        requests = talk.model.turn_requests()
+        assert "is a final answer" in result_of(requests[-3], "discard_messages")
+        assert "holds no m9.9" in result_of(requests[-2], "discard_messages")
+        assert "takes short_ids" in result_of(requests[-1], "discard_messages")
+        assert (await talk.snapshot())["contextTrimPoints"] == []
+        await work(talk, "two")
+        assert len((await talk.snapshot())["turns"]) == 3
+
+
+async def test_an_agent_discards_while_a_client_clears(small_house: House) -> None:
+    async with small_house.daemon(), small_house.client() as client, small_house.client("other") as other:
+        talk = await begin(client, small_house)
+        await other.request("thread/resume", threadId=talk.thread_id)
+        for word in ("one", "two"):
+            await work(talk, word)
+        talk.script.then(call("get_messages", {}), discarding("of-two"), say("ended."))
+        outcomes: list[str] = []
+
+        async def clear() -> None:
+            """As soon as the turn has ended, whatever else is under way."""
+            await other.expect(lambda m: m.get("method") == "turn/completed" and "ended." in str(m))
+            while not outcomes or outcomes[-1] == "skipped":
+                answer = await other.request("commands/execute", threadId=talk.thread_id, text="/clear 2")
+                outcomes.append(answer["status"])
+
+        with anyio.fail_after(2 * DEADLINE_S):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(clear)
+                await talk.prompt("tidy up.")
+        assert outcomes[-1] == "completed"
+        talk.script.then(say("fine."))
+        await talk.prompt("last.")
+        request = talk.model.turn_requests()[-1]
+        assert not request.mentions("prompt-one.")
+        assert not request.mentions("line-7-of-one")
+        assert (await talk.snapshot())["operation"]["phase"] == "ready"
+
+
+async def test_a_prompt_that_comes_meanwhile_takes_the_place_of_the_follow_up(small_house: House) -> None:
+    release = anyio.Event()
+    async with small_house.daemon(), small_house.client() as client:
+        talk = await begin(client, small_house)
+        await work(talk, "one")
+        talk.script.then(
+            call("get_messages", {}), discarding("of-one"), say("ended."), held(say("mine."), release), say("after.")
+        )
+        await talk.prompt("tidy up.")
+        release.set()
+        await talk.prompt("my own.")
+        await talk.prompt("and then.")
+        requests = talk.model.turn_requests()
+        texts = [entry["text"] for entry in await talk.timeline() if entry["kind"] == "message" and entry["role"] == "user"]
+    assert texts == ["prompt-one.", "tidy up.", "my own.", "and then."]
+    assert not requests[-1].mentions("line-7-of-one")
+
+
+async def test_an_interrupted_turn_takes_nothing_out(small_house: House) -> None:
+    release = anyio.Event()
+    async with small_house.daemon(), small_house.client() as client:
+        talk = await begin(client, small_house)
+        await work(talk, "one")
+        talk.script.then(call("get_messages", {}), discarding("of-one"), held(say("never."), release))
+        started = await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "tidy up."}])
+        with anyio.fail_after(DEADLINE_S):
+            await small_house.model.wait_for_request(lambda request: request.mentions("will leave your context"))
+            await client.request("turn/interrupt", threadId=talk.thread_id, turnId=started["turn"]["id"])
+            await client.expect(
+                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
+            )
+        release.set()
+        talk.script.then(say("fine."))
+        await talk.prompt("next.")
+        assert talk.model.turn_requests()[-1].mentions("line-7-of-one")
+        assert (await talk.snapshot())["contextTrimPoints"] == []
+
+
+async def test_the_tools_stay_through_a_clear_a_restart_and_a_fork(small_house: House) -> None:
+    async with small_house.daemon(), small_house.client() as client:
+        talk = await begin(client, small_house)
+        await work(talk, "zero")
+        await work(talk, "one")
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+    async with small_house.daemon(), small_house.client() as client:
+        talk.client = client
+        await client.request("thread/resume", threadId=talk.thread_id)
+        talk.script.then(call("get_messages", {}), say("seen."))
+        await talk.prompt("look.")
+        assert "line-$i-of-one" in result_of(talk.model.turn_requests()[-1], "get_messages")
+        forked = await client.request("thread/fork", threadId=talk.thread_id)
+        fork = Conversation(client, forked["thread"]["id"], small_house.model, small_house.script)
+        fork.script.then(call("get_messages", {}), say("seen."))
+        await fork.prompt("look again.")
+        assert "line-$i-of-one" in result_of(fork.model.turn_requests()[-1], "get_messages")
+        assert (await fork.type("/clear 1"))["status"] == "completed"
+        fork.script.then(say("still there."))
+        await fork.prompt("and now?")
+        assert "get_messages" in tool_names(fork.model.turn_requests()[-1])
+
+
+async def test_who_does_not_ask_for_the_tools_does_not_get_them(small_house: House) -> None:
+    async with small_house.daemon(), small_house.client() as client:
+        for option in ({"agentTools": False}, {}, None):
+            talk = await begin(client, small_house, trimpoint=option)
+            await work(talk, "one")
+            assert not {"get_messages", "discard_messages"} & tool_names(talk.model.turn_requests()[-1])
+
+
+async def test_the_configuration_gives_them_to_all_but_those_who_have_tools_of_that_name(small_house: House) -> None:
+    small_house.config = msgspec.structs.replace(small_house.config, discard=DiscardSection(100, 1_500, agent_tools=True))
+    async with small_house.daemon(), small_house.client() as client:
+        talk = await Conversation.begin(client, small_house.worktree, small_house.model, small_house.script)
+        await work(talk, "one")
+        assert {"get_messages", "discard_messages"} <= tool_names(talk.model.turn_requests()[-1])
+        talk = await begin(client, small_house, trimpoint=None, dynamicTools=[{**LOOKUP, "name": "get_messages"}])
+        small_house.script.then(call("get_messages", {}), say("done."))
+        await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}])
+        with anyio.fail_after(DEADLINE_S):
+            question = await client.heard("item/tool/call")
+        assert question["params"]["tool"] == "get_messages"
+
+
+@pytest.mark.parametrize("option", [{"agentTools": "yes"}, {"agentTool": True}, "yes", {"agentTools": True}])
+async def test_an_option_that_is_not_right_and_a_name_that_is_taken_are_refused(small_house: House, option: Any) -> None:
+    async with small_house.daemon(), small_house.client() as client:
+        with pytest.raises(RemoteError) as refused:
+            await begin(client, small_house, trimpoint=option, dynamicTools=[{**LOOKUP, "name": "discard_messages"}])
+        assert refused.value.data["reason"] == "invalid_params"

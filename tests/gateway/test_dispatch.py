@@ -83,6 +83,7 @@ EXAMPLES = {
     "timeline/read": b'{"threadId":"t"}',
     "context/status": b'{"threadId":"t"}',
     "context/messages/list": b'{"threadId":"t"}',
+    "session/export": b'{"threadId":"t"}',
 }
 
 

@@ -201,7 +201,7 @@ class Inbound:
         """`PeerHandler`."""
         provider_thread_id = _decode_thread_id(params).thread_id if params else None
         if provider_thread_id in self._rehearsals:
-            self._rehearsals[provider_thread_id].append(Held(method, params, b"", request_id))
+            self._rehearse(provider_thread_id, Held(method, params, b"", request_id))
             return
         route = self.route_of(provider_thread_id) if provider_thread_id is not None else None
         self._audience.ask(route.thread_id if route is not None else None, request_id, method, params)

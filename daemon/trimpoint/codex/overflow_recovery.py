@@ -11,8 +11,8 @@ import anyio
 import anyio.to_thread
 import msgspec
 import structlog
-from msgspec import Raw
 
+from trimpoint.codex.answer_watch import AnswerWatch
 from trimpoint.codex.carry_over import carry_over
 from trimpoint.codex.compaction import CompactionFailed
 from trimpoint.codex.inbound import Held, Route
@@ -36,50 +36,6 @@ from trimpoint.engine.writer import ThreadWriter
 log = structlog.get_logger()
 
 BEGUN = "The context window is full. The oldest part of the conversation is being summarized, then the turn goes on."
-
-
-class AnswerWatch:
-    """Follows a turn that is tried again until the model answers something, or it ends without that."""
-
-    def __init__(self) -> None:
-        self.turn_id: str | None = None
-        self.is_answered = False
-        self.error = "it ended without an answer"
-        self._decided = anyio.Event()
-
-    def hear(self, method: str, params: Raw) -> None:
-        """Take one notification of the thread."""
-        match method:
-            case "turn/started":
-                self.turn_id = msgspec.json.decode(params)["turn"]["id"]
-            case "item/started" | "rawResponseItem/completed":
-                if self.turn_id is not None and _is_answer(members(msgspec.json.decode(params).get("item"))):
-                    self._decide(is_answered=True)
-            case "turn/completed":
-                turn = members(msgspec.json.decode(params).get("turn"))
-                self.error = str(members(turn.get("error")).get("message") or self.error)
-                self._decide(is_answered=turn.get("status") == "completed")
-            case _:
-                pass
-
-    def abort(self, reason: str) -> None:
-        """The session is gone."""
-        self.error = reason
-        self._decide(is_answered=False)
-
-    async def decided(self) -> None:
-        """Return when it is known whether the model takes what it is given.
-
-        :raises CompactionFailed: it does not.
-        """
-        await self._decided.wait()
-        if not self.is_answered:
-            raise CompactionFailed(self.error)
-
-    def _decide(self, *, is_answered: bool) -> None:
-        if not self._decided.is_set():
-            self.is_answered = is_answered
-            self._decided.set()
 
 
 class _Attempt:
@@ -183,7 +139,7 @@ class OverflowRecovery:
             await advance(writer, operation, Phase.RETRYING, "Trying the turn again.")
             prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
             await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
-            await watch.decided()
+            await watch.answered()
             took_ms = round((time.monotonic() - began) * 1000)
             with anyio.CancelScope(shield=True):
                 message = recovered_message(writer.state, plan.messages, not_carried)
@@ -236,12 +192,6 @@ class OverflowRecovery:
             return
         writer.record_facts(ev.SessionStopped(previous.number, retained))
         await self._threads.put_superseded_away(writer)
-
-
-def _is_answer(item: dict[str, Any]) -> bool:
-    """Whether an item, shown or raw, is something that a model has answered; a compaction's own answer is none."""
-    kind = str(item.get("type", ""))
-    return kind not in ("message", "userMessage", COMPACTION, "hookPrompt") and not kind.endswith("_output")
 
 
 def _is_told(held: Held, provider_turn_id: str) -> bool:

@@ -8,11 +8,11 @@ from msgspec import Raw
 from trimpoint.core.overflow import prompt_of
 from trimpoint.core.state import ThreadState
 
-MAX_THREADS = 64
+MAX_THREADS = 256
 
 
 class Prompts:
-    """The newest prompt of each thread, of so many threads as may be at work at a time; a prompt can be as large as a message."""
+    """Of each thread the prompt of the turn that runs; of no more threads than this, for a prompt can be as large as a message."""
 
     def __init__(self) -> None:
         self._newest: dict[str, tuple[str, bytes]] = {}
@@ -25,6 +25,10 @@ class Prompts:
             self._newest[thread_id] = (turn_id, msgspec.json.encode(params))
             if len(self._newest) > MAX_THREADS:
                 del self._newest[next(iter(self._newest))]
+
+    def forget(self, thread_id: str) -> None:
+        """The turn cannot be tried again any more."""
+        self._newest.pop(thread_id, None)
 
     def of(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
         """The parameters to begin the turn with once more, as far as they are known."""

@@ -222,10 +222,19 @@ class Sessions:
                     self._driver.drive_soon(thread_id)
                 case ev.OperationAdvanced(phase=Phase.READY | Phase.FAILED):
                     self._driver.note_ended(thread_id)
+                    self._threads.prompts.forget(thread_id)
+                case ev.TurnCompleted():
+                    self._forget_prompt(thread_id)
                 case _ if record.command_id is not None and record.operation_id is None:
                     self._on_client_event(thread_id, event)
                 case _:
                     pass
+
+    def _forget_prompt(self, thread_id: str) -> None:
+        """A turn is over, unless its recovery was begun in the same breath."""
+        writer = self._engine.loaded(thread_id)
+        if writer is None or writer.state.recovering_turn_id is None:
+            self._threads.prompts.forget(thread_id)
 
     def _on_client_event(self, thread_id: str, event: ev.AnyEvent) -> None:
         match event:

@@ -1,0 +1,74 @@
+"""What counts as an answer of the model: only then does a turn that is tried again move its thread."""
+
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from msgspec import Raw
+from trimpoint.codex.answer_watch import AnswerWatch
+from trimpoint.codex.compaction import CompactionFailed
+
+STARTED = ("turn/started", {"turn": {"id": "turn-1"}})
+PROMPT = ("item/started", {"item": {"type": "userMessage"}})
+RAW_PROMPT = ("rawResponseItem/completed", {"item": {"type": "message", "role": "user"}})
+COMPACTS = ("item/started", {"item": {"type": "contextCompaction"}})
+COMPACTED = ("item/completed", {"item": {"type": "contextCompaction"}})
+THINKS = ("rawResponseItem/completed", {"item": {"type": "reasoning"}})
+Said = tuple[str, dict[str, Any]]
+
+
+def watch(*said: Said) -> AnswerWatch:
+    watch = AnswerWatch()
+    for method, params in said:
+        watch.hear(method, Raw(msgspec.json.encode(params)))
+    return watch
+
+
+def ends(status: str, error: str | None = None) -> Said:
+    return "turn/completed", {"turn": {"id": "turn-1", "status": status, "error": error and {"message": error}}}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        THINKS,
+        ("rawResponseItem/completed", {"item": {"type": "custom_tool_call"}}),
+        ("item/started", {"item": {"type": "agentMessage"}}),
+        ("item/completed", {"item": {"type": "commandExecution"}}),
+        ("item/agentMessage/delta", {"delta": "I"}),
+        ("item/tool/requestUserInput", {"questions": []}),
+        ends("completed"),
+    ],
+    ids=lambda said: said[0],
+)
+async def test_the_model_has_answered(answer: Said) -> None:
+    heard = watch(STARTED, PROMPT, RAW_PROMPT, answer, ends("failed", "boom"))
+    with anyio.fail_after(1):
+        await heard.answered()
+    assert heard.turn_id == "turn-1"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (THINKS, STARTED),
+        (STARTED, PROMPT, RAW_PROMPT),
+        (STARTED, COMPACTS, THINKS, COMPACTED),
+        (STARTED, ("thread/tokenUsage/updated", {}), ("warning", {})),
+    ],
+    ids=["before the turn", "the prompt", "a compaction", "something else"],
+)
+async def test_it_has_not_answered_yet(said: tuple[Said, ...]) -> None:
+    with anyio.fail_after(1):
+        with pytest.raises(CompactionFailed, match="no room"):
+            await watch(*said, ends("failed", "no room")).answered()
+        with pytest.raises(CompactionFailed, match="without an answer"):
+            await watch(*said, ends("interrupted")).answered()
+
+
+async def test_nobody_answers_any_more() -> None:
+    heard = watch(STARTED)
+    heard.abort("Codex went away")
+    with anyio.fail_after(1), pytest.raises(CompactionFailed, match="Codex went away"):
+        await heard.answered()

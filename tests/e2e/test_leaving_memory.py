@@ -1,0 +1,43 @@
+"""A thread that leaves memory between two clients is the same conversation for the second one, and for the model."""
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.cli.client import Client
+from trimpoint.config import ThreadsSection
+from trimpoint.engine import engine as engines
+
+from tests.e2e.conftest import House
+from tests.e2e.conversation import Conversation, seen_turns
+
+pytestmark = pytest.mark.codex
+
+
+async def test_a_thread_goes_when_its_client_goes_and_comes_back_whole(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "SWEEP_S", 0.02)
+    house.config = msgspec.structs.replace(house.config, threads=ThreadsSection(evict_after_s=0.01, snapshot_after_records=5))
+    async with house.daemon():
+        async with house.client() as client:
+            talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+            for _ in range(4):
+                await talk.turn(tool=True)
+            assert (await talk.type("/clear 3"))["status"] == "completed"
+            before = await talk.timeline(expand="all")
+        async with house.client() as client:
+            await _until_unloaded(talk, client)
+            assert list(house.state_dir.glob("snapshots/*"))
+            talk.client = client
+            assert await talk.timeline(expand="all") == before
+            await client.request("thread/resume", threadId=talk.thread_id)
+            assert seen_turns(await talk.turn(), 5) == [2, 3, 4, 5]
+            assert (await talk.type("/clear 1"))["status"] == "completed"
+            assert seen_turns(await talk.turn(), 6) == [5, 6]
+
+
+async def _until_unloaded(talk: Conversation, client: Client) -> None:
+    with anyio.fail_after(10):
+        while True:
+            answer = await client.request("orchestration/snapshot")
+            if not next(row for row in answer["threads"] if row["id"] == talk.thread_id)["loaded"]:
+                return
+            await anyio.lowlevel.checkpoint()

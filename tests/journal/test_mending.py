@@ -9,6 +9,7 @@ import pytest
 from trimpoint.journal import StateDirectory, framing, mending
 from trimpoint.journal.errors import JournalWriteError
 from trimpoint.journal.mending import Outcome, mend
+from trimpoint.journal.records import encode_record
 from trimpoint.journal.snapshots import decode_snapshot
 from trimpoint.journal.verification import verify
 
@@ -146,3 +147,15 @@ def test_a_disk_that_refuses_leaves_a_torn_journal_as_it_is(store: StateDirector
     with pytest.raises(JournalWriteError):
         mend(path, salvage=True, files=files)
     assert path.read_bytes() == before
+
+
+def test_what_is_no_record_of_ours_or_was_there_already_is_refused(store: StateDirectory) -> None:
+    thread = lived()
+    path = write_journal(store, thread)
+    size = path.stat().st_size
+    unknown = framing.encode_batch([b"\x93\x01\x02\x03"], size)
+    again = framing.encode_batch([encode_record(thread.records[-1])], size + len(unknown))
+    path.write_bytes(path.read_bytes() + unknown + again)
+    flip(path, record_starts(path)[3] + 9)
+    assert mend(path, salvage=True).refused >= 2
+    assert verify(store, THREAD).problems == []

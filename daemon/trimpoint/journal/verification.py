@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import assert_never
 
 from trimpoint.core.events import Record
 from trimpoint.core.projector import apply
@@ -172,3 +173,5 @@ def _problem_of(report: OpenReport) -> Problem | None:
             return Problem("foreign", report.reason, "trimpoint did not write it and leaves it alone; move it elsewhere.")
         case Damage.NEWER_VERSION:
             return Problem("newer", report.reason, "Run the version of trimpoint that wrote it, or a later one.")
+        case _:
+            assert_never(report.damage)

@@ -224,3 +224,39 @@ async def test_compress_previews_and_takes_by_priority_until_the_target(small_ho
         assert (low["status"], "more than the target" in low["message"]) == ("completed", True), low
         assert (await talk.type("/compress 10"))["reason"] == "usage"
         assert (await talk.type("/compress lots"))["reason"] == "usage"
+
+
+async def test_it_stays_out_where_raw_items_have_to_come_from_codex_s_own_files(small_house: House) -> None:
+    async with small_house.conversation() as talk:
+        for word in ("one", "two"):
+            await work(talk, word)
+        before = said(talk.model.turn_requests()[-1])
+        await discard(talk, *(await row(talk, "line-$i-of-one"))["entryIds"])
+        await work(talk, "three")
+        assert (await talk.type("/clear"))["status"] == "completed"  # from here on nobody has the items of these turns in memory
+        await work(talk, "four")
+        turns = (await talk.snapshot())["turns"]
+        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
+        request = await asked_next(talk)
+    kept = [item for item in before if not any(word in str(item) for word in ("of-one", "SEALED-one"))]
+    assert len(before) - len(kept) == 3
+    assert said(request)[: len(kept)] == kept
+
+
+async def test_a_fork_leaves_out_what_its_parent_discarded_and_so_does_a_clear_of_it(small_house: House) -> None:
+    async with small_house.conversation() as talk:
+        for word in ("zero", "one", "two"):
+            await work(talk, word)
+        await discard(talk, *(await row(talk, "line-$i-of-one"))["entryIds"])
+        forked = await talk.client.request("thread/fork", threadId=talk.thread_id)
+        fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
+        request = await asked_next(fork, "in the fork.")
+        assert not request.mentions("line-7-of-one")
+        flagged = [entry["title"] for entry in await fork.timeline() if entry.get("trimmed") and entry["kind"] == "activity"]
+        assert any("of-one" in title for title in flagged)
+        assert (await fork.type("/clear 3"))["status"] == "completed"
+        request = await asked_next(fork, "and now.")
+        assert not request.mentions("line-7-of-one")
+        assert request.mentions("prompt-one.")
+        assert request.mentions("line-7-of-two")
+        assert not request.mentions("prompt-zero.")

@@ -84,6 +84,8 @@ EXAMPLES = {
     "context/status": b'{"threadId":"t"}',
     "context/messages/list": b'{"threadId":"t"}',
     "session/export": b'{"threadId":"t"}',
+    "checkpoint/list": b'{"threadId":"t"}',
+    "checkpoint/diff": b'{"threadId":"t"}',
 }
 
 

@@ -84,6 +84,7 @@ async def test_the_socket_it_was_given_counts_whatever_it_is_told(stage: Stage) 
         async with connect(stage.socket) as client:
             with anyio.fail_after(DEADLINE_S):
                 await client.initialize()
+                await client.request("thread/list")
         assert "socket_not_used" in command.err
         assert not elsewhere.exists()
         found = await stage.run("status", "--json", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder))

@@ -340,7 +340,13 @@ def test_a_daemon_without_its_socket_is_warned_of(machine: Machine) -> None:
 def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
     machine.make("state")
     assert sole(processes.look_at_leftovers(machine.installation())).facts["records"] == 0
-    with subprocess.Popen(["sleep", "60"], env={"TRIMPOINT_CHILD": "1-abc"}) as child:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["/bin/cat"], env={"TRIMPOINT_CHILD": "1-abc"}, bufsize=0, **pipes) as child:
+        # Its echo proves that it runs: for an instant after the exec, the kernel shows no environment yet.
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(b"x")
+        child.stdout.read(1)
         record_child(machine.state_dir, "key", pid=child.pid, mark="1-abc", codex=Path("/codex"))
         found = sole(processes.look_at_leftovers(machine.installation()))
         assert (found.status, found.facts["running"], f"kill {child.pid}" in found.hint) == ("warn", [child.pid], True)

@@ -38,7 +38,7 @@ async def _run(stage: Stage) -> Outcome:
     figures = [Figure(_CALLED[what], "ms", [second * 1000 for second in samples]) for what, samples in taken_s.items()]
     ratio = figures[1].least / figures[0].least
     return Outcome(
-        [Verdict(f"capture : git status, {files:,} files", ratio, at_most(1.5, "×"), "wall clock, the least of each")],
+        [Verdict(f"capture : git status, {files:,} files", ratio, at_most(1.75, "×"), "wall clock, the least of each")],
         [*figures, Figure("the first capture ever", "ms", [first_s * 1000])],
     )
 

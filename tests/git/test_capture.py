@@ -9,6 +9,7 @@ import pytest
 from anyio.abc import TaskStatus
 from anyio.lowlevel import checkpoint
 from trimpoint.git import capture as capturing
+from trimpoint.git import process
 from trimpoint.git.capture import CaptureLimits, capture
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.locks import worktree_lock
@@ -77,6 +78,9 @@ async def test_an_unchanged_work_tree_gives_the_same_commit(tmp_path: Path) -> N
     write(folder, {"x.log": "ignored"})
     git(folder, "commit", "--quiet", "--allow-empty", "-m", "elsewhere")
     assert await captured(folder) == first
+    write(folder, {"large": "l" * 100})
+    second = await captured(folder, max_file_bytes=50)
+    assert await captured(folder, max_file_bytes=50) == second
 
 
 async def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,14 +221,14 @@ async def test_a_file_that_will_not_be_read_is_left_out_after_another_look(
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     await captured(folder)
     write(folder, {"a": "y", "odd\nname": "z", "b": "w"})
-    real, refused = capturing.run_git, b"odd\nname"
+    real, refused = process.run_git, b"odd\nname"
 
     async def refusing(run: GitRun) -> GitOutput:
         if "update-index" in run.arguments and refused in run.stdin:
             return GitOutput(128, b"", b"error: open: denied\nfatal: Unable to process path " + refused + b"\n")
         return await real(run)
 
-    monkeypatch.setattr(capturing, "run_git", refusing)
+    monkeypatch.setattr(process, "run_git", refusing)
     made = await captured(folder)
     assert [str(each) for each in made.left_out] == ["'odd\\nname' cannot be read"]
     assert git(folder, "ls-tree", "-r", "--name-only", made.commit) == b"a\nb\n"
@@ -240,13 +244,13 @@ def _runs(pid: str) -> bool:
 def _watched(monkeypatch: pytest.MonkeyPatch) -> list[GitRun]:
     """The runs of git from now on that update our index."""
     runs: list[GitRun] = []
-    real = capturing.run_git
+    real = process.run_git
 
     async def watching(run: GitRun) -> GitOutput:
         runs.append(run)
         return await real(run)
 
-    monkeypatch.setattr(capturing, "run_git", watching)
+    monkeypatch.setattr(process, "run_git", watching)
     return runs
 
 

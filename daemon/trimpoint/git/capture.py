@@ -7,7 +7,7 @@ says are as before.
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import anyio
@@ -17,7 +17,7 @@ from trimpoint.git.errors import GitFailed
 from trimpoint.git.locks import worktree_lock
 from trimpoint.git.notes import LeftOut, LeftOutReason, message_of
 from trimpoint.git.private import Commit, PrivateGit
-from trimpoint.git.process import GitOutput, git_failure, run_git, together
+from trimpoint.git.process import GitOutput, GitRun, git_failure, git_output, together
 from trimpoint.git.repository import Repository
 from trimpoint.git.seed import seed
 from trimpoint.git.staging import STAGING_FOLDER
@@ -62,29 +62,37 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
 
 
 async def _captured(private: PrivateGit, limits: CaptureLimits) -> Checkpoint:
-    await private.open()
+    newest = await private.open()
     try:
-        return await _Capture(private, limits).result()
+        return await _Capture(private, limits).result(newest or await seed(private))
     except GitFailed as failure:
         if failure.hint:
             raise
     # Our index is damaged, or names objects that are gone. The person's is not, or the second attempt says so.
-    await anyio.to_thread.run_sync(private.forget)
-    return await _Capture(private, limits).result()
+    return await _Capture(private, limits).result(await seed(private))
 
 
 class _Look(msgspec.Struct):
-    """How the work tree differs from our index."""
+    """How the work tree differs from our index. `untracked` are those of `changed` that our index does not have."""
 
     changed: set[bytes] = msgspec.field(default_factory=set[bytes])
+    untracked: set[bytes] = msgspec.field(default_factory=set[bytes])
     gone: set[bytes] = msgspec.field(default_factory=set[bytes])
     left_out: dict[bytes, LeftOut] = msgspec.field(default_factory=dict[bytes, LeftOut])
     is_committed: bool = True
 
     def leave_out(self, path: bytes, left_out: LeftOut) -> None:
         self.left_out[left_out.path] = left_out
+        self.let_go(path)
+
+    def let_go(self, path: bytes) -> None:
         self.changed.discard(path)
-        self.gone.add(path)
+        if path not in self.untracked:
+            self.gone.add(path)
+
+    @property
+    def is_as_before(self) -> bool:
+        return not (self.changed or self.gone)
 
 
 class _Capture:
@@ -93,35 +101,65 @@ class _Capture:
         self._limits = limits
         self._refused: set[bytes] = set()
 
-    async def result(self) -> Checkpoint:
-        newest = await self._private.newest() or await seed(self._private)
+    async def result(self, newest: Commit) -> Checkpoint:
         for _ in range(_ATTEMPTS):
-            look = await self._look()
-            message = message_of(sorted(look.left_out.values(), key=lambda each: each.path))
-            if look.is_committed and not (look.changed or look.gone) and newest.message == message:
-                return _checkpoint(newest, look)
-            if await self._write(look):
-                return _checkpoint(await self._private.commit(message), look)
+            look = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
+            await anyio.to_thread.run_sync(self._sort_out, look)
+            for folder in await anyio.to_thread.run_sync(self._repositories_above, look.changed | look.gone):
+                await self._leave_alone(folder, look)
+            if await self._take_in(look):
+                return await self._committed(newest, look)
         raise GitFailed(_DOING, "files keep changing while they are read", "Try again when less is being written.")
 
-    async def _look(self) -> _Look:
-        status, tracked, captured = await together(
+    async def _committed(self, newest: Commit, look: _Look) -> Checkpoint:
+        left_out = tuple(sorted(look.left_out.values(), key=lambda each: each.path))
+        message = message_of(left_out)
+        if look.is_committed and newest.message == message:
+            commit = newest
+        else:
+            commit = await self._private.commit(message)
+        return Checkpoint(commit.id, commit.tree, left_out)
+
+    async def _take_in(self, look: _Look) -> bool:
+        """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
+        look.is_committed &= look.is_as_before
+        await self._remove(look)
+        tracked, captured, *added = await together(
             [
-                self._private.run(*_STATUS, doing=_DOING),
                 self._private.users(*_TRACKED_BUT_IGNORED, doing=_DOING),
                 self._private.run(*_TRACKED_BUT_IGNORED, doing=_DOING),
+                *self._additions(look),
             ]
         )
-        look = _read_status(status)
+        if not self._are_read(added):
+            return False
         # What was not ignored at the last capture and is now, and the other way round.
         forced, ignored = _paths(tracked.stdout), _paths(captured.stdout)
-        look.gone |= ignored - forced
-        look.changed |= forced - ignored
-        look.changed -= look.gone
-        await anyio.to_thread.run_sync(self._sort_out, look)
-        for folder in await anyio.to_thread.run_sync(self._repositories_above, look.changed | look.gone):
-            await self._leave_alone(folder, look)
-        return look
+        late = _Look(changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored)
+        await anyio.to_thread.run_sync(self._sort_out, late)
+        look.left_out |= late.left_out
+        look.is_committed &= late.is_as_before
+        await self._remove(late)
+        return self._are_read(await together(self._additions(late)))
+
+    async def _remove(self, look: _Look) -> None:
+        if look.gone:
+            await self._private.answer("update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(look.gone))
+
+    def _additions(self, look: _Look) -> list[GitRun]:
+        arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+        run = self._private.run(*arguments, doing=_DOING, stdin=_listed(look.changed), may_fail=True)
+        return [run] if look.changed else []
+
+    def _are_read(self, added: Sequence[GitOutput]) -> bool:
+        for output in added:
+            refused = _UNPROCESSABLE.search(output.stderr)
+            if output.status != 0 and refused is None:
+                raise git_failure(_DOING, output.stderr)
+            if output.status != 0 and refused is not None:
+                self._refused.add(refused.group(1))
+                return False
+        return True
 
     def _repositories_above(self, paths: Iterable[bytes]) -> set[bytes]:
         """Folders that have become repositories of their own. Git goes on looking into those that our index has files in."""
@@ -145,8 +183,7 @@ class _Capture:
         for path in list(look.changed):
             reason, size_bytes = self._reason_against(os.path.join(root, path), path)
             if reason == "vanished":
-                look.changed.discard(path)
-                look.gone.add(path)
+                look.let_go(path)
             elif reason is not None:
                 at = path + b"/" if reason == "nestedRepository" else path
                 look.leave_out(path, LeftOut(at, reason, size_bytes))
@@ -168,25 +205,6 @@ class _Capture:
         readable = path not in self._refused and os.access(full, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
         return (None if readable else "unreadable"), None
 
-    async def _write(self, look: _Look) -> bool:
-        """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
-        if look.gone:
-            await self._private.answer("update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(look.gone))
-        if not look.changed:
-            return True
-        arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-        output = await run_git(self._private.run(*arguments, doing=_DOING, stdin=_listed(look.changed)))
-        refused = _UNPROCESSABLE.search(output.stderr)
-        if output.status != 0 and refused is None:
-            raise git_failure(_DOING, output.stderr)
-        if refused is not None:
-            self._refused.add(refused.group(1))
-        return output.status == 0
-
-
-def _checkpoint(commit: Commit, look: _Look) -> Checkpoint:
-    return Checkpoint(commit.id, commit.tree, tuple(sorted(look.left_out.values(), key=lambda each: each.path)))
-
 
 def _read_status(output: GitOutput) -> _Look:
     look = _Look()
@@ -200,6 +218,8 @@ def _read_status(output: GitOutput) -> _Look:
             look.gone.add(path)
         elif in_worktree != b" " and STAGING_FOLDER not in path.split(b"/"):
             look.changed.add(path)
+            if in_worktree == b"?":
+                look.untracked.add(path)
     for folder in _UNREADABLE_FOLDER.findall(output.stderr):
         look.left_out[folder] = LeftOut(folder, "unreadable")
     return look

@@ -21,7 +21,7 @@ import anyio
 import msgspec
 
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.process import GitRun, git_answer
+from trimpoint.git.process import GitRun, git_answer, together
 from trimpoint.git.repository import Repository
 
 _ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
@@ -37,7 +37,7 @@ _EXACT = (
     "core.trustctime=true",
     "core.checkStat=default",
     "core.untrackedCache=false",
-    "core.splitIndex=false",
+    "core.splitIndex=true",
     "core.protectNTFS=false",
     "index.sparse=false",
 )
@@ -69,23 +69,23 @@ class PrivateGit:
         """Our index file."""
         return self.dir / "index"
 
-    async def open(self) -> None:
-        """Make the directory whole, and learn of the user's settings. Needed before captures only, with the lock held.
+    async def open(self) -> "Commit | None":
+        """Make the directory whole, learn of the user's settings, and find the newest capture. With the lock held.
 
+        :returns: its commit; None when there is none, or git has collected it. Git keeps whatever a kept commit refers to,
+            so with the commit, all that the index names is there.
         :raises GitFailed: it cannot be written, or git refuses the repository
         """
-        listed = await git_answer(self.users("config", "-z", "--list", doing="read its settings"))
-        self._taken_over = tuple(_taken_over(listed))
         try:
             await anyio.to_thread.run_sync(self._make)
         except OSError as error:
             raise GitFailed("keep checkpoints", f"{self.dir} cannot be written ({error.strerror})") from error
+        newest = self.run("cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n", may_fail=True)
+        listed, found = await together([self.users("config", "-z", "--list", doing="read its settings"), newest])
+        self._taken_over = tuple(_taken_over(listed.stdout))
+        return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
 
-    def forget(self) -> None:
-        """Let the next capture begin anew."""
-        self.index.unlink(missing_ok=True)
-
-    def run(self, *arguments: str | bytes, doing: str, stdin: bytes = b"", max_bytes: int | None = None) -> GitRun:
+    def run(self, *arguments: str | bytes, doing: str, stdin: bytes = b"", may_fail: bool = False) -> GitRun:
         """A run with our index and exact bytes."""
         return GitRun(
             git=self.repository.git,
@@ -96,7 +96,7 @@ class PrivateGit:
             settings=(*self._taken_over, *_EXACT),
             stdin=stdin,
             deadline_s=self._deadline_s,
-            max_bytes=max_bytes,
+            may_fail=may_fail,
         )
 
     async def answer(self, *arguments: str | bytes, doing: str, stdin: bytes = b"") -> bytes:
@@ -125,15 +125,6 @@ class PrivateGit:
             deadline_s=self._deadline_s,
             max_bytes=max_bytes,
         )
-
-    async def newest(self) -> "Commit | None":
-        """The commit of the newest capture, unless there is none or git has collected it.
-
-        Git keeps whatever a kept commit refers to, so with the commit, all that the index names is there.
-        """
-        if not await anyio.Path(self.index).exists():
-            return None
-        return read_commit(await self.answer("cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n"))
 
     async def commit(self, message: str) -> "Commit":
         """Commit what the index holds, without parents, and note the commit as the newest capture.

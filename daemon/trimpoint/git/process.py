@@ -49,7 +49,10 @@ class GitOutput(msgspec.Struct, frozen=True):
 
 
 class GitRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. `doing` completes "git could not"; `variables` and `settings` (`name=value`) come on top of ours."""
+    """One run. `doing` completes "git could not"; `variables` and `settings` (`name=value`) come on top of ours.
+
+    With `may_fail`, its status is for the caller to look at.
+    """
 
     git: Path
     arguments: Sequence[str | bytes]
@@ -60,6 +63,7 @@ class GitRun(msgspec.Struct, frozen=True, kw_only=True):
     stdin: bytes = b""
     deadline_s: float = 60.0
     max_bytes: int | None = None
+    may_fail: bool = False
 
 
 async def run_git(run: GitRun) -> GitOutput:
@@ -77,12 +81,12 @@ async def run_git(run: GitRun) -> GitOutput:
 
 
 async def git_output(run: GitRun) -> GitOutput:
-    """Run, and succeed.
+    """Run, and succeed unless it may fail.
 
     :raises GitFailed: it did not
     """
     output = await run_git(run)
-    if output.status != 0 and not output.truncated:
+    if output.status != 0 and not (output.truncated or run.may_fail):
         raise git_failure(run.doing, output.stderr)
     return output
 

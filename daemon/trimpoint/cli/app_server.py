@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterator
 from typing import NoReturn
 
-from trimpoint.cli.arguments import override, parse
+from trimpoint.cli.arguments import parse
 from trimpoint.cli.exits import UsageError
+from trimpoint.cli.options import override
 
 NAME = "app-server"
 _FOR_OVERRIDES = frozenset({"-c", "--config", "--enable", "--disable"})

@@ -139,7 +139,7 @@ class OperationDriver:
         except ProviderFailure as error:
             await self._fail(writer, operation, *self._why(error))
         except WorktreeRefuses as error:
-            await self._fail(writer, operation, str(error), error.reason)
+            await self._fail(writer, operation, f"{error} {error.hint}".strip(), error.reason)
         except (JournalRefuses, CommandRefused) as error:
             # Refused by the disk, or by a state that went back to what is durable: look at it again.
             log.warning("operation_step_refused", thread_id=writer.thread_id, kind=operation.kind, detail=str(error))

@@ -24,7 +24,7 @@ from trimpoint.git.restore import restore
 from trimpoint.git.turn_captures import TurnCaptures
 
 SHOWN_PATHS = 10
-FORCE_HINT = "Save or undo those changes and try again, or revert with force: the safety checkpoint keeps them."
+FORCE_HINT = "Save or undo those changes and try again, or revert with --force: the safety checkpoint will have them."
 
 
 class FileReverts:
@@ -86,7 +86,7 @@ class FileReverts:
                 raise WorktreeRefuses(
                     Reason.FILES_CHANGED,
                     f"the thread {name} works in the same worktree, and is busy ({block.detail}).",
-                    "Wait until it has ended, or revert with force.",
+                    "Wait until it has ended, or revert with --force.",
                 )
 
 

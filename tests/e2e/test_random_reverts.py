@@ -152,11 +152,11 @@ class Walk:
         word = self.random.randint(1, 99)
         return self.random.choice(
             [
-                f"rm -rf '{name}' 2>/dev/null; mkdir -p \"$(dirname '{name}')\" 2>/dev/null; printf 'x{word}\\r\\ny' > '{name}'; true",
-                f"rm -rf '{name}'; true",
+                f"find '{name}' -delete 2>/dev/null; mkdir -p \"$(dirname '{name}')\" 2>/dev/null; printf 'x{word}\\r\\ny' > '{name}'; true",
+                f"find '{name}' -delete; true",
                 f"chmod +x '{name}' 2>/dev/null; true",
                 f"mkdir -p \"$(dirname '{other}')\"; mv '{name}' '{other}' 2>/dev/null; true",
-                f"rm -rf link; ln -s '{name}' link; true",
+                f"find link -delete; ln -s '{name}' link; true",
                 f"echo {word} >> '{name}' 2>/dev/null; echo more > 'n{word}'; true",
             ]
         )

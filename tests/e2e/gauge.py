@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import anyio
 from trimpoint.testkit import Usage, say
 
 from tests.e2e.conversation import Conversation
 
 ANSWER_TOKENS = 10
 BASELINE_TOKENS = 12_000
+METER_DEADLINE_S = 10.0
 
 
 def spending(input_tokens: int) -> Usage:
@@ -38,10 +40,12 @@ class Gauge:
         return meter
 
     async def meter(self) -> dict[str, Any]:
-        """The meter now; the snapshot shows the same."""
-        meter = await self.talk.client.request("context/status", threadId=self.talk.thread_id)
-        assert (await self.talk.snapshot())["context"] == meter
-        return dict(meter)
+        """The meter now; the snapshot shows the same, once nothing more comes in between the two questions."""
+        with anyio.fail_after(METER_DEADLINE_S):
+            while True:
+                meter = await self.talk.client.request("context/status", threadId=self.talk.thread_id)
+                if (await self.talk.snapshot())["context"] == meter:
+                    return dict(meter)
 
     @property
     def heard(self) -> list[dict[str, Any]]:

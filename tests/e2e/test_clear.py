@@ -1,9 +1,13 @@
 """`/clear [N]` on a real conversation; the proof is what the model is shown next (spec §10.1)."""
 
+from dataclasses import replace
+
 import pytest
+from trimpoint.testkit import Usage, reasoning, run, say
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import seen_turns
+from tests.e2e.expectation import Piece, pieces
 
 pytestmark = pytest.mark.codex
 
@@ -30,3 +34,21 @@ async def test_clear_leaves_nothing(house: House) -> None:
         assert (await talk.type("/clear"))["status"] == "completed"
         after = await talk.turn()
     assert seen_turns(after, 3) == []
+
+
+async def test_a_summary_that_codex_made_by_itself_in_a_kept_turn_does_not_tell_what_was_cleared(house: House) -> None:
+    house.overrides.append("model_auto_compact_token_limit=40000")
+    async with house.conversation() as talk:
+        await talk.turn()
+        house.script.at_compaction(reasoning("hm", encrypted_content="SEALED") + say("What prompt-1 was about."))
+        full = replace(say("Half way.") + run("echo two"), usage=Usage(input_tokens=50_000))
+        talk.script.then(run("echo one"), full, say("Done."))
+        await talk.prompt("work")
+        assert [request.kind for request in house.model.requests].count("inline_compaction") == 1
+        listed = await talk.client.request("context/messages/list", threadId=talk.thread_id)
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        after = await talk.turn()
+    said = [Piece("user", "work"), Piece("call", "echo one"), Piece("output", "one"), Piece("assistant", "Half way.")]
+    more = [Piece("call", "echo two"), Piece("output", "two"), Piece("assistant", "Done."), Piece("user", "prompt-2.")]
+    assert pieces(after.input) == [*said, *more]
+    assert not any("prompt-1 was" in row["preview"] for row in listed["messages"])

@@ -18,6 +18,7 @@ from msgspec import Raw
 from trimpoint.codex.audience import Audience, Nobody
 from trimpoint.codex.compaction import Watch
 from trimpoint.codex.endings import ENDED, Endings
+from trimpoint.codex.own_compactions import OwnCompactions
 from trimpoint.codex.peer import Express
 from trimpoint.codex.side_meters import SideMeters
 from trimpoint.codex.sub_agents import SUB_AGENT_RESTS, SubAgents
@@ -89,6 +90,7 @@ class Inbound:
         self._unloadable: set[str] = set()
         self._settling: dict[str, list[tuple[str, bytes]]] = {}
         self._sub_agents = SubAgents(engine)
+        self._own_compactions = OwnCompactions()
         self.side_meters = SideMeters()
 
     def start(self, tasks: TaskGroup, audience: Audience) -> None:
@@ -216,13 +218,16 @@ class Inbound:
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
         self._sub_agents.forget_epoch()
+        self._own_compactions.forget_epoch()
         self.side_meters.forget_epoch()
         for callback in self.on_epoch_end:
             callback()
 
     def _take_current(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
+        answers_compaction = self._own_compactions.answers(provider_thread_id, method, params)
         if method in RECORDED:
-            self.record(route, method, params)
+            if not answers_compaction:
+                self.record(route, method, params)
             if method == "item/completed":
                 self._sub_agents.hear_parent(route.thread_id, params)
         elif method in SUB_AGENT_RESTS:

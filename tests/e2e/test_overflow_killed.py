@@ -14,8 +14,10 @@ from typing import Any
 import anyio
 import pytest
 from anyio.abc import Process
+from trimpoint.core import events as ev
 from trimpoint.testkit import ModelRequest, Reply, Script, hang, held, overflow, say
 
+from tests.e2e.codex_dies import codex_dies_while_writing
 from tests.e2e.conftest import House, longer, opened_house
 from tests.e2e.conversation import TURN_DEADLINE_S, Conversation
 from tests.e2e.daemon_process import daemon_process, kill
@@ -129,6 +131,27 @@ async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(house: H
         ends = [m["method"] for m in talk.client.messages[after:] if m.get("method") in ("turn/completed", "error")]
         assert ends == (["turn/completed"] if phase == "answering" else ["error", "turn/completed"])
         await check(talk, rescue.turn_id, status)
+
+
+async def test_a_codex_that_dies_while_it_is_written_that_the_turn_goes_on_ends_it_last_of_all(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codex_dies_while_writing(monkeypatch, house, ev.TurnRetried)
+    async with house.conversation() as talk:
+        for _ in range(TURNS):
+            await talk.turn()
+        talk.script.then(overflow(), hang("I am"))
+        after = len(talk.client.messages)
+        turn = await talk.prompt(PROMPT)
+        await talk.until_codex_answers()
+        said = [m for m in talk.client.messages[after:] if m.get("params", {}).get("threadId") == talk.thread_id]
+        about = [m for m in said if m["method"].startswith(("turn/", "item/", "thread/status"))]
+        await check(talk, turn["id"], "interrupted")
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        kept = await talk.turn()
+    assert [m["method"] for m in about[-2:]] == ["thread/status/changed", "turn/completed"]
+    assert about[-2]["params"]["status"]["type"] == "idle"
+    assert [piece.text for piece in pieces(kept.input)].count(PROMPT) == 1
 
 
 class SmallModel(Script):

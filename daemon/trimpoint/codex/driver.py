@@ -157,6 +157,11 @@ class OperationDriver:
         return str(error), Reason.PROVIDER_TIMEOUT if timed_out else Reason.PROVIDER_UNAVAILABLE
 
     async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
+        present = writer.state.open_operation
+        if present is None or present.id != operation.id:
+            # It is through, and durable: what failed came after that, and is made up for when the session is used.
+            log.warning("operation_untidy", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
+            return
         log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
         message = failure_message(operation, detail)
         try:

@@ -145,9 +145,13 @@ class Inbound:
         for held in self._held.pop(provider_thread_id, ()):
             self._rehearse(provider_thread_id, held)
 
-    def rehearsed(self, provider_thread_id: str) -> list[Held]:
-        """What was said; from here on the thread is heard as any other."""
-        return self._rehearsals.pop(provider_thread_id, [])
+    def is_rehearsing(self, provider_thread_id: str) -> bool:
+        """Whether what is said of the thread is being kept; no longer when Codex is gone."""
+        return provider_thread_id in self._rehearsals
+
+    def rehearsed(self, provider_thread_id: str) -> list[Held] | None:
+        """What was said, None when Codex is gone since; from here on the thread is heard as any other."""
+        return self._rehearsals.pop(provider_thread_id, None)
 
     def say(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
         """Tell a thread's clients what Codex would say, if it knew."""
@@ -215,6 +219,7 @@ class Inbound:
             watch.abort(f"Codex went away: {reason}")
         self._audience.expire_questions(reason)
         self.endings.forget_epoch()
+        self._rehearsals.clear()
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
         self._sub_agents.forget_epoch()

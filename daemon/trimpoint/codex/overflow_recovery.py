@@ -10,13 +10,11 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import msgspec
-import structlog
 
 from trimpoint.codex.answer_watch import AnswerWatch
 from trimpoint.codex.carry_over import carry_over
 from trimpoint.codex.compaction import CompactionFailed
 from trimpoint.codex.inbound import Held, Route
-from trimpoint.codex.peer import ProviderFailure
 from trimpoint.codex.provider_threads import ProviderThreads, Thread
 from trimpoint.codex.rollout import since_compaction, whole_conversation
 from trimpoint.codex.steps import advance, complete_items
@@ -32,8 +30,6 @@ from trimpoint.core.state import Operation, ThreadState
 from trimpoint.core.tokens import estimate_tokens
 from trimpoint.engine.errors import JournalRefuses
 from trimpoint.engine.writer import ThreadWriter
-
-log = structlog.get_logger()
 
 BEGUN = "The context window is full. The oldest part of the conversation is being summarized, then the turn goes on."
 
@@ -140,6 +136,8 @@ class OverflowRecovery:
             prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
             await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
             await watch.answered()
+            if not self._threads.inbound.is_rehearsing(provider_id):
+                raise CompactionFailed("Codex went away")  # nobody would ever hear the end of a turn that went on now
             took_ms = round((time.monotonic() - began) * 1000)
             with anyio.CancelScope(shield=True):
                 message = recovered_message(writer.state, plan.messages, not_carried)
@@ -150,7 +148,7 @@ class OverflowRecovery:
             if not goes_on:
                 with anyio.CancelScope(shield=True):
                     await self._threads.scrap(provider_id)
-        await self._put_previous_away(writer)
+        await self._threads.put_previous_away(writer)
 
     async def _fill(self, writer: ThreadWriter, plan: OverflowPlan, summary: str, provider_id: str) -> list[str]:
         """Give the provider thread what the turn is to be tried again in; what could not be carried over."""
@@ -169,9 +167,12 @@ class OverflowRecovery:
         route = Route(writer.thread_id, "current", state.generation.number)
         self._threads.use(provider_id, route)
         inbound.watches.pop(provider_id, None)
+        rehearsed = inbound.rehearsed(provider_id)
+        if rehearsed is None:
+            return  # Codex died while the record was written, and the end of the turn has been told
         inbound.say(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
         turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
-        for held in inbound.rehearsed(provider_id):
+        for held in rehearsed:
             self._pass_on(held, route, str(turn.provider_turn_id))
 
     def _pass_on(self, held: Held, route: Route, provider_turn_id: str) -> None:
@@ -182,16 +183,6 @@ class OverflowRecovery:
             self._threads.inbound.on_notification(held.method, held.params, held.line)
         elif held.method == "rawResponseItem/completed":
             self._threads.inbound.record(route, held.method, held.params)
-
-    async def _put_previous_away(self, writer: ThreadWriter) -> None:
-        previous = writer.state.generations[-2]
-        try:
-            retained = await self._threads.stop_listening(writer, previous)
-        except ProviderFailure as error:
-            log.info("superseded_thread_not_let_go", thread_id=writer.thread_id, detail=str(error))
-            return
-        writer.record_facts(ev.SessionStopped(previous.number, retained))
-        await self._threads.put_superseded_away(writer)
 
 
 def _is_told(held: Held, provider_turn_id: str) -> bool:

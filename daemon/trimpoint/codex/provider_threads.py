@@ -220,6 +220,17 @@ class ProviderThreads:
             return "background terminals still run"
         return ""
 
+    async def put_previous_away(self, writer: ThreadWriter) -> None:
+        """Let go of the provider thread before the present one, which serves already. Never raises: one that stays is hidden."""
+        previous = writer.state.generations[-2]
+        try:
+            retained = await self.stop_listening(writer, previous)
+        except ProviderFailure as error:
+            log.info("superseded_thread_not_let_go", thread_id=writer.thread_id, detail=str(error))
+            return
+        writer.record_facts(ev.SessionStopped(previous.number, retained))
+        await self.put_superseded_away(writer)
+
     async def put_away(self, writer: ThreadWriter, generation: Generation) -> None:
         """Archive a provider thread that was stopped, unless its terminals still run: archiving kills them."""
         provider_id = generation.provider_thread_id

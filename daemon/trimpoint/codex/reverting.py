@@ -143,11 +143,8 @@ class RevertSteps:
             await self._change_over(writer, prepared)
 
     async def _change_over(self, writer: ThreadWriter, prepared: Prepared) -> None:
-        generation, previous = writer.state.generation, writer.state.generations[-2]
-        self._threads.use(prepared.id, Route(writer.thread_id, "current", generation.number))
-        retained = await self._threads.stop_listening(writer, previous)
-        writer.record_facts(ev.SessionStopped(previous.number, retained))
-        await self._threads.put_superseded_away(writer)
+        self._threads.use(prepared.id, Route(writer.thread_id, "current", writer.state.generation.number))
+        await self._threads.put_previous_away(writer)
 
     async def _undo(self, writer: ThreadWriter, operation: Operation, reverting: Reverting, error: Exception) -> None:
         """Nothing that was prepared stays; files are put back unless `restore` has done so itself."""

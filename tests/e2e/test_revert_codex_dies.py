@@ -1,0 +1,31 @@
+"""A revert that is through stays through, whatever becomes of Codex the moment after (spec §5)."""
+
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.codex.failures import ProviderGone
+from trimpoint.codex.terminals import Terminals
+
+from tests.e2e.conftest import House
+from tests.e2e.conversation import TURN_DEADLINE_S, seen_turns
+
+pytestmark = pytest.mark.codex
+
+
+async def test_a_codex_that_dies_behind_a_revert_takes_nothing_with_it(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def running(self: Terminals, provider_id: str) -> list[dict[str, Any]]:
+        raise ProviderGone("it was ended by SIGKILL", "")
+
+    async with house.conversation() as talk:
+        for _ in range(3):
+            await talk.turn()
+        with monkeypatch.context() as patched:
+            patched.setattr(Terminals, "running", running)  # what is asked for first when the revert has been written down
+            with anyio.fail_after(TURN_DEADLINE_S):
+                outcome = await talk.type("/revert 1 --context")
+        assert outcome["status"] == "completed", outcome
+        last = await talk.turn()
+        snapshot = await talk.snapshot()
+    assert seen_turns(last, 4) == [1, 4]
+    assert (snapshot["operation"]["kind"], snapshot["operation"]["phase"]) == ("revert", "ready")

@@ -10,8 +10,8 @@ import pytest
 from msgspec import Raw
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.operations.routing.turn_end_buffer import Endings
-from trimpoint.threads.registry import Engine
+from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.threads.stage import THREAD, Disk, Store, begin
 
@@ -25,10 +25,10 @@ END = [STATUS, "error", "turn/completed"]
 class Stage:
     """A thread whose turn `turn-1` has just failed, and what its clients are told."""
 
-    def __init__(self, engine: Engine, disk: Disk) -> None:
+    def __init__(self, engine: ThreadRegistry, disk: Disk) -> None:
         self.engine = engine
         self.disk = disk
-        self.endings = Endings(engine, self._tell)
+        self.endings = TurnEndBuffer(engine, self._tell)
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.superseded: list[str] = []
         self.endings.on_superseded = self.superseded.append
@@ -51,7 +51,7 @@ class Stage:
     def hear(self, method: str, **params: Any) -> bool:
         encoded = msgspec.json.encode({"threadId": THREAD, **params})
         line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
-        return self.endings.takes(THREAD, method, Raw(encoded), line)
+        return self.endings.intercept(THREAD, method, Raw(encoded), line)
 
     def fail(self, error: dict[str, Any] = OVERFLOW, *, between: str = "") -> None:
         """What Codex says of a turn that fails."""
@@ -65,12 +65,12 @@ class Stage:
 @asynccontextmanager
 async def stage(policy: Policy | None = None) -> AsyncIterator[Stage]:
     disk = Disk()
-    async with Engine.running(Store(disk), policy or Policy()) as engine, anyio.create_task_group() as tasks:
+    async with ThreadRegistry.running(Store(disk), policy or Policy()) as engine, anyio.create_task_group() as tasks:
         writer = await begin(engine)
         prompt = ev.EntryRecorded("turn-1", "e", "message", "user", "go")
         failed = ev.TurnCompleted("turn-1", "failed", MESSAGE, error_kind="contextWindowExceeded")
         writer.record_facts(ev.TurnStarted("turn-1", 1), prompt, failed)
-        await writer.settle()
+        await writer.flush()
         scene = Stage(engine, disk)
         scene.endings.start(tasks)
         with anyio.fail_after(5):
@@ -80,18 +80,18 @@ async def stage(policy: Policy | None = None) -> AsyncIterator[Stage]:
 async def test_the_end_of_a_turn_that_may_go_on_is_held_back_until_it_does() -> None:
     async with stage() as scene:
         scene.fail()
-        assert scene.endings.is_held(THREAD)
+        assert scene.endings.is_buffered(THREAD)
         assert not scene.hear("item/completed")
         scene.endings.forget(THREAD)
-        scene.endings.pass_on(THREAD, "nothing")
+        scene.endings.release(THREAD, "nothing")
         assert scene.told == []
 
 
-async def test_it_is_told_once_in_its_order_with_why_and_what_can_be_done() -> None:
+async def test_a_buffered_turn_end_is_forwarded_once_in_order_with_reason_and_advice() -> None:
     async with stage() as scene:
         scene.fail()
-        scene.endings.pass_on(THREAD, "No summary.")
-        scene.endings.pass_on(THREAD, "No summary.")
+        scene.endings.release(THREAD, "No summary.")
+        scene.endings.release(THREAD, "No summary.")
         assert scene.methods == ["warning", *END]
         assert scene.told[0][1]["message"] == "No summary."
         for error in (scene.told[2][1]["error"], scene.told[3][1]["turn"]["error"]):
@@ -148,7 +148,7 @@ async def test_a_recovery_that_cannot_be_written_down_never_happens() -> None:
         await scene.is_told(3)
         assert scene.methods == END
         scene.disk.free()
-        await writer.settle()
+        await writer.flush()
         assert scene.disk.written().operation is None
 
 

@@ -19,7 +19,7 @@ def spending(input_tokens: int) -> Usage:
     )
 
 
-class Gauge:
+class MeterProbe:
     """Prompts whose answers report a given usage, and readings of the meter."""
 
     def __init__(self, talk: Conversation) -> None:

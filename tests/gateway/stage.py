@@ -1,4 +1,4 @@
-"""Clients without a socket: what each was sent is in `heard`, decoded, in order."""
+"""Clients without a socket: what each was sent is in `received`, decoded, in order."""
 
 from itertools import count
 from typing import Any, cast
@@ -33,7 +33,7 @@ class FakeConnection:
             self.send(line)
 
 
-class Guest:
+class FakeClient:
     """A client and its connection."""
 
     def __init__(
@@ -47,8 +47,8 @@ class Guest:
             clients.join(self.client, thread_id)
 
     @property
-    def heard(self) -> list[dict[str, Any]]:
+    def received(self) -> list[dict[str, Any]]:
         return self.connection.heard
 
     def methods(self) -> list[str]:
-        return [message.get("method", "answer") for message in self.heard]
+        return [message.get("method", "answer") for message in self.received]

@@ -17,12 +17,12 @@ from trimpoint.gateway.session.dispatch import Call
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.git.capture.capture import CaptureLimits, capture
 from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, keep, list_refs
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 from tests.git.worktrees import found, git, new_repository, write
 from tests.threads.stage import Disk, Store
 
@@ -32,11 +32,11 @@ LIMITS = CaptureLimits(max_file_bytes=1000)
 class Scene:
     """A repository and threads that work in it."""
 
-    def __init__(self, engine: Engine, folder: Path) -> None:
+    def __init__(self, engine: ThreadRegistry, folder: Path) -> None:
         self.engine = engine
         self.folder = folder
         clients = Clients()
-        self._call = Call(Guest(clients).client)
+        self._call = Call(FakeClient(clients).client)
         self._tables = CheckpointMethods(engine, Identity(engine), LIMITS).table | CheckpointStorage(engine).table
 
     async def ask(self, method: str, params: Any) -> Any:
@@ -88,12 +88,12 @@ class Scene:
 
     async def _do(self, writer: ThreadWriter, *facts: ev.AnyEvent) -> None:
         writer.record_facts(*facts)
-        await writer.settle()
+        await writer.flush()
 
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncGenerator[Scene]:
-    async with Engine.running(Store(Disk()), Policy()) as engine:
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
         yield Scene(engine, new_repository(folder, {"a": "1\n", "b": "1\n"}))
 
 

@@ -11,11 +11,11 @@ from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.handshake import Handshake, require_initialized
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 USER_AGENT = "trimpoint/0.163.0 (Debian 12.0.0; x86_64) xterm (trimpoint; 0.1.0)"
 IDENTITY = InitializeResult(
@@ -42,17 +42,17 @@ class Scene:
         self.link = Link(identity)
         if is_there:
             self.link.there.set()
-        self.guest = Guest(Clients(), initialized=False)
+        self.fake_client = FakeClient(Clients(), initialized=False)
         self._handshake = Handshake(cast("CodexLink", self.link))
 
     @property
     def client(self) -> Client:
-        return self.guest.client
+        return self.fake_client.client
 
     async def initialize(self, params: Any) -> None:
         request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": "initialize", "params": params}))
         assert isinstance(request, jsonrpc.Request)
-        await self._handshake.initialize(Exchange(self.client, request, self.guest.connection.send))
+        await self._handshake.initialize(ClientRequest(self.client, request, self.fake_client.connection.send))
 
 
 async def refusal_of(scene: Scene, params: Any) -> Reason:
@@ -65,7 +65,7 @@ async def test_a_client_is_told_of_codex_under_its_own_name() -> None:
     scene = Scene()
     await scene.initialize({"clientInfo": INFO})
     user_agent = "editor/0.163.0 (Debian 12.0.0; x86_64) xterm (editor; 2)"
-    assert scene.guest.heard == [{"id": 1, "result": {"userAgent": user_agent, "codexHome": "/h", "future": [1]}}]
+    assert scene.fake_client.received == [{"id": 1, "result": {"userAgent": user_agent, "codexHome": "/h", "future": [1]}}]
     assert (scene.client.name, scene.client.initialized) == ("editor", True)
 
 
@@ -86,7 +86,7 @@ async def test_a_second_handshake_is_refused_even_while_the_first_is_under_way()
             assert await refusal_of(scene, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
             scene.link.there.set()
     assert await refusal_of(scene, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
-    assert len(scene.guest.heard) == 1
+    assert len(scene.fake_client.received) == 1
 
 
 async def test_what_is_sent_behind_the_handshake_waits_for_it() -> None:
@@ -139,5 +139,5 @@ async def test_parameters_that_are_no_object_are_refused() -> None:
 async def test_without_codex_a_client_can_still_shake_hands() -> None:
     scene = Scene(identity=None)
     await scene.initialize({"clientInfo": INFO})
-    assert scene.guest.heard[0]["result"]["userAgent"].startswith("editor/")
+    assert scene.fake_client.received[0]["result"]["userAgent"].startswith("editor/")
     assert scene.client.initialized

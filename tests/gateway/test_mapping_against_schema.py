@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.gateway.codex_schema import CodexSchema, Place
 
@@ -65,7 +65,7 @@ def identity() -> Identity:
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
     engine = SimpleNamespace(renamed=known, retried=known, summaries={STABLE: summary}, loaded=lambda thread_id: None)
-    return Identity(cast("Engine", engine))
+    return Identity(cast("ThreadRegistry", engine))
 
 
 def request_through(method: str, params: Any) -> Any:

@@ -7,10 +7,10 @@ import pytest
 from msgspec import Raw
 from trimpoint.codex.appserver.peer import ProviderGone
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.server_requests import MAX_SETTLED, Questions
+from trimpoint.gateway.session.server_requests import MAX_SETTLED, PendingServerRequests
 from trimpoint_protocol import jsonrpc
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 METHOD = "item/commandExecution/requestApproval"
 PARAMS = b'{"threadId":"t","command":"rm -rf /"}'
@@ -38,37 +38,39 @@ class Scene:
         self.clients = Clients()
         self.codex = Codex()
         self.notes: list[tuple[str, ...]] = []
-        self.questions = Questions(
+        self.questions = PendingServerRequests(
             self.clients, lambda: self.codex, lambda *note: self.notes.append(note), lambda *note: self.notes.append(note)
         )
 
-    def guest(self, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()) -> Guest:
-        return Guest(self.clients, *threads, initialized=initialized, opted_out=opted_out)
+    def fake_client(self, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()) -> FakeClient:
+        return FakeClient(self.clients, *threads, initialized=initialized, opted_out=opted_out)
 
     def ask(self, provider_id: bytes = b"0", thread_id: str | None = "t", *, to_everyone: bool = False) -> None:
         self.questions.ask(thread_id, Raw(provider_id), METHOD, PARAMS, to_everyone=to_everyone)
 
-    def answer(self, guest: Guest, result: Any = ACCEPT, *, question: int = 0, question_id: str | None = None) -> bool:
-        asked = question_id or asked_of(guest)[question]["id"]
+    def answer(self, fake_client: FakeClient, result: Any = ACCEPT, *, question: int = 0, question_id: str | None = None) -> bool:
+        asked = question_id or asked_of(fake_client)[question]["id"]
         text = msgspec.json.encode(result)
-        return self.questions.answered(guest.client, asked, jsonrpc.Response(b"", b'"x"', Raw(text), False))
+        return self.questions.answered(fake_client.client, asked, jsonrpc.Response(b"", b'"x"', Raw(text), False))
 
-    def decline(self, guest: Guest) -> bool:
+    def decline(self, fake_client: FakeClient) -> bool:
         error = Raw(b'{"code":-32601,"message":"Method not found"}')
-        return self.questions.answered(guest.client, asked_of(guest)[0]["id"], jsonrpc.ErrorResponse(b"", b'"x"', error, False))
+        return self.questions.answered(
+            fake_client.client, asked_of(fake_client)[0]["id"], jsonrpc.ErrorResponse(b"", b'"x"', error, False)
+        )
 
 
-def asked_of(guest: Guest) -> list[dict[str, Any]]:
-    return [message for message in guest.heard if message.get("method") == METHOD]
+def asked_of(fake_client: FakeClient) -> list[dict[str, Any]]:
+    return [message for message in fake_client.received if message.get("method") == METHOD]
 
 
-def resolved_for(guest: Guest) -> list[dict[str, Any]]:
-    return [message["params"] for message in guest.heard if message.get("method") == "serverRequest/resolved"]
+def resolved_for(fake_client: FakeClient) -> list[dict[str, Any]]:
+    return [message["params"] for message in fake_client.received if message.get("method") == "serverRequest/resolved"]
 
 
 def test_a_question_goes_to_the_clients_of_its_thread_as_codex_put_it() -> None:
     scene = Scene()
-    one, two, other = scene.guest("t"), scene.guest("t", "u"), scene.guest("u")
+    one, two, other = scene.fake_client("t"), scene.fake_client("t", "u"), scene.fake_client("u")
     scene.ask()
     [of_one], [of_two] = asked_of(one), asked_of(two)
     assert of_one == of_two
@@ -79,7 +81,7 @@ def test_a_question_goes_to_the_clients_of_its_thread_as_codex_put_it() -> None:
 
 def test_the_first_answer_wins_and_the_others_hear_that_it_is_settled() -> None:
     scene = Scene()
-    one, two, three = (scene.guest("t") for _ in range(3))
+    one, two, three = (scene.fake_client("t") for _ in range(3))
     scene.ask(b"17")
     assert scene.answer(two, DECLINE)
     assert not scene.answer(one, ACCEPT)
@@ -93,7 +95,7 @@ def test_the_first_answer_wins_and_the_others_hear_that_it_is_settled() -> None:
 
 def test_each_client_hears_once_that_a_question_is_settled() -> None:
     scene = Scene()
-    one, two = scene.guest("t"), scene.guest("t")
+    one, two = scene.fake_client("t"), scene.fake_client("t")
     scene.ask(b"17")
     scene.answer(two)
     assert resolved_for(two) == []  # as straight on Codex, who answers hears it from Codex
@@ -105,7 +107,7 @@ def test_each_client_hears_once_that_a_question_is_settled() -> None:
 
 def test_an_error_is_no_answer_and_the_question_stays_open_for_the_others() -> None:
     scene = Scene()
-    one, two = scene.guest("t"), scene.guest("t")
+    one, two = scene.fake_client("t"), scene.fake_client("t")
     scene.ask()
     assert scene.decline(one)
     assert scene.codex.heard == []
@@ -117,72 +119,72 @@ def test_an_error_is_no_answer_and_the_question_stays_open_for_the_others() -> N
 
 def test_who_declined_may_think_better_of_it() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.ask()
-    scene.decline(guest)
-    assert scene.answer(guest)
+    scene.decline(fake_client)
+    assert scene.answer(fake_client)
     assert scene.codex.heard == [(b"0", ACCEPT)]
 
 
 @pytest.mark.parametrize("result", [None, {}, [], "yes", 7, {"decision": {"acceptWithExecpolicyAmendment": {"x": [1]}}}])
 def test_an_answer_of_any_shape_is_passed_on_as_it_is(result: Any) -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.ask(b'"text id"')
-    assert scene.answer(guest, result)
+    assert scene.answer(fake_client, result)
     assert scene.codex.heard == [(b'"text id"', result)]
 
 
 def test_with_nobody_there_a_question_waits_for_the_next_to_join() -> None:
     scene = Scene()
     scene.ask()
-    late = scene.guest("t")
-    scene.questions.put_all_to(late.client, "t", again=False)
+    late = scene.fake_client("t")
+    scene.questions.resend_pending(late.client, "t", again=False)
     assert scene.answer(late)
     assert scene.codex.heard == [(b"0", ACCEPT)]
 
 
 def test_a_late_joiner_gets_the_same_id_and_only_what_is_still_open() -> None:
     scene = Scene()
-    early = scene.guest("t")
+    early = scene.fake_client("t")
     scene.ask(b"0")
     scene.ask(b"1")
     scene.ask(b"2", "u")
     scene.answer(early, question=0)
-    late = scene.guest("t")
-    scene.questions.put_all_to(late.client, "t", again=False)
+    late = scene.fake_client("t")
+    scene.questions.resend_pending(late.client, "t", again=False)
     assert asked_of(late) == asked_of(early)[1:]
 
 
 def test_who_joins_again_is_asked_again_only_where_codex_would() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.ask()
-    scene.questions.put_all_to(guest.client, "t", again=False)
-    assert len(asked_of(guest)) == 1
-    scene.questions.put_all_to(guest.client, "t", again=True)
-    first, second = asked_of(guest)
+    scene.questions.resend_pending(fake_client.client, "t", again=False)
+    assert len(asked_of(fake_client)) == 1
+    scene.questions.resend_pending(fake_client.client, "t", again=True)
+    first, second = asked_of(fake_client)
     assert first == second
-    scene.answer(guest)
+    scene.answer(fake_client)
     scene.questions.resolved_by_provider(b"0", "t")
-    assert len(resolved_for(guest)) == 1
+    assert len(resolved_for(fake_client)) == 1
 
 
 def test_what_codex_repeats_while_somebody_joins_is_the_same_question() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.ask(b"5")
     scene.ask(b"5")
-    assert len(asked_of(guest)) == 1
-    scene.answer(guest)
+    assert len(asked_of(fake_client)) == 1
+    scene.answer(fake_client)
     scene.ask(b"5")  # on its way when the answer was given
-    assert len(asked_of(guest)) == 1
+    assert len(asked_of(fake_client)) == 1
     assert scene.codex.heard == [(b"5", ACCEPT)]
 
 
 def test_who_was_not_asked_cannot_answer() -> None:
     scene = Scene()
-    asked, stranger = scene.guest("t"), scene.guest("u")
+    asked, stranger = scene.fake_client("t"), scene.fake_client("u")
     scene.ask()
     assert not scene.answer(stranger, question_id=asked_of(asked)[0]["id"])
     assert not scene.answer(asked, question_id="0")
@@ -191,7 +193,7 @@ def test_who_was_not_asked_cannot_answer() -> None:
 
 def test_a_client_that_vanished_leaves_the_question_to_the_others() -> None:
     scene = Scene()
-    gone, staying = scene.guest("t"), scene.guest("t")
+    gone, staying = scene.fake_client("t"), scene.fake_client("t")
     scene.ask()
     scene.clients.remove(gone.client)
     assert scene.answer(staying)
@@ -201,7 +203,7 @@ def test_a_client_that_vanished_leaves_the_question_to_the_others() -> None:
 
 def test_who_left_the_thread_is_told_all_the_same_that_its_question_is_settled() -> None:
     scene = Scene()
-    leaver, staying = scene.guest("t"), scene.guest("t")
+    leaver, staying = scene.fake_client("t"), scene.fake_client("t")
     scene.ask()
     leaver.client.leave("t")
     scene.answer(staying)
@@ -210,7 +212,7 @@ def test_who_left_the_thread_is_told_all_the_same_that_its_question_is_settled()
 
 def test_codex_may_settle_a_question_by_itself() -> None:
     scene = Scene()
-    one, two = scene.guest("t"), scene.guest("t")
+    one, two = scene.fake_client("t"), scene.fake_client("t")
     scene.ask(b"3")
     question_id = asked_of(one)[0]["id"]
     scene.questions.resolved_by_provider(b"3", "t")
@@ -222,33 +224,33 @@ def test_codex_may_settle_a_question_by_itself() -> None:
 
 def test_a_question_that_nobody_knows_is_settled_without_a_word() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.questions.resolved_by_provider(b"99", "t")
-    assert guest.heard == []
+    assert fake_client.received == []
 
 
 def test_questions_expire_with_the_session_that_asked() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.ask(b"0")
-    question_id = asked_of(guest)[0]["id"]
+    question_id = asked_of(fake_client)[0]["id"]
     scene.questions.expire_all("it was killed")
-    assert resolved_for(guest) == [{"threadId": "t", "requestId": question_id}]
+    assert resolved_for(fake_client) == [{"threadId": "t", "requestId": question_id}]
     assert scene.notes[-1] == ("t", question_id, "expired")
-    assert not scene.answer(guest)
+    assert not scene.answer(fake_client)
 
 
 def test_a_late_answer_never_reaches_a_new_question_with_the_same_id_of_codex() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.ask(b"0")
     scene.questions.expire_all("it was killed")
     scene.ask(b"0")
-    old, new = asked_of(guest)
+    old, new = asked_of(fake_client)
     assert old["id"] != new["id"]
-    assert not scene.answer(guest, ACCEPT, question_id=old["id"])
+    assert not scene.answer(fake_client, ACCEPT, question_id=old["id"])
     assert scene.codex.heard == []
-    assert scene.answer(guest, DECLINE, question_id=new["id"])
+    assert scene.answer(fake_client, DECLINE, question_id=new["id"])
     assert scene.codex.heard == [(b"0", DECLINE)]
 
 
@@ -256,49 +258,49 @@ def test_ids_are_never_used_again_in_another_run_of_the_daemon() -> None:
     ids = set()
     for _ in range(2):
         scene = Scene()
-        guest = scene.guest("t")
+        fake_client = scene.fake_client("t")
         for number in range(50):
             scene.ask(b"%d" % number)
-        ids |= {message["id"] for message in asked_of(guest)}
+        ids |= {message["id"] for message in asked_of(fake_client)}
     assert len(ids) == 100
 
 
 def test_an_answer_that_codex_cannot_take_leaves_the_question_to_expire() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     scene.ask()
     scene.codex.is_gone = True
     with pytest.raises(ProviderGone):
-        scene.answer(guest)
-    assert resolved_for(guest) == []
+        scene.answer(fake_client)
+    assert resolved_for(fake_client) == []
     scene.questions.expire_all("it died")
-    assert len(resolved_for(guest)) == 1
+    assert len(resolved_for(fake_client)) == 1
 
 
 def test_what_belongs_to_no_thread_is_asked_of_everyone_who_has_shaken_hands() -> None:
     scene = Scene()
-    one, two, silent = scene.guest("t"), scene.guest(), scene.guest(initialized=False)
+    one, two, silent = scene.fake_client("t"), scene.fake_client(), scene.fake_client(initialized=False)
     scene.ask(thread_id=None, to_everyone=True)
     assert len(asked_of(one)) == len(asked_of(two)) == 1
     assert asked_of(silent) == []
     silent.client.introduce("late", frozenset())
-    scene.questions.put_all_to(silent.client, None, again=False)
+    scene.questions.resend_pending(silent.client, None, again=False)
     assert len(asked_of(silent)) == 1
     assert scene.notes == []
 
 
 def test_a_question_of_a_sub_agent_is_everyones_and_can_be_joined_by_its_thread() -> None:
     scene = Scene()
-    one = scene.guest("t")
+    one = scene.fake_client("t")
     scene.ask(thread_id="sub", to_everyone=True)
-    late = scene.guest("sub")
-    scene.questions.put_all_to(late.client, "sub", again=True)
+    late = scene.fake_client("sub")
+    scene.questions.resend_pending(late.client, "sub", again=True)
     assert asked_of(one) == asked_of(late)
 
 
 def test_a_client_that_opted_out_is_asked_but_not_told() -> None:
     scene = Scene()
-    quiet, other = scene.guest("t", opted_out=frozenset({"serverRequest/resolved"})), scene.guest("t")
+    quiet, other = scene.fake_client("t", opted_out=frozenset({"serverRequest/resolved"})), scene.fake_client("t")
     scene.ask()
     scene.answer(other)
     assert quiet.methods() == [METHOD]
@@ -306,20 +308,20 @@ def test_a_client_that_opted_out_is_asked_but_not_told() -> None:
 
 def test_each_client_is_asked_in_the_dialect_it_speaks() -> None:
     scene = Scene()
-    plain, versioned = scene.guest("t"), scene.guest("t")
+    plain, versioned = scene.fake_client("t"), scene.fake_client("t")
     versioned.client.versioned = True
     scene.ask()
-    assert "jsonrpc" not in plain.heard[0]
-    assert versioned.heard[0]["jsonrpc"] == "2.0"
+    assert "jsonrpc" not in plain.received[0]
+    assert versioned.received[0]["jsonrpc"] == "2.0"
 
 
 def test_answers_of_which_codex_never_speaks_again_are_not_kept_for_ever() -> None:
     scene = Scene()
-    guest = scene.guest("t")
+    fake_client = scene.fake_client("t")
     for number in range(MAX_SETTLED + 1):
         scene.ask(b"%d" % number)
-        scene.answer(guest, question=number)
+        scene.answer(fake_client, question=number)
     scene.questions.resolved_by_provider(b"0", "t")
-    assert resolved_for(guest) == []
+    assert resolved_for(fake_client) == []
     scene.questions.resolved_by_provider(b"1", "t")
-    assert len(resolved_for(guest)) == 1
+    assert len(resolved_for(fake_client)) == 1

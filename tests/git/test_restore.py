@@ -117,7 +117,7 @@ async def test_a_refused_move_takes_everything_back_and_is_named(scene: _Scene, 
     with pytest.raises(RestoreFailed, match="Permission denied") as caught:
         await scene.restore(plan)
     assert caught.value.path in {step.path for step in (*plan.write, *plan.remove)}
-    assert caught.value.not_taken_back == ()
+    assert caught.value.not_rolled_back == ()
     assert len(calls) >= at
     assert contents(scene.folder) == scene.after
 
@@ -211,7 +211,7 @@ async def test_what_cannot_be_put_back_is_named_and_rescued(scene: _Scene) -> No
 
     with pytest.raises(FilesChanged) as caught:
         await scene.restore(plan, on_progress=interfere)
-    assert set(caught.value.not_taken_back) == {b"a", b"f"}
+    assert set(caught.value.not_rolled_back) == {b"a", b"f"}
     assert "Could not be put back as they were" in str(caught.value)
     assert contents(scene.folder) == scene.after | dict.fromkeys((b"a", b"f"), ("file", b"after"))
 

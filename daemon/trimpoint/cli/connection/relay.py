@@ -5,14 +5,14 @@ from collections.abc import Callable
 import anyio
 from anyio.lowlevel import checkpoint
 
-from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, End, Transport
+from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, StreamEnd, Transport
 
 
 class _Gone(Exception):
     """Nobody takes what is written."""
 
 
-async def relay(client: Transport, daemon: End, end_daemon_input: Callable[[], None]) -> bool:
+async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable[[], None]) -> bool:
     """Until the daemon has ended the connection; whether the client had ended first, as it should.
 
     A client that ends its input still gets the answers it is owed: the daemon is told of the end and ends when it has given them.
@@ -37,13 +37,13 @@ async def relay(client: Transport, daemon: End, end_daemon_input: Callable[[], N
     return bool(ends)
 
 
-async def _pump(source: End, sink: End) -> None:
+async def _pump(source: StreamEnd, sink: StreamEnd) -> None:
     while data := await _some(source):
         await _write(sink, data)
         await checkpoint()
 
 
-async def _some(end: End) -> bytes:
+async def _some(end: StreamEnd) -> bytes:
     while True:
         try:
             return end.read(READ_CHUNK_BYTES)
@@ -53,7 +53,7 @@ async def _some(end: End) -> bytes:
             return b""
 
 
-async def _write(end: End, data: bytes) -> None:
+async def _write(end: StreamEnd, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         try:

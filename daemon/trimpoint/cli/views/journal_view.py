@@ -8,7 +8,7 @@ from rich.text import Text
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.journal.repair.repair import Mended, Outcome
+from trimpoint.journal.repair.repair import Outcome, RepairResult
 from trimpoint.journal.repair.verification import Problem, SnapshotState, Verified
 from trimpoint.threads.retention import Expired
 
@@ -73,7 +73,7 @@ def verdicts(found: list[Verified]) -> RenderableType:
     return Group(head, *_problems(bad))
 
 
-def repairs(done: list[tuple[str, Mended]], *, salvaging: bool) -> RenderableType:
+def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> RenderableType:
     """What was mended and what was not."""
     if not done:
         return Text("Nothing to repair.", "dim")
@@ -106,7 +106,7 @@ def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
     return Group(*lines)
 
 
-def _what_was_done(mended: Mended) -> str:
+def _what_was_done(mended: RepairResult) -> str:
     if mended.outcome is Outcome.SALVAGED:
         refused = f"; {mended.refused:,} do not follow from what is left" if mended.refused else ""
         return f"salvaged {mended.salvaged:,} records from behind the damage{refused} ({mended.detail})"

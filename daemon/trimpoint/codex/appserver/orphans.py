@@ -86,7 +86,7 @@ def recorded_children(state_dir: Path) -> list[tuple[ChildRecord, bool]]:
     return [(record, _is_ours(record)) for record in records]
 
 
-async def reap_leftover_children(state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0) -> list[ChildRecord]:
+async def reap_orphans(state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0) -> list[ChildRecord]:
     """End every recorded child that still runs, and wait until it has. Call with the state directory locked.
 
     SIGTERM to its group, SIGKILL after `term_grace_s`. A record is removed once its child is known not to

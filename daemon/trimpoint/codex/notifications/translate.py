@@ -10,7 +10,7 @@ import msgspec
 
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 
 Facts = tuple[ev.AnyEvent, ...]
 
@@ -142,7 +142,7 @@ def error_kind(info: Any, message: str) -> str:
     `message` is Codex's own. An overflow that the provider answers with HTTP 400 is `other` to some versions, with the provider's
     answer for a message (measured: 0.163); it is called what it is.
     """
-    kind = info if isinstance(info, str) else next(iter(members(info)), "")
+    kind = info if isinstance(info, str) else next(iter(as_dict(info)), "")
     return ev.CONTEXT_WINDOW_EXCEEDED if kind == "other" and PROVIDER_OVERFLOW_CODE in message else kind
 
 

@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     error: WireError | None
 
 
-class OwnMethods:
+class ExtensionMethods:
     """The table of handlers, one for each row of the registry."""
 
     def __init__(self, handlers: dict[str, Handler]) -> None:

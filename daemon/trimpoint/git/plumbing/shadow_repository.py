@@ -21,7 +21,7 @@ import anyio
 import msgspec
 
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.process import GitRun, git_answer, together
+from trimpoint.git.plumbing.process import GitRun, gather, git_answer
 from trimpoint.git.plumbing.repository import Repository
 
 _ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
@@ -55,7 +55,7 @@ class Commit(msgspec.Struct, frozen=True):
     message: str
 
 
-class PrivateGit:
+class ShadowRepository:
     """Runs git on a work tree with our index, or with the user's settings where those are asked for."""
 
     def __init__(self, repository: Repository, deadline_s: float) -> None:
@@ -81,7 +81,7 @@ class PrivateGit:
         except OSError as error:
             raise GitFailed("keep checkpoints", f"{self.dir} cannot be written ({error.strerror})") from error
         newest = self.run("cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n", may_fail=True)
-        listed, found = await together([self.users("config", "-z", "--list", doing="read its settings"), newest])
+        listed, found = await gather([self.users("config", "-z", "--list", doing="read its settings"), newest])
         self._taken_over = tuple(_taken_over(listed.stdout))
         return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
 

@@ -4,12 +4,12 @@ import anyio
 
 from trimpoint.operations.compaction.compaction import Compaction
 from trimpoint.operations.compaction.sealed_summary import read_sealed_summary
-from trimpoint.operations.provider.provider_threads import ProviderThreads, Scratch
+from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread
 from trimpoint.threads.writer import ThreadWriter
 
 
 async def summarize(
-    threads: ProviderThreads, writer: ThreadWriter, scratch: Scratch, guidance: str | None, deadline_s: float
+    threads: ProviderThreads, writer: ThreadWriter, scratch: TemporaryThread, guidance: str | None, deadline_s: float
 ) -> str | None:
     """Compact the scratch thread; None when only the provider can read the summary.
 

@@ -33,7 +33,7 @@ from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.metrics.exposition import exposition
-from trimpoint.gateway.metrics.metrics import Counted, Metrics
+from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.metrics.metrics_endpoint import Address, serve_metrics
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import ExtensionMethods
@@ -87,7 +87,7 @@ class Daemon:
         slash = SlashRunner(engine, self._sessions, wait_s, policy.discard)
         self._meters = ContextMeters(engine, self.clients, self._inbound.foreign_usage)
         questions, announcements = self._gateway.questions, self._gateway.announcements
-        self.metrics = Metrics(Counted(engine, self._activity, self.clients, questions, link, files))
+        self.metrics = Metrics(MetricSources(engine, self._activity, self.clients, questions, link, files))
         around = HandlerDeps(
             engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
         )

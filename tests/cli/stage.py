@@ -53,9 +53,9 @@ class Running:
         """Begin to take in what it writes."""
         for name, stream in (("out", self.process.stdout), ("err", self.process.stderr)):
             if stream is not None:
-                tasks.start_soon(self._take, name, stream)
+                tasks.start_soon(self._read_stream, name, stream)
 
-    async def _take(self, name: str, stream: anyio.abc.ByteReceiveStream) -> None:
+    async def _read_stream(self, name: str, stream: anyio.abc.ByteReceiveStream) -> None:
         async for data in stream:
             setattr(self, name, getattr(self, name) + data.decode())
             self._changed.set()

@@ -13,7 +13,7 @@ from trimpoint.threads.catalogue import encode_catalogue, summarize
 from trimpoint.threads.retention import DAY_MS
 
 from tests.core.given import THREAD, started
-from tests.journal.threads import flip, lived, record_starts, write_journal, write_snapshot
+from tests.journal.threads import flip, record_starts, thread_with_history, write_journal, write_snapshot
 
 
 class Harness:
@@ -21,7 +21,7 @@ class Harness:
 
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.store = StateDirectory(root)
-        self.thread = lived()
+        self.thread = thread_with_history()
         self.journal = write_journal(self.store, self.thread)
         self._capsys = capsys
 

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import FastPath, Peer, ProviderGone
+from trimpoint.codex.appserver.peer import FastPath, Peer, ProviderExited
 from trimpoint.codex.appserver.process import CodexChild, LaunchProfile, spawn_codex
 
 from tests.codex.children import IMPATIENT
@@ -89,5 +89,5 @@ async def peer_session(profile: LaunchProfile, **limits: int) -> AsyncGenerator[
 
 
 async def expect_gone(stage: PeerSession) -> None:
-    with pytest.raises(ProviderGone):
+    with pytest.raises(ProviderExited):
         await stage.peer.request("model/list", {}, deadline_s=DEADLINE_S)

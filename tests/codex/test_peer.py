@@ -15,7 +15,7 @@ from trimpoint.codex.appserver.peer import (
     FastPath,
     Outcome,
     ProviderError,
-    ProviderGone,
+    ProviderExited,
     ProviderOverloaded,
     ProviderTimeout,
 )
@@ -78,13 +78,13 @@ async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(puppet: L
 
 
 async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(puppet: LaunchProfile) -> None:
-    def pass_on(lines: list[bytes]) -> None:
+    def forward(lines: list[bytes]) -> None:
         if any(b"bug" in line for line in lines):
             raise RuntimeError("handler bug")
         stage.timeline.note(" ".join(line.decode() for line in lines))
 
     async with peer_session(puppet) as stage:
-        stage.timeline.fast_path = FastPath(b'{"method":"delta","params":{"n":', pass_on)
+        stage.timeline.fast_path = FastPath(b'{"method":"delta","params":{"n":', forward)
         first, second, third = (f'{{"method":"delta","params":{{"n":{n}}}}}' for n in (1, 2, 3))
         broken = '{"method":"delta","params":{"n":"bug"}}'
         lines = (
@@ -185,7 +185,7 @@ async def test_a_child_that_dies_in_the_middle_of_a_line_fails_the_request(tmp_p
         os.kill(os.getpid(), signal.SIGKILL)
     """
     async with peer_session(scripted(tmp_path, body)) as stage:
-        with pytest.raises(ProviderGone, match="it was ended by SIGKILL"):
+        with pytest.raises(ProviderExited, match="it was ended by SIGKILL"):
             await stage.peer.request("any", deadline_s=DEADLINE_S)
 
 
@@ -193,7 +193,7 @@ async def test_stderr_s_tail_comes_with_the_end(tmp_path: Path) -> None:
     body = "sys.stdin.readline(); sys.stderr.write('thread panicked'); sys.exit(101)"
     async with peer_session(scripted(tmp_path, body)) as stage:
         outcome = await outcome_of(stage, "never")
-    assert isinstance(outcome, ProviderGone)
+    assert isinstance(outcome, ProviderExited)
     assert (outcome.reason, outcome.stderr_tail) == ("it exited with status 101", "thread panicked")
 
 
@@ -207,7 +207,7 @@ async def test_requests_to_a_child_that_is_being_stopped_are_refused(puppet: Lau
     async with peer_session(puppet) as stage, anyio.create_task_group() as tasks:
         tasks.start_soon(stage.child.stop)
         await anyio.wait_all_tasks_blocked()
-        with pytest.raises(ProviderGone):
+        with pytest.raises(ProviderExited):
             stage.peer.notify("late")
 
 
@@ -266,7 +266,7 @@ async def test_what_follows_a_line_that_was_too_long_is_not_read(puppet: LaunchP
     async with peer_session(puppet, max_line_bytes=1000) as stage:
         stage.peer.on_chunk(b"x" * 1001)
         stage.peer.on_chunk(b'\n{"method":"late"}\n')
-        with pytest.raises(ProviderGone, match="more than 1000 bytes"):
+        with pytest.raises(ProviderExited, match="more than 1000 bytes"):
             stage.peer.notify("n")
     assert stage.timeline.events == []
 

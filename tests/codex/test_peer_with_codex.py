@@ -10,7 +10,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.codex.appserver.initialize import parse_version
-from trimpoint.codex.appserver.peer import ProviderError, ProviderGone
+from trimpoint.codex.appserver.peer import ProviderError, ProviderExited
 from trimpoint.codex.appserver.process import ChildExit, LaunchProfile
 
 from tests.codex.children import REAL_CODEX, fresh_codex_home, scripted
@@ -73,7 +73,7 @@ async def test_killing_the_real_codex_fails_what_is_in_flight(real: LaunchProfil
             assert stage.peer.in_flight == 3
             os.kill(stage.child.pid, signal.SIGKILL)
         assert await stage.peer.closed() == ChildExit(signal=signal.SIGKILL)
-        with pytest.raises(ProviderGone, match="SIGKILL"):
+        with pytest.raises(ProviderExited, match="SIGKILL"):
             await stage.peer.request("model/list", {}, deadline_s=DEADLINE_S)
 
 

@@ -60,9 +60,9 @@ class AnswersByPrompt(Script):
             return super().__call__(request)
         asked = max(index for index, item in enumerate(request.input) if _asks(item))
         calls = sum(item["type"] == "function_call_output" for item in request.input[asked:])
-        scene = self._scripted_turns.get(_text(request.input[asked]))
+        setup = self._scripted_turns.get(_text(request.input[asked]))
         # What nobody prepared is the daemon's own question: for a summary that it can read.
-        return scene[calls] if scene is not None else say(self.summary)
+        return setup[calls] if setup is not None else say(self.summary)
 
 
 def _asks(item: dict[str, Any]) -> bool:

@@ -48,7 +48,7 @@ class MeterProbe:
                     return dict(meter)
 
     @property
-    def heard(self) -> list[dict[str, Any]]:
+    def received(self) -> list[dict[str, Any]]:
         """Every meter that the client was told, oldest first."""
         return [m["params"] for m in self.talk.client.notifications if m["method"] == "context/updated"]
 

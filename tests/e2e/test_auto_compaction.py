@@ -80,7 +80,7 @@ async def test_a_critical_context_is_compacted_and_a_prompt_that_comes_meanwhile
     assert not request.mentions("said-1.")
     assert (after["usedTokens"], after["level"], after["compactionCount"]) == (35_010, "ok", 1)
     assert after["auto"] == {"mode": "compact", "state": "idle", "message": ""}
-    assert [one["auto"]["state"] for one in gauge.heard if one["level"] == "critical"][-1] == "running"
+    assert [one["auto"]["state"] for one in gauge.received if one["level"] == "critical"][-1] == "running"
 
 
 async def test_a_sealed_compaction_is_automatic_as_well() -> None:

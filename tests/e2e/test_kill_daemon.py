@@ -133,20 +133,20 @@ class Life:
         self.possible = [after] if outcome else [self.possible[0], after]
 
     async def _turn(self, talk: Conversation, struck: Struck) -> None:
-        scene, never = self._scene(tool=self.random.random() < 0.5), anyio.Event()
-        last = held(scene.replies[-1], never) if self.random.random() < 0.3 else scene.replies[-1]
-        self.script.when(scene.prompt, *scene.replies[:-1], last)
+        setup, never = self._scene(tool=self.random.random() < 0.5), anyio.Event()
+        last = held(setup.replies[-1], never) if self.random.random() < 0.3 else setup.replies[-1]
+        self.script.when(setup.prompt, *setup.replies[:-1], last)
 
         async def ask() -> dict[str, Any]:
             try:
-                return await talk.prompt(scene.prompt)
+                return await talk.prompt(setup.prompt)
             except RemoteError as error:
                 if not error.data["retryable"]:
                     raise
                 return {"status": "refused"}
 
         ended = await struck(ask)
-        self.possible = scene.outcomes(self.possible[0], only_whole=ended.get("status") == "completed")
+        self.possible = setup.outcomes(self.possible[0], only_whole=ended.get("status") == "completed")
         never.set()
 
     def _scene(self, *, tool: bool) -> "KilledTurn":

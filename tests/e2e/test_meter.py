@@ -29,12 +29,12 @@ async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(harness:
         gauge = MeterProbe(talk)
         fresh = await gauge.meter()
         levels = [(await gauge.turn(given))["level"] for given in (30_000, 180_000, 181_000, 232_000, 233_000)]
-        told = [meter["usedTokens"] for meter in gauge.heard]
+        told = [meter["usedTokens"] for meter in gauge.received]
         last = await gauge.meter()
     assert (fresh["unknown"], fresh["windowTokens"], fresh["usedTokens"]) == (True, None, 0)
     assert levels == ["ok", "ok", "warning", "warning", "critical"]
     assert [used for used in told if used] == [30_010, 180_010, 181_010, 232_010, 233_010]
-    assert gauge.heard[-1] == last
+    assert gauge.received[-1] == last
     assert (last["model"], last["providerCompactsAtTokens"]) == ("gpt-5", 244_800)
     assert (last["currentTotalTokens"], last["totalTokens"]) == (gauge.spent, gauge.spent)
     assert last["totalTokens"] == gauge.codex["total"]["totalTokens"]
@@ -49,7 +49,7 @@ async def test_each_call_of_a_turn_with_tools_moves_the_meter(harness: Harness) 
         await talk.prompt("use a tool")
         meter = await gauge.meter()
     gauge.agrees_with_codex(meter)
-    assert [one["usedTokens"] for one in gauge.heard if not one["unknown"]][:2] == [1_010, 50_010]
+    assert [one["usedTokens"] for one in gauge.received if not one["unknown"]][:2] == [1_010, 50_010]
     assert meter["totalTokens"] == gauge.codex["total"]["totalTokens"]
 
 
@@ -119,7 +119,7 @@ async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(harn
         reverted = await gauge.meter()
         after = await gauge.turn(90_000)
     assert (reverted["usedTokens"], reverted["unknown"]) == (before["usedTokens"], False)
-    assert gauge.heard[-1] == after
+    assert gauge.received[-1] == after
     assert reverted["totalTokens"] == 280_030
 
 
@@ -201,7 +201,7 @@ async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_me
         after = await gauge.turn(9_000)
         snapshot = await talk.snapshot()
         activities = [entry["activity"] for entry in await talk.timeline() if entry["kind"] == "activity"]
-        estimates = [one for one in gauge.heard if one["estimated"] and not one["unknown"]]
+        estimates = [one for one in gauge.received if one["estimated"] and not one["unknown"]]
     assert near["providerCompactsAtTokens"] == 40_000
     assert snapshot["contextTrimPoints"] == []
     assert snapshot["session"]["generation"] == 1

@@ -34,7 +34,7 @@ LOOKUP = {
 PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: patched.txt\n+hello\n*** End Patch\nEOF\n"
 
 
-class Scene:
+class Setup:
     """A daemon, clients and a thread whose agent asks before it does anything."""
 
     def __init__(self, harness: Harness, stack: AsyncExitStack) -> None:
@@ -98,24 +98,24 @@ def resolved(wire: JsonRpcClient, question: Message) -> list[Message]:
     ]
 
 
-async def scene_in(harness: Harness, stack: AsyncExitStack) -> Scene:
+async def scene_in(harness: Harness, stack: AsyncExitStack) -> Setup:
     await stack.enter_async_context(harness.daemon())
-    return Scene(harness, stack)
+    return Setup(harness, stack)
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
 async def test_a_command_runs_when_a_client_accepts_it_and_only_then(harness: Harness, decision: str, is_made: bool) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, touch())
-        question = await wire.received_after(COMMAND, threadId=scene.thread_id, turnId=turn_id)
-        assert not scene.made.exists()
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, touch())
+        question = await wire.received_after(COMMAND, threadId=setup.thread_id, turnId=turn_id)
+        assert not setup.made.exists()
         await reply(wire, question, {"decision": decision})
-        assert await scene.ended(wire, turn_id) == "completed"
+        assert await setup.ended(wire, turn_id) == "completed"
         assert len(resolved(wire, question)) == 1
-    assert scene.made.exists() is is_made
+    assert setup.made.exists() is is_made
     assert ("made-it" in told(harness)) is is_made
 
 
@@ -124,27 +124,27 @@ async def test_a_change_of_files_is_made_when_a_client_accepts_it_and_only_then(
     harness: Harness, decision: str, is_made: bool
 ) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, run(PATCH))
-        question = await wire.received_after(FILE_CHANGE, threadId=scene.thread_id)
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, run(PATCH))
+        question = await wire.received_after(FILE_CHANGE, threadId=setup.thread_id)
         await reply(wire, question, {"decision": decision})
-        await scene.ended(wire, turn_id)
+        await setup.ended(wire, turn_id)
         assert len(resolved(wire, question)) == 1
     assert (harness.worktree / "patched.txt").exists() is is_made
 
 
 async def test_a_tool_of_the_clients_own_gives_the_model_what_the_client_says(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire, dynamicTools=[LOOKUP])
-        turn_id = await scene.prompt(wire, call("lookup", {"q": "answer", "threadId": scene.thread_id}))
-        question = await wire.received_after(TOOL, threadId=scene.thread_id)
-        assert question["params"]["arguments"] == {"q": "answer", "threadId": scene.thread_id}
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire, dynamicTools=[LOOKUP])
+        turn_id = await setup.prompt(wire, call("lookup", {"q": "answer", "threadId": setup.thread_id}))
+        question = await wire.received_after(TOOL, threadId=setup.thread_id)
+        assert question["params"]["arguments"] == {"q": "answer", "threadId": setup.thread_id}
         await reply(wire, question, {"contentItems": [{"type": "inputText", "text": "it is 42"}], "success": True})
-        await scene.ended(wire, turn_id)
+        await setup.ended(wire, turn_id)
     assert told(harness) == "it is 42"
 
 
@@ -153,13 +153,13 @@ async def test_a_person_is_asked_and_the_model_told_what_they_chose(harness: Har
     options = [{"label": "Red (Recommended)", "description": "warm"}, {"label": "Blue", "description": "cold"}]
     asked = {"questions": [{"id": "colour", "header": "Colour", "question": "Which one?", "options": options}]}
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, call("request_user_input", asked))
-        question = await wire.received_after(USER_INPUT, threadId=scene.thread_id)
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, call("request_user_input", asked))
+        question = await wire.received_after(USER_INPUT, threadId=setup.thread_id)
         await reply(wire, question, {"answers": {"colour": {"answers": ["Blue"]}}})
-        await scene.ended(wire, turn_id)
+        await setup.ended(wire, turn_id)
     assert "Blue" in told(harness)
 
 
@@ -167,12 +167,12 @@ async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said
     server = Path(asking_mcp_server.__file__)
     harness.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        one = await scene.client("one")
-        await scene.begin(one, approvalPolicy="on-request")
-        two = await scene.joined("two")
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one, approvalPolicy="on-request")
+        two = await setup.joined("two")
         await one.received_after("mcpServer/startupStatus/updated", status="ready")
-        turn_id = await scene.prompt(one, Reply(items=[ASK_A_PERSON]))
+        turn_id = await setup.prompt(one, Reply(items=[ASK_A_PERSON]))
         allowed = await two.received_after(ELICITATION)
         await reply(two, allowed, {"action": "accept", "content": {}})
         await one.received_after("serverRequest/resolved", requestId=allowed["id"])
@@ -180,160 +180,160 @@ async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said
         assert await two.received_after(ELICITATION, message="Which one?") == question
         await decline_to_answer(two, question)
         await reply(one, question, {"action": "accept", "content": {"colour": "blue"}})
-        assert await scene.ended(two, turn_id) == "completed"
+        assert await setup.ended(two, turn_id) == "completed"
     assert "blue" in told(harness)
 
 
 async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothing(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two, bystander = await scene.joined("two"), await scene.client("bystander")
-        turn_id = await scene.prompt(one, touch())
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two, bystander = await setup.joined("two"), await setup.client("bystander")
+        turn_id = await setup.prompt(one, touch())
         question = await one.received_after(COMMAND)
         assert await two.received_after(COMMAND) == question
         await reply(two, question, DECLINE)
         await one.received_after("serverRequest/resolved", requestId=question["id"])
         await reply(one, question, ACCEPT)
         await one.received_after("sidecar/answerIgnored", requestId=question["id"])
-        await scene.ended(one, turn_id)
-        await scene.ended(two, turn_id)
+        await setup.ended(one, turn_id)
+        await setup.ended(two, turn_id)
         assert [len(resolved(wire, question)) for wire in (one, two, bystander)] == [1, 1, 0]
         assert COMMAND not in bystander.methods()
-    assert not scene.made.exists()
+    assert not setup.made.exists()
 
 
 async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two = await scene.joined("two")
-        turn_id = await scene.prompt(one, touch())
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two = await setup.joined("two")
+        turn_id = await setup.prompt(one, touch())
         question = await two.received_after(COMMAND)
         await decline_to_answer(one, await one.received_after(COMMAND))
         await one.settled()
         assert resolved(two, question) == []
         await reply(two, question, ACCEPT)
-        assert await scene.ended(two, turn_id) == "completed"
+        assert await setup.ended(two, turn_id) == "completed"
         assert len(resolved(one, question)) == len(resolved(two, question)) == 1
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
 async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer_to_its_resume(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        first = await scene.client()
-        await scene.begin(first)
-        turn_id = await scene.prompt(first, touch())
+        setup = await scene_in(harness, stack)
+        first = await setup.client()
+        await setup.begin(first)
+        turn_id = await setup.prompt(first, touch())
         await first.received_after(COMMAND)
         await first.abort()
-        late = await scene.joined("late")
+        late = await setup.joined("late")
         question = await late.received_after(COMMAND)
         resume = next(position for position, message in enumerate(late.received) if message.get("id") == "w2")
         assert late.received.index(question) > resume
         await reply(late, question, ACCEPT)
-        assert await scene.ended(late, turn_id) == "completed"
-    assert scene.made.exists()
+        assert await setup.ended(late, turn_id) == "completed"
+    assert setup.made.exists()
 
 
 async def test_with_nobody_there_when_it_asks_the_agent_waits(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        first = await scene.client()
-        await scene.begin(first)
-        watcher = await scene.client("watcher")
-        await scene.prompt(first, touch())
+        setup = await scene_in(harness, stack)
+        first = await setup.client()
+        await setup.begin(first)
+        watcher = await setup.client("watcher")
+        await setup.prompt(first, touch())
         await first.abort()
         await watcher.until(lambda one: "waitingOnApproval" in str(one.get("params", {}).get("status")))
-        assert not scene.made.exists()
-        late = await scene.joined("late")
+        assert not setup.made.exists()
+        late = await setup.joined("late")
         await reply(late, await late.received_after(COMMAND), ACCEPT)
         await late.received_after("turn/completed")
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
 async def test_who_resumes_again_is_asked_again_under_the_same_id(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, touch())
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, touch())
         question = await wire.received_after(COMMAND)
         after = len(wire.received)
-        await wire.result("thread/resume", threadId=scene.thread_id)
+        await wire.result("thread/resume", threadId=setup.thread_id)
         assert await wire.received_after(COMMAND, after) == question
         await reply(wire, question, ACCEPT)
-        await scene.ended(wire, turn_id)
+        await setup.ended(wire, turn_id)
         assert len(resolved(wire, question)) == 1
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact", "/new"])
 async def test_commands_wait_for_the_answer_and_say_so(harness: Harness, text: str) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await scene.ended(wire, await scene.prompt(wire))
-        turn_id = await scene.prompt(wire, touch())
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await setup.ended(wire, await setup.prompt(wire))
+        turn_id = await setup.prompt(wire, touch())
         question = await wire.received_after(COMMAND)
-        outcome = await wire.result("commands/execute", threadId=scene.thread_id, text=text)
+        outcome = await wire.result("commands/execute", threadId=setup.thread_id, text=text)
         assert outcome["status"] == "skipped"
         assert outcome["reason"] in ("request_pending", "turn_in_progress")
         assert outcome["blocker"]["since"]
-        [pending] = (await wire.result("orchestration/snapshot", threadId=scene.thread_id))["thread"]["pendingRequests"]
+        [pending] = (await wire.result("orchestration/snapshot", threadId=setup.thread_id))["thread"]["pendingRequests"]
         assert (pending["id"], pending["method"]) == (question["id"], COMMAND)
         await reply(wire, question, ACCEPT)
-        assert await scene.ended(wire, turn_id) == "completed"
-        outcome = await wire.result("commands/execute", threadId=scene.thread_id, text=text)
+        assert await setup.ended(wire, turn_id) == "completed"
+        outcome = await wire.result("commands/execute", threadId=setup.thread_id, text=text)
         assert outcome["status"] == "completed", outcome
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
 async def test_an_interrupted_turn_takes_its_question_back(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two = await scene.joined("two")
-        turn_id = await scene.prompt(one, touch())
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two = await setup.joined("two")
+        turn_id = await setup.prompt(one, touch())
         question = await two.received_after(COMMAND)
-        await one.result("turn/interrupt", threadId=scene.thread_id, turnId=turn_id)
-        assert await scene.ended(two, turn_id) == "interrupted"
+        await one.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id)
+        assert await setup.ended(two, turn_id) == "interrupted"
         assert len(resolved(one, question)) == len(resolved(two, question)) == 1
         await reply(two, question, ACCEPT)
         await two.received_after("sidecar/answerIgnored")
-        snapshot = await one.result("orchestration/snapshot", threadId=scene.thread_id)
+        snapshot = await one.result("orchestration/snapshot", threadId=setup.thread_id)
         assert snapshot["thread"]["pendingRequests"] == []
-    assert not scene.made.exists()
+    assert not setup.made.exists()
 
 
 async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing_new(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await wire.result("orchestration/subscribeThread", threadId=scene.thread_id)
-        turn_id = await scene.prompt(wire, touch())
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await wire.result("orchestration/subscribeThread", threadId=setup.thread_id)
+        turn_id = await setup.prompt(wire, touch())
         old = await wire.received_after(COMMAND)
         os.kill(harness.child_pid(), signal.SIGKILL)
-        assert await scene.ended(wire, turn_id) == "interrupted"
+        assert await setup.ended(wire, turn_id) == "interrupted"
         assert len(resolved(wire, old)) == 1
         closed = await wire.until(lambda one: one.get("params", {}).get("type") == "thread.request-closed")
         assert closed["params"]["payload"] == {"requestId": old["id"], "outcome": "expired"}
         after = len(wire.received)
         await until_codex_is_back(wire)
-        turn_id = await scene.prompt(wire, touch())
+        turn_id = await setup.prompt(wire, touch())
         new = await wire.received_after(COMMAND, after)
         assert new["id"] != old["id"]
         await reply(wire, old, ACCEPT)
         await wire.received_after("sidecar/answerIgnored", requestId=old["id"])
-        assert not scene.made.exists()
+        assert not setup.made.exists()
         await reply(wire, new, DECLINE)
-        assert await scene.ended(wire, turn_id) == "completed"
-    assert not scene.made.exists()
+        assert await setup.ended(wire, turn_id) == "completed"
+    assert not setup.made.exists()
 
 
 async def until_codex_is_back(wire: JsonRpcClient) -> None:
@@ -344,67 +344,67 @@ async def until_codex_is_back(wire: JsonRpcClient) -> None:
 
 async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await scene.prompt(wire, touch())
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await setup.prompt(wire, touch())
         old = await wire.received_after(COMMAND)
-    thread_id = scene.thread_id
+    thread_id = setup.thread_id
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        scene.thread_id = thread_id
-        wire = await scene.joined("back")
+        setup = await scene_in(harness, stack)
+        setup.thread_id = thread_id
+        wire = await setup.joined("back")
         snapshot = await wire.result("orchestration/snapshot", threadId=thread_id)
         assert snapshot["thread"]["pendingRequests"] == []
-        turn_id = await scene.prompt(wire, touch())
+        turn_id = await setup.prompt(wire, touch())
         new = await wire.received_after(COMMAND)
         await reply(wire, old, ACCEPT)
         await wire.received_after("sidecar/answerIgnored", requestId=old["id"])
-        assert not scene.made.exists()
+        assert not setup.made.exists()
         await reply(wire, new, ACCEPT)
-        await scene.ended(wire, turn_id)
-    assert scene.made.exists()
+        await setup.ended(wire, turn_id)
+    assert setup.made.exists()
 
 
 async def test_after_a_trim_a_question_still_names_the_thread_the_client_knows(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await scene.ended(wire, await scene.prompt(wire))
-        assert (await wire.result("commands/execute", threadId=scene.thread_id, text="/clear"))["status"] == "completed"
-        turn_id = await scene.prompt(wire, touch())
-        question = await wire.received_after(COMMAND, threadId=scene.thread_id)
-        late = await scene.joined("late")
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await setup.ended(wire, await setup.prompt(wire))
+        assert (await wire.result("commands/execute", threadId=setup.thread_id, text="/clear"))["status"] == "completed"
+        turn_id = await setup.prompt(wire, touch())
+        question = await wire.received_after(COMMAND, threadId=setup.thread_id)
+        late = await setup.joined("late")
         assert await late.received_after(COMMAND) == question
         await reply(late, question, ACCEPT)
-        await scene.ended(wire, turn_id)
+        await setup.ended(wire, turn_id)
         provider_id = harness.model.requests[-1].thread_id
-        assert provider_id not in (None, scene.thread_id)
+        assert provider_id not in (None, setup.thread_id)
         assert str(provider_id) not in str(wire.received) + str(late.received)
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
 async def test_an_ephemeral_thread_is_the_affair_of_its_client_alone(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        owner, other = await scene.client("owner"), await scene.client("other")
-        await scene.begin(owner, ephemeral=True)
-        turn_id = await scene.prompt(owner, touch())
-        await reply(owner, await owner.received_after(COMMAND, threadId=scene.thread_id), ACCEPT)
-        assert await scene.ended(owner, turn_id) == "completed"
+        setup = await scene_in(harness, stack)
+        owner, other = await setup.client("owner"), await setup.client("other")
+        await setup.begin(owner, ephemeral=True)
+        turn_id = await setup.prompt(owner, touch())
+        await reply(owner, await owner.received_after(COMMAND, threadId=setup.thread_id), ACCEPT)
+        assert await setup.ended(owner, turn_id) == "completed"
         await other.settled()
-        heard = [message["method"] for message in other.received if "method" in message and scene.thread_id in str(message)]
+        heard = [message["method"] for message in other.received if "method" in message and setup.thread_id in str(message)]
         assert set(heard) <= {"thread/started", "thread/status/changed"}
         assert not any(method.startswith("raw") for method in owner.methods())
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
 async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(harness, stack)
-        parent, other = await scene.client("parent"), await scene.client("other")
-        await scene.begin(parent)
+        setup = await scene_in(harness, stack)
+        parent, other = await setup.client("parent"), await setup.client("other")
+        await setup.begin(parent)
         spawn = {
             "type": "function_call",
             "namespace": "multi_agent_v1",
@@ -417,11 +417,11 @@ async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(harness: H
             return say("done.") if has_acted else Reply(items=[spawn]) if request.mentions("delegate") else touch()
 
         harness.script.then(*[answer] * 4)
-        await parent.result("turn/start", threadId=scene.thread_id, input=[{"type": "text", "text": "delegate"}])
+        await parent.result("turn/start", threadId=setup.thread_id, input=[{"type": "text", "text": "delegate"}])
         question = await other.received_after(COMMAND)
-        assert question["params"]["threadId"] != scene.thread_id
+        assert question["params"]["threadId"] != setup.thread_id
         assert await parent.received_after(COMMAND) == question
         await reply(other, question, ACCEPT)
         await parent.received_after("serverRequest/resolved", requestId=question["id"])
         await other.received_after("turn/completed", threadId=question["params"]["threadId"])
-    assert scene.made.exists()
+    assert setup.made.exists()

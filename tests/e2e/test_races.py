@@ -55,7 +55,7 @@ class Race:
         self.said = 0
         self.log: list[str] = []
 
-    def scene(self) -> Step:
+    def setup(self) -> Step:
         """A prompt and what the model answers to it, as a step."""
         self.said += 1
         prompt, answer = f"prompt-{self.said}", f"answer-{self.said}"
@@ -93,7 +93,7 @@ class Race:
 
     async def plain_turn(self) -> ModelRequest:
         """A turn that nothing meets."""
-        _, prompt, answer = self.scene()
+        _, prompt, answer = self.setup()
         turn = await self.first.prompt(prompt)
         assert turn["status"] == "completed", turn
         self.state.say(prompt, answer)
@@ -171,7 +171,7 @@ async def test_a_command_that_meets_a_turn_is_carried_out_before_it_or_after_it_
 
 async def _command_meets_turn(race: Race) -> None:
     """The second client types a command while the first one's prompt is on its way in or out."""
-    turn = race.scene()
+    turn = race.setup()
     text = race.random.choice(("/clear 1", "/clear", "/compact"))
     where = race.random.choice((TOGETHER, COMMAND_FIRST, *NEAR_THE_START, *NEAR_THE_END))
     heard = len(race.second.client.messages)
@@ -219,7 +219,7 @@ async def test_a_command_that_outlives_a_trim_is_filed_in_its_own_turn_when_it_e
 
 
 async def _command_outlives_a_trim(race: Race) -> None:
-    _, prompt, answer = race.scene()
+    _, prompt, answer = race.setup()
     fifo = race.harness.worktree / "fifo"
     os.mkfifo(fifo)  # reading it waits for a writer
     race.script.when(prompt, call("exec_command", {"cmd": f"cat {fifo}", "yield_time_ms": 250}), say(answer))
@@ -251,7 +251,7 @@ async def test_of_two_commands_at_once_each_happens_wholly_or_not_at_all(seed: i
 async def _commands_meet(race: Race) -> None:
     await race.plain_turn()
     await race.plain_turn()
-    turn = race.scene()
+    turn = race.setup()
     done: list[Step] = []
     texts = (race.random.choice(("/clear", "/clear 1", "/compact")), "/clear 1")
 
@@ -284,7 +284,7 @@ async def test_prompts_of_two_clients_at_once_are_each_put_to_the_model_once(see
 
 async def _prompts_meet(race: Race) -> None:
     """Together, or the second while the first is being answered, or at its very end."""
-    prompts = [race.scene()[1], race.scene()[1]]
+    prompts = [race.setup()[1], race.setup()[1]]
     where, heard = race.random.choice((TOGETHER, *NEAR_THE_START, *NEAR_THE_END)), len(race.second.client.messages)
     race.log.append(f"{prompts} at {where}")
     ended: list[Outcome] = []
@@ -326,7 +326,7 @@ async def _compact_natively(race: Race) -> str | None:
 
 
 async def _compaction_meets_turn(race: Race) -> None:
-    _, prompt, answer = race.scene()
+    _, prompt, answer = race.setup()
     release = anyio.Event()
     race.script.when(prompt, held(say(answer), release))
 
@@ -343,7 +343,7 @@ async def _compaction_meets_turn(race: Race) -> None:
 
 
 async def _compaction_meets_compaction(race: Race) -> None:
-    release, turn = anyio.Event(), race.scene()
+    release, turn = anyio.Event(), race.setup()
     race.script.at_compaction(held(say(race.script.summary), release))
 
     async def compact() -> None:
@@ -362,7 +362,7 @@ async def _compaction_meets_compaction(race: Race) -> None:
             release.set()
         await race.find([[("/compact",), turn]])
         # Nothing is under way now: it is taken, and the next prompt waits for it.
-        turn = race.scene()
+        turn = race.setup()
         assert await _compact_natively(race) is None
         assert (await race.first.prompt(turn[1]))["status"] == "completed"
         await race.find([[("/compact",), turn]])

@@ -80,44 +80,44 @@ class Walk:
         return f"{what}-{self.said}"
 
     def _scene(self) -> ScriptedTurn:
-        scene = ScriptedTurn(self._word("prompt"))
+        setup = ScriptedTurn(self._word("prompt"))
         for _ in range(self.random.choice((0, 0, 1, 2))):
             before = self.random.choice((None, None, "thought", "word"))
             if before == "thought":
-                scene.replies.append(scene.thinks(self._word("sealed")) + scene.runs(self._word("output")))
+                setup.replies.append(setup.thinks(self._word("sealed")) + setup.runs(self._word("output")))
             elif before == "word":
-                scene.replies.append(scene.says(self._word("comment")) + scene.runs(self._word("output")))
+                setup.replies.append(setup.says(self._word("comment")) + setup.runs(self._word("output")))
             else:
-                scene.replies.append(scene.runs(self._word("output")))
-        return scene
+                setup.replies.append(setup.runs(self._word("output")))
+        return setup
 
-    def _answer(self, scene: ScriptedTurn) -> Reply:
+    def _answer(self, setup: ScriptedTurn) -> Reply:
         thought = self.random.choice(("none", "none", "sealed", "open"))
         if thought == "none":
-            return scene.says(self._word("answer"))
-        first = scene.thinks(self._word("sealed") if thought == "sealed" else None)
-        return first + scene.says(self._word("answer"))
+            return setup.says(self._word("answer"))
+        first = setup.thinks(self._word("sealed") if thought == "sealed" else None)
+        return first + setup.says(self._word("answer"))
 
     async def turn(self) -> None:
         """A turn that ends well."""
-        scene = self._scene()
-        scene.replies.append(self._answer(scene))
-        await self._perform(scene)
+        setup = self._scene()
+        setup.replies.append(self._answer(setup))
+        await self._perform(setup)
 
     async def failed_turn(self) -> None:
         """A turn whose last model call fails."""
-        scene = self._scene()
+        setup = self._scene()
         endings = (http_error(500, "boom"), http_error(400, "bad"), cut_off("half an ans"), failure("weird", "broken"))
-        scene.ends_badly(self.random.choice(endings))
-        await self._perform(scene)
+        setup.ends_badly(self.random.choice(endings))
+        await self._perform(setup)
 
-    async def _perform(self, scene: ScriptedTurn) -> None:
-        self.harness.script.then(*scene.replies)
+    async def _perform(self, setup: ScriptedTurn) -> None:
+        self.harness.script.then(*setup.replies)
         before = len(self.harness.model.requests)
-        turn = await self.talk.prompt(scene.turn.pieces[0].text)
-        assert turn["status"] == scene.turn.status, turn
-        self._check_model(self.harness.model.requests[before:], scene.turn)
-        self.expected.turns.append(scene.turn)
+        turn = await self.talk.prompt(setup.turn.pieces[0].text)
+        assert turn["status"] == setup.turn.status, turn
+        self._check_model(self.harness.model.requests[before:], setup.turn)
+        self.expected.turns.append(setup.turn)
 
     async def interrupted_turn(self) -> None:
         """A turn that the person stops while the model thinks."""
@@ -135,22 +135,22 @@ class Walk:
         os.kill(self.harness.child_pid(), signal.SIGKILL)
 
     async def _break_off(self, how: Callable[[str, ExpectedTurn], Awaitable[None]]) -> None:
-        scene, never = self._scene(), anyio.Event()
-        self.harness.script.then(*scene.replies, held(say("never said"), never))
+        setup, never = self._scene(), anyio.Event()
+        self.harness.script.then(*setup.replies, held(say("never said"), never))
         client, before, heard = self.talk.client, len(self.harness.model.requests), len(self.talk.client.messages)
-        asked = [{"type": "text", "text": scene.turn.pieces[0].text}]
+        asked = [{"type": "text", "text": setup.turn.pieces[0].text}]
         turn_id = (await client.request("turn/start", threadId=self.talk.thread_id, input=asked))["turn"]["id"]
-        await self.harness.model.wait_for_request(before + len(scene.replies) + 1)
-        shown = list(scene.turn.pieces)
-        await how(turn_id, scene.turn)
+        await self.harness.model.wait_for_request(before + len(setup.replies) + 1)
+        shown = list(setup.turn.pieces)
+        await how(turn_id, setup.turn)
         ended = await client.expect(
             lambda message: message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn_id, heard
         )
         never.set()
         assert ended["params"]["turn"]["status"] == "interrupted"
         self._check_model(self.harness.model.requests[before:], ExpectedTurn(shown, []))
-        scene.turn.status = "interrupted"
-        self.expected.turns.append(scene.turn)
+        setup.turn.status = "interrupted"
+        self.expected.turns.append(setup.turn)
 
     def _check_model(self, requests: list[ModelRequest], turn: ExpectedTurn) -> None:
         """Each call of the turn was shown exactly the context and what the turn had come to; the last, all but the answer."""

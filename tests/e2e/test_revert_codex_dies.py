@@ -4,7 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.codex.appserver.errors import ProviderGone
+from trimpoint.codex.appserver.errors import ProviderExited
 from trimpoint.operations.provider.terminals import Terminals
 
 from tests.e2e.conftest import Harness
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.codex
 
 async def test_a_codex_that_dies_behind_a_revert_takes_nothing_with_it(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     async def running(self: Terminals, provider_id: str) -> list[dict[str, Any]]:
-        raise ProviderGone("it was ended by SIGKILL", "")
+        raise ProviderExited("it was ended by SIGKILL", "")
 
     async with harness.conversation() as talk:
         for _ in range(3):

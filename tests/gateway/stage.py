@@ -18,10 +18,10 @@ class FakeConnection:
         self.dropped_because: str | None = None
         self.sent_bytes = self.queued_bytes = 0
         self.lines: list[bytes] = []
-        self.heard: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
 
     def send(self, message: bytes) -> None:
-        self.heard.append(msgspec.json.decode(message))
+        self.received.append(msgspec.json.decode(message))
 
     def answer(self, message: bytes) -> None:
         self.send(message)
@@ -48,7 +48,7 @@ class FakeClient:
 
     @property
     def received(self) -> list[dict[str, Any]]:
-        return self.connection.heard
+        return self.connection.received
 
     def methods(self) -> list[str]:
         return [message.get("method", "answer") for message in self.received]

@@ -12,7 +12,7 @@ from tests.gateway.stage import FakeClient
 ARCHIVED = ["thread/status/changed", "thread/archived"]
 
 
-class Scene:
+class Setup:
     def __init__(self) -> None:
         clients = Clients()
         self.announcements = LifecycleNotifications(clients)
@@ -32,47 +32,47 @@ class Scene:
     ],
 )
 def test_everyone_is_told_of_the_thread(event: ev.AnyEvent, methods: list[str]) -> None:
-    scene = Scene()
-    scene.happens(event)
-    assert scene.fake_client.methods() == methods
-    assert all(message["params"]["threadId"] == "t" for message in scene.fake_client.received)
+    setup = Setup()
+    setup.happens(event)
+    assert setup.fake_client.methods() == methods
+    assert all(message["params"]["threadId"] == "t" for message in setup.fake_client.received)
 
 
 def test_who_asked_for_it_is_answered_first() -> None:
-    scene = Scene()
-    with scene.announcements.deferred("t"):
-        scene.happens(ev.ThreadArchived())
-        scene.announcements.on_record("u", ev.Record(1, 1, 1, (ev.ThreadUnarchived(),)))
-        scene.fake_client.connection.send(msgspec.json.encode({"id": 1, "result": {}}))
-    assert scene.fake_client.methods() == ["thread/status/changed", "thread/unarchived", "answer", "thread/archived"]
+    setup = Setup()
+    with setup.announcements.deferred("t"):
+        setup.happens(ev.ThreadArchived())
+        setup.announcements.on_record("u", ev.Record(1, 1, 1, (ev.ThreadUnarchived(),)))
+        setup.fake_client.connection.send(msgspec.json.encode({"id": 1, "result": {}}))
+    assert setup.fake_client.methods() == ["thread/status/changed", "thread/unarchived", "answer", "thread/archived"]
 
 
 def test_a_request_that_fails_leaves_nothing_untold() -> None:
-    scene = Scene()
-    with pytest.raises(ValueError, match="it failed"), scene.announcements.deferred("t"):  # noqa: PT012 - the block is the subject
-        scene.happens(ev.ThreadArchived())
+    setup = Setup()
+    with pytest.raises(ValueError, match="it failed"), setup.announcements.deferred("t"):  # noqa: PT012 - the block is the subject
+        setup.happens(ev.ThreadArchived())
         raise ValueError("it failed")
-    assert scene.fake_client.methods() == ARCHIVED
-    scene.happens(ev.ThreadUnarchived())
-    assert scene.fake_client.methods() == [*ARCHIVED, "thread/unarchived"]
+    assert setup.fake_client.methods() == ARCHIVED
+    setup.happens(ev.ThreadUnarchived())
+    assert setup.fake_client.methods() == [*ARCHIVED, "thread/unarchived"]
 
 
 def test_what_is_taken_out_meanwhile_is_not_said() -> None:
-    scene = Scene()
-    with scene.announcements.deferred("t") as untold:
-        scene.happens(ev.ThreadArchived())
+    setup = Setup()
+    with setup.announcements.deferred("t") as untold:
+        setup.happens(ev.ThreadArchived())
         untold.clear()
-    assert scene.fake_client.methods() == ["thread/status/changed"]
+    assert setup.fake_client.methods() == ["thread/status/changed"]
 
 
 def test_two_who_ask_at_once_cause_one_announcement() -> None:
-    scene = Scene()
-    with scene.announcements.deferred("t"), scene.announcements.deferred("t"):
-        scene.happens(ev.ThreadArchived())
-    assert scene.fake_client.methods() == ARCHIVED
+    setup = Setup()
+    with setup.announcements.deferred("t"), setup.announcements.deferred("t"):
+        setup.happens(ev.ThreadArchived())
+    assert setup.fake_client.methods() == ARCHIVED
 
 
 def test_a_deleted_thread_is_said_to_be() -> None:
-    scene = Scene()
-    scene.announcements.deleted("t")
-    assert scene.fake_client.received == [{"method": "thread/deleted", "params": {"threadId": "t"}}]
+    setup = Setup()
+    setup.announcements.deleted("t")
+    assert setup.fake_client.received == [{"method": "thread/deleted", "params": {"threadId": "t"}}]

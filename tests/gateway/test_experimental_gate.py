@@ -30,7 +30,7 @@ class Link:
     epoch = 1
 
 
-class Scene:
+class Setup:
     """A gate before a binary that says `api`, or nothing while that is None. `asked` is counted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, api: ExperimentalApi | None = API) -> None:
@@ -71,39 +71,39 @@ class Scene:
 async def test_a_client_that_did_not_ask_for_it_is_refused_in_codexs_words(
     monkeypatch: pytest.MonkeyPatch, method: str, params: Any, used: str
 ) -> None:
-    scene = Scene(monkeypatch)
+    setup = Setup(monkeypatch)
     expected = {"code": -32600, "message": f"{used} requires experimentalApi capability"}
-    assert await scene.refusal(scene.client(experimental=False), method, params) == expected
-    assert await scene.refusal(scene.client(experimental=True), method, params) is None
+    assert await setup.refusal(setup.client(experimental=False), method, params) == expected
+    assert await setup.refusal(setup.client(experimental=True), method, params) is None
 
 
 @pytest.mark.parametrize(("method", "params"), [("old", {"other": 1}), ("old", {}), ("new", [1]), ("unknown", {})])
 async def test_all_else_is_left_to_codex(monkeypatch: pytest.MonkeyPatch, method: str, params: Any) -> None:
-    scene = Scene(monkeypatch)
-    assert await scene.refusal(scene.client(experimental=False), method, params) is None
+    setup = Setup(monkeypatch)
+    assert await setup.refusal(setup.client(experimental=False), method, params) is None
 
 
 async def test_the_binary_is_asked_when_it_matters_and_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(monkeypatch)
-    await scene.refusal(scene.client(experimental=True), "new", {})
-    assert scene.asked == 0
-    fake_client = scene.client(experimental=False)
+    setup = Setup(monkeypatch)
+    await setup.refusal(setup.client(experimental=True), "new", {})
+    assert setup.asked == 0
+    fake_client = setup.client(experimental=False)
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(scene.refusal, fake_client, "new", {})
-    assert scene.asked == 1
-    scene.link.epoch += 1
-    scene.api = ExperimentalApi({}, {})
-    assert await scene.refusal(fake_client, "new", {}) is None
-    assert scene.asked == 2
+            tasks.start_soon(setup.refusal, fake_client, "new", {})
+    assert setup.asked == 1
+    setup.link.epoch += 1
+    setup.api = ExperimentalApi({}, {})
+    assert await setup.refusal(fake_client, "new", {}) is None
+    assert setup.asked == 2
 
 
 async def test_the_gate_refuses_no_client_while_the_api_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(monkeypatch, api=None)
-    fake_client = scene.client(experimental=False)
+    setup = Setup(monkeypatch, api=None)
+    fake_client = setup.client(experimental=False)
     with capture_logs() as logs:
-        assert await scene.refusal(fake_client, "new", {}) is None
-        assert await scene.refusal(fake_client, "new", {}) is None
+        assert await setup.refusal(fake_client, "new", {}) is None
+        assert await setup.refusal(fake_client, "new", {}) is None
     assert [log["event"] for log in logs] == ["experimental_api_unknown"]
 
 

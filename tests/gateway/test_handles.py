@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderGone
+from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderExited
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids.handles import CANCELS, HANDLE_TYPES, Cancel, Handles, HandleType
 from trimpoint.gateway.ids.identity import Identity
@@ -52,7 +52,7 @@ class Codex:
 
     def begin(self, method: str, params: Any, *, deadline_s: float, on_outcome: Callable[[Outcome], None]) -> int:
         if self.is_gone:
-            raise ProviderGone("it died", "")
+            raise ProviderExited("it died", "")
         self.asked.append((method, params))
         on_outcome(self.refusal("no") if method in self.refuses else Raw(b"{}"))
         return len(self.asked)
@@ -73,7 +73,7 @@ class Codex:
         return ProviderError(-32600, message, None, Raw(msgspec.json.encode({"code": -32600, "message": message})))
 
 
-class Scene:
+class Setup:
     """Handles between guests and that Codex."""
 
     def __init__(self) -> None:
@@ -119,26 +119,26 @@ class Scene:
 
 @pytest.mark.parametrize("kind", HANDLE_TYPES, ids=lambda kind: kind.member)
 async def test_codex_sees_another_handle_for_each_client_and_the_rest_as_it_was(kind: HandleType) -> None:
-    scene = Scene()
-    for fake_client in (scene.fake_client(), scene.fake_client()):
+    setup = Setup()
+    for fake_client in (setup.fake_client(), setup.fake_client()):
         for method in filter(None, (kind.starts, *kind.uses, kind.ends)):
-            await scene.ask(fake_client, method, **{kind.member: "a/b:c", "path": "/x"})
-    seen = [params.pop(kind.member) for _, params in scene.codex.asked]
+            await setup.ask(fake_client, method, **{kind.member: "a/b:c", "path": "/x"})
+    seen = [params.pop(kind.member) for _, params in setup.codex.asked]
     count = len(seen) // 2
     assert seen == [seen[0]] * count + [seen[count]] * count
     assert seen[0] != seen[count]
-    assert all(params == {"path": "/x"} for _, params in scene.codex.asked)
+    assert all(params == {"path": "/x"} for _, params in setup.codex.asked)
 
 
 @pytest.mark.parametrize(("kind", "method"), NEWS)
 async def test_news_of_a_handle_reach_its_client_alone_under_the_name_it_chose(kind: HandleType, method: str) -> None:
-    scene = Scene()
-    one, two = scene.fake_client(), scene.fake_client()
-    await scene.name(one, kind, "a/b")
-    name = await scene.name(two, kind, "a/b")
+    setup = Setup()
+    one, two = setup.fake_client(), setup.fake_client()
+    await setup.name(one, kind, "a/b")
+    name = await setup.name(two, kind, "a/b")
     two.received.clear()
     one.received.clear()
-    assert scene.say(method, **{kind.member: name, "about": "provider", "more": [1.50]})
+    assert setup.say(method, **{kind.member: name, "about": "provider", "more": [1.50]})
     assert one.received == []
     assert two.received == [
         {"method": method, "params": {kind.member: "a/b", "about": "stable", "more": [1.5]}, "emittedAtMs": 1}
@@ -146,141 +146,141 @@ async def test_news_of_a_handle_reach_its_client_alone_under_the_name_it_chose(k
 
 
 async def test_who_opted_out_is_spared_and_news_for_those_who_left_are_dropped() -> None:
-    scene = Scene()
+    setup = Setup()
     watch = next(kind for kind in HANDLE_TYPES if kind.member == "watchId")
-    quiet, left, other = scene.fake_client(opted_out=frozenset({"fs/changed"})), scene.fake_client(), scene.fake_client()
-    names = [await scene.name(fake_client, watch) for fake_client in (quiet, left)]
-    scene.leave(left)
+    quiet, left, other = setup.fake_client(opted_out=frozenset({"fs/changed"})), setup.fake_client(), setup.fake_client()
+    names = [await setup.name(fake_client, watch) for fake_client in (quiet, left)]
+    setup.leave(left)
     for fake_client in (quiet, left, other):
         fake_client.received.clear()
-    assert all(scene.say("fs/changed", watchId=name) for name in names)
+    assert all(setup.say("fs/changed", watchId=name) for name in names)
     assert quiet.received == left.received == other.received == []
 
 
 @pytest.mark.parametrize("params", [{"watchId": "w"}, {"watchId": "c1/w"}, {"watchId": 7}, {}, {"processId": "trimpoint-c1/x"}])
 def test_news_that_name_no_client_pass_as_any_other(params: dict[str, Any]) -> None:
-    scene = Scene()
-    assert not scene.say("fs/changed", **params)
-    assert not scene.say("account/updated", **params)
-    assert not scene.handles.route_notification("fs/changed", b'{"method":"fs/changed"}')
+    setup = Setup()
+    assert not setup.say("fs/changed", **params)
+    assert not setup.say("account/updated", **params)
+    assert not setup.handles.route_notification("fs/changed", b'{"method":"fs/changed"}')
 
 
 @pytest.mark.parametrize("kind", STARTS_THAT_LAST, ids=lambda kind: kind.member)
 async def test_what_a_client_leaves_behind_is_ended_when_it_goes(kind: HandleType) -> None:
-    scene = Scene()
-    leaving, staying = scene.fake_client(), scene.fake_client()
+    setup = Setup()
+    leaving, staying = setup.fake_client(), setup.fake_client()
     for fake_client in (leaving, staying):
-        await scene.ask(fake_client, kind.starts, **{kind.member: "h"})
-    name = scene.codex.asked[0][1][kind.member]
-    assert scene.leave(leaving) == [(kind.ends, {kind.member: name})]
-    scene.codex.asked.clear()
-    scene.handles.release(leaving.client)
-    assert scene.codex.asked == []
+        await setup.ask(fake_client, kind.starts, **{kind.member: "h"})
+    name = setup.codex.asked[0][1][kind.member]
+    assert setup.leave(leaving) == [(kind.ends, {kind.member: name})]
+    setup.codex.asked.clear()
+    setup.handles.release(leaving.client)
+    assert setup.codex.asked == []
 
 
 @pytest.mark.parametrize("kind", STARTS_THAT_LAST, ids=lambda kind: kind.member)
 async def test_what_was_refused_or_is_over_needs_no_end(kind: HandleType) -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
-    scene.codex.refuses.add(kind.starts)
-    await scene.ask(fake_client, kind.starts, **{kind.member: "refused"})
-    scene.codex.refuses.clear()
-    await scene.ask(fake_client, kind.starts, **{kind.member: "over"})
+    setup = Setup()
+    fake_client = setup.fake_client()
+    setup.codex.refuses.add(kind.starts)
+    await setup.ask(fake_client, kind.starts, **{kind.member: "refused"})
+    setup.codex.refuses.clear()
+    await setup.ask(fake_client, kind.starts, **{kind.member: "over"})
     if kind.over in kind.notifications:
-        scene.say(kind.over, **{kind.member: scene.codex.asked[-1][1][kind.member]})
+        setup.say(kind.over, **{kind.member: setup.codex.asked[-1][1][kind.member]})
     else:
-        await scene.ask(fake_client, kind.over, **{kind.member: "over"})
-    assert scene.leave(fake_client) == []
+        await setup.ask(fake_client, kind.over, **{kind.member: "over"})
+    assert setup.leave(fake_client) == []
 
 
 @pytest.mark.parametrize("kind", STARTS_THAT_LAST, ids=lambda kind: kind.member)
 async def test_a_second_start_that_is_refused_leaves_the_first_to_be_ended(kind: HandleType) -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
-    await scene.ask(fake_client, kind.starts, **{kind.member: "h"})
-    scene.codex.refuses.add(kind.starts)
-    await scene.ask(fake_client, kind.starts, **{kind.member: "h"})
-    assert [method for method, _ in scene.leave(fake_client)] == [kind.ends]
+    setup = Setup()
+    fake_client = setup.fake_client()
+    await setup.ask(fake_client, kind.starts, **{kind.member: "h"})
+    setup.codex.refuses.add(kind.starts)
+    await setup.ask(fake_client, kind.starts, **{kind.member: "h"})
+    assert [method for method, _ in setup.leave(fake_client)] == [kind.ends]
 
 
 async def test_an_end_that_was_refused_is_asked_for_again_when_the_client_goes() -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
-    await scene.ask(fake_client, "fs/watch", watchId="w")
-    scene.codex.refuses.add("fs/unwatch")
-    await scene.ask(fake_client, "fs/unwatch", watchId="w")
+    setup = Setup()
+    fake_client = setup.fake_client()
+    await setup.ask(fake_client, "fs/watch", watchId="w")
+    setup.codex.refuses.add("fs/unwatch")
+    await setup.ask(fake_client, "fs/unwatch", watchId="w")
     with capture_logs() as logs:
-        assert [method for method, _ in scene.leave(fake_client)] == ["fs/unwatch"]
+        assert [method for method, _ in setup.leave(fake_client)] == ["fs/unwatch"]
     assert [log["event"] for log in logs] == ["nothing_to_end"]
 
 
 async def test_what_died_with_its_codex_needs_no_end() -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
-    await scene.ask(fake_client, "process/spawn", processHandle="h")
-    scene.handles.forget_epoch()
-    assert scene.leave(fake_client) == []
+    setup = Setup()
+    fake_client = setup.fake_client()
+    await setup.ask(fake_client, "process/spawn", processHandle="h")
+    setup.handles.forget_epoch()
+    assert setup.leave(fake_client) == []
 
 
 async def test_a_codex_that_is_gone_is_asked_nothing() -> None:
-    scene = Scene()
-    one, two = scene.fake_client(), scene.fake_client()
+    setup = Setup()
+    one, two = setup.fake_client(), setup.fake_client()
     for fake_client in (one, two):
-        await scene.ask(fake_client, "fs/watch", watchId="w")
-    scene.codex.is_gone = True
+        await setup.ask(fake_client, "fs/watch", watchId="w")
+    setup.codex.is_gone = True
     with capture_logs() as logs:
-        assert scene.leave(one) == []
+        assert setup.leave(one) == []
     assert [log["event"] for log in logs] == ["nothing_to_end"]
-    scene.codex.there = anyio.Event()
-    assert scene.leave(two) == []
+    setup.codex.there = anyio.Event()
+    assert setup.leave(two) == []
 
 
 @pytest.mark.parametrize("params", [{"processId": "p", "streamStdin": True}, {}, {"processId": None, "tty": False}])
 async def test_a_command_that_runs_ends_with_its_client_even_without_a_handle(params: dict[str, Any]) -> None:
-    scene = Scene()
-    leaving, staying = scene.fake_client(), scene.fake_client()
-    release = scene.codex.holds["command/exec"] = anyio.Event()
+    setup = Setup()
+    leaving, staying = setup.fake_client(), setup.fake_client()
+    release = setup.codex.holds["command/exec"] = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for fake_client in (leaving, staying):
-            tasks.start_soon(scene.send, fake_client, "command/exec", {"command": ["x"], **params})
+            tasks.start_soon(setup.send, fake_client, "command/exec", {"command": ["x"], **params})
             await anyio.wait_all_tasks_blocked()
-        names = [asked["processId"] for _, asked in scene.codex.asked]
-        assert scene.leave(leaving) == [("command/exec/terminate", {"processId": names[0]})]
+        names = [asked["processId"] for _, asked in setup.codex.asked]
+        assert setup.leave(leaving) == [("command/exec/terminate", {"processId": names[0]})]
         release.set()
     assert names[0] != names[1]
 
 
 async def test_a_command_that_has_ended_needs_no_end() -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
-    await scene.ask(fake_client, "command/exec", command=["true"])
-    await scene.ask(fake_client, "command/exec", command=["true"], processId="p")
-    assert scene.leave(fake_client) == []
+    setup = Setup()
+    fake_client = setup.fake_client()
+    await setup.ask(fake_client, "command/exec", command=["true"])
+    await setup.ask(fake_client, "command/exec", command=["true"], processId="p")
+    assert setup.leave(fake_client) == []
 
 
 async def test_nothing_is_started_for_a_client_that_is_gone_before_codex_is_there() -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
-    scene.codex.there = anyio.Event()
+    setup = Setup()
+    fake_client = setup.fake_client()
+    setup.codex.there = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(scene.send, fake_client, "process/spawn", {"processHandle": "h"})
+        tasks.start_soon(setup.send, fake_client, "process/spawn", {"processHandle": "h"})
         await anyio.wait_all_tasks_blocked()
-        scene.leave(fake_client)
-        scene.codex.there.set()
-    assert scene.codex.asked == []
+        setup.leave(fake_client)
+        setup.codex.there.set()
+    assert setup.codex.asked == []
 
 
 @pytest.mark.parametrize(("kind", "method"), USES)
 async def test_a_refusal_names_the_handle_as_the_client_does(kind: HandleType, method: str) -> None:
-    scene = Scene()
-    scene.codex.refuses.add(method)
-    answer = await scene.ask(scene.fake_client(), method, **{kind.member: "nobody"})
+    setup = Setup()
+    setup.codex.refuses.add(method)
+    answer = await setup.ask(setup.fake_client(), method, **{kind.member: "nobody"})
     assert answer["error"] == {"code": -32600, "message": "no such thing: nobody"}
 
 
 async def test_a_handle_that_is_none_is_left_to_codex() -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
+    setup = Setup()
+    fake_client = setup.fake_client()
     sent = [
         ("command/exec", {"processId": 7}),
         ("command/exec", {"tty": True}),
@@ -293,131 +293,131 @@ async def test_a_handle_that_is_none_is_left_to_codex() -> None:
         ("fs/watch", None),
     ]
     for method, params in sent:
-        await scene.send(fake_client, method, params)
-    assert scene.codex.asked == sent
-    assert scene.leave(fake_client) == []
+        await setup.send(fake_client, method, params)
+    assert setup.codex.asked == sent
+    assert setup.leave(fake_client) == []
 
 
 async def test_an_empty_handle_is_one_where_codex_takes_it_for_one() -> None:
-    scene = Scene()
-    for fake_client in (scene.fake_client(), scene.fake_client()):
-        await scene.ask(fake_client, "fs/watch", watchId="")
-    assert len({params["watchId"] for _, params in scene.codex.asked}) == 2
+    setup = Setup()
+    for fake_client in (setup.fake_client(), setup.fake_client()):
+        await setup.ask(fake_client, "fs/watch", watchId="")
+    assert len({params["watchId"] for _, params in setup.codex.asked}) == 2
 
 
 async def test_other_methods_are_not_touched() -> None:
-    scene = Scene()
-    await scene.ask(scene.fake_client(), "some/future", processId="p", requestId=1)
-    assert scene.codex.asked == [("some/future", {"processId": "p", "requestId": 1})]
+    setup = Setup()
+    await setup.ask(setup.fake_client(), "some/future", processId="p", requestId=1)
+    assert setup.codex.asked == [("some/future", {"processId": "p", "requestId": 1})]
 
 
 async def test_a_method_that_has_a_handler_keeps_it() -> None:
-    scene, seen = Scene(), list[str]()
+    setup, seen = Setup(), list[str]()
 
     async def handle(exchange: ClientRequest) -> Any:
         seen.append(exchange.method)
-        return await scene.codex.handle(exchange)
+        return await setup.codex.handle(exchange)
 
-    scene.table = scene.handles.wrap({"thread/search": handle, "thread/list": handle}, scene.codex.handle)
+    setup.table = setup.handles.wrap({"thread/search": handle, "thread/list": handle}, setup.codex.handle)
     for method in ("thread/search", "thread/list", "thread/sample"):
-        await scene.ask(scene.fake_client(), method)
+        await setup.ask(setup.fake_client(), method)
     assert seen == ["thread/search", "thread/list"]
 
 
 @pytest.mark.parametrize(("cancel", "method"), CANCELLED)
 async def test_a_request_is_cancelled_by_its_own_client_under_codexs_id(cancel: Cancel, method: str) -> None:
-    scene = Scene()
-    mine, other = scene.fake_client(), scene.fake_client()
-    release = scene.codex.holds[method] = anyio.Event()
+    setup = Setup()
+    mine, other = setup.fake_client(), setup.fake_client()
+    release = setup.codex.holds[method] = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for fake_client in (other, mine):
-            tasks.start_soon(scene.send, fake_client, method, {}, "r")
+            tasks.start_soon(setup.send, fake_client, method, {}, "r")
             await anyio.wait_all_tasks_blocked()
-        await scene.ask(mine, cancel.method, requestId="r", more=1)
-        await scene.ask(other, cancel.method, requestId="r")
+        await setup.ask(mine, cancel.method, requestId="r", more=1)
+        await setup.ask(other, cancel.method, requestId="r")
         release.set()
-    await scene.ask(mine, cancel.method, requestId="r")
-    asked = [params for name, params in scene.codex.asked if name == cancel.method]
+    await setup.ask(mine, cancel.method, requestId="r")
+    asked = [params for name, params in setup.codex.asked if name == cancel.method]
     assert asked == [{"requestId": 2, "more": 1}, {"requestId": 1}, {"requestId": f'trimpoint-{mine.client.id}/"r"'}]
 
 
 async def test_a_cancel_ends_only_what_it_is_for_and_never_a_request_of_ours() -> None:
-    scene = Scene()
-    fake_client = scene.fake_client()
-    release = scene.codex.holds["thread/search"] = anyio.Event()
+    setup = Setup()
+    fake_client = setup.fake_client()
+    release = setup.codex.holds["thread/search"] = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(scene.send, fake_client, "thread/search", {}, -5)
+        tasks.start_soon(setup.send, fake_client, "thread/search", {}, -5)
         await anyio.wait_all_tasks_blocked()
-        await scene.ask(fake_client, "thread/sample/cancel", requestId=-5)
-        await scene.ask(fake_client, "thread/search/cancel", requestId=1)
-        await scene.ask(fake_client, "thread/search/cancel", requestId=-5)
+        await setup.ask(fake_client, "thread/sample/cancel", requestId=-5)
+        await setup.ask(fake_client, "thread/search/cancel", requestId=1)
+        await setup.ask(fake_client, "thread/search/cancel", requestId=-5)
         release.set()
-    asked = [params["requestId"] for _, params in scene.codex.asked[1:]]
+    asked = [params["requestId"] for _, params in setup.codex.asked[1:]]
     assert asked == [f"trimpoint-{fake_client.client.id}/-5", f"trimpoint-{fake_client.client.id}/1", 1]
 
 
 @pytest.mark.parametrize("params", [{"requestId": None}, {"requestId": 1.5}, {"requestId": [1]}, {}, None])
 async def test_an_id_that_is_none_is_left_to_codex(params: Any) -> None:
-    scene = Scene()
-    await scene.send(scene.fake_client(), "thread/search/cancel", params)
-    assert scene.codex.asked == [("thread/search/cancel", params)]
+    setup = Setup()
+    await setup.send(setup.fake_client(), "thread/search/cancel", params)
+    assert setup.codex.asked == [("thread/search/cancel", params)]
 
 
 async def test_a_cancel_waits_until_its_request_has_gone_out() -> None:
-    scene = Scene()
-    fake_client, ready = scene.fake_client(), anyio.Event()
+    setup = Setup()
+    fake_client, ready = setup.fake_client(), anyio.Event()
 
     async def handle(exchange: ClientRequest) -> Any:
         await ready.wait()
-        return await scene.codex.handle(exchange)
+        return await setup.codex.handle(exchange)
 
-    scene.table = scene.handles.wrap({"thread/sample": handle}, scene.codex.handle)
-    scene.codex.holds["thread/sample"] = release = anyio.Event()
+    setup.table = setup.handles.wrap({"thread/sample": handle}, setup.codex.handle)
+    setup.codex.holds["thread/sample"] = release = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(scene.send, fake_client, "thread/sample", {}, "r")
-        tasks.start_soon(scene.send, fake_client, "thread/sample/cancel", {"requestId": "r"}, "c")
+        tasks.start_soon(setup.send, fake_client, "thread/sample", {}, "r")
+        tasks.start_soon(setup.send, fake_client, "thread/sample/cancel", {"requestId": "r"}, "c")
         await anyio.wait_all_tasks_blocked()
-        assert scene.codex.asked == []
+        assert setup.codex.asked == []
         ready.set()
         await anyio.wait_all_tasks_blocked()
-        assert scene.codex.asked[1] == ("thread/sample/cancel", {"requestId": 1})
+        assert setup.codex.asked[1] == ("thread/sample/cancel", {"requestId": 1})
         release.set()
 
 
 async def test_a_request_under_way_is_cancelled_when_its_client_goes_and_one_that_goes_out_later_too() -> None:
-    scene = Scene()
-    fake_client, ready = scene.fake_client(), anyio.Event()
+    setup = Setup()
+    fake_client, ready = setup.fake_client(), anyio.Event()
 
     async def handle(exchange: ClientRequest) -> Any:
         await ready.wait()
-        return await scene.codex.handle(exchange)
+        return await setup.codex.handle(exchange)
 
-    scene.table = scene.handles.wrap({"thread/sample": handle}, scene.codex.handle)
-    release = scene.codex.holds["thread/search"] = anyio.Event()
+    setup.table = setup.handles.wrap({"thread/sample": handle}, setup.codex.handle)
+    release = setup.codex.holds["thread/search"] = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(scene.send, fake_client, "thread/search", {}, "a")
-        tasks.start_soon(scene.send, fake_client, "thread/sample", {}, "b")
+        tasks.start_soon(setup.send, fake_client, "thread/search", {}, "a")
+        tasks.start_soon(setup.send, fake_client, "thread/sample", {}, "b")
         await anyio.wait_all_tasks_blocked()
-        assert scene.leave(fake_client) == [("thread/search/cancel", {"requestId": 1})]
+        assert setup.leave(fake_client) == [("thread/search/cancel", {"requestId": 1})]
         ready.set()
         await anyio.wait_all_tasks_blocked()
-        sent_as = [name for name, _ in scene.codex.asked].index("thread/sample") + 1
-        assert scene.codex.asked[-1] == ("thread/sample/cancel", {"requestId": sent_as})
+        sent_as = [name for name, _ in setup.codex.asked].index("thread/sample") + 1
+        assert setup.codex.asked[-1] == ("thread/sample/cancel", {"requestId": sent_as})
         release.set()
 
 
 async def test_partial_results_reach_the_client_whose_request_they_belong_to() -> None:
-    scene = Scene()
-    one, two = scene.fake_client(), scene.fake_client()
-    release = scene.codex.holds["thread/search/stream"] = anyio.Event()
+    setup = Setup()
+    one, two = setup.fake_client(), setup.fake_client()
+    release = setup.codex.holds["thread/search/stream"] = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for fake_client in (one, two):
-            tasks.start_soon(scene.send, fake_client, "thread/search/stream", {}, "s")
+            tasks.start_soon(setup.send, fake_client, "thread/search/stream", {}, "s")
             await anyio.wait_all_tasks_blocked()
-        assert scene.say(PARTIAL, requestId=2, data=["provider"])
+        assert setup.say(PARTIAL, requestId=2, data=["provider"])
         assert one.received == []
         assert two.received == [{"method": PARTIAL, "params": {"requestId": "s", "data": ["stable"]}, "emittedAtMs": 1}]
         release.set()
     two.received.clear()
-    assert scene.say(PARTIAL, requestId=2, data=[])
+    assert setup.say(PARTIAL, requestId=2, data=[])
     assert one.received[1:] == two.received == []

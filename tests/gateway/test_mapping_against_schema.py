@@ -45,7 +45,7 @@ class Tried(NamedTuple):
     """A place, and a message that holds a value there, as it came and as the gateway passes it on."""
 
     place: Place
-    pass_on: Callable[[Any], Any]
+    forward: Callable[[Any], Any]
     to_codex: bool
 
     @property
@@ -57,7 +57,7 @@ class Tried(NamedTuple):
         return PROVIDER if self.to_codex else STABLE
 
     def comes_out_as(self, value: Any, expected: Any) -> bool:
-        return bool(self.pass_on(self.place.message(value)) == self.place.message(expected))
+        return bool(self.forward(self.place.message(value)) == self.place.message(expected))
 
 
 def identity() -> Identity:

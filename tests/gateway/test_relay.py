@@ -6,7 +6,7 @@ from typing import Any, cast
 import anyio
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import Outcome, ProviderGone
+from trimpoint.codex.appserver.peer import Outcome, ProviderExited
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.ordered_request import request_in_order
 
@@ -65,14 +65,14 @@ async def test_an_error_of_codex_is_raised_and_nothing_is_made_of_it() -> None:
     codex = Codex()
 
     async def ask() -> None:
-        with pytest.raises(ProviderGone):
+        with pytest.raises(ProviderExited):
             await request_in_order(codex.link(), "m", {}, lambda _: pytest.fail("there was no answer"))
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await codex.asked.wait()
-            codex.answer(ProviderGone("it died", ""))
+            codex.answer(ProviderExited("it died", ""))
 
 
 async def test_a_defect_in_what_is_made_of_the_answer_belongs_to_who_asked() -> None:

@@ -16,7 +16,7 @@ from trimpoint.journal.repair.verification import verify
 
 from tests.core.given import THREAD
 from tests.journal.faults import FaultyFiles
-from tests.journal.threads import flip, lived, record_starts, write_journal, write_snapshot
+from tests.journal.threads import flip, record_starts, thread_with_history, write_journal, write_snapshot
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def store(tmp_path: Path) -> StateDirectory:
 
 
 def test_a_sound_journal_is_not_touched(store: StateDirectory) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     before = path.stat().st_mtime_ns
     assert repair(path, salvage=True).outcome is Outcome.SOUND
     assert path.stat().st_mtime_ns == before
 
 
 def test_a_torn_tail_is_cut_and_kept(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     path = write_journal(store, thread)
     content, last = path.read_bytes(), record_starts(path)[-2]
     path.write_bytes(content[:-3])
@@ -45,16 +45,16 @@ def test_a_torn_tail_is_cut_and_kept(store: StateDirectory) -> None:
 
 
 def test_a_damaged_journal_is_left_unless_salvage_is_asked_for(store: StateDirectory) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     flip(path, record_starts(path)[3] + 9)
     before = path.read_bytes()
-    assert repair(path, salvage=False).outcome is Outcome.LEFT
+    assert repair(path, salvage=False).outcome is Outcome.UNREPAIRED
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("number", range(1, len(lived().records) - 1))
+@pytest.mark.parametrize("number", range(1, len(thread_with_history().records) - 1))
 def test_what_follows_a_damaged_record_is_salvaged(store: StateDirectory, number: int) -> None:
-    thread = lived()
+    thread = thread_with_history()
     path = write_journal(store, thread)
     flip(path, record_starts(path)[number] + 9)
     damaged = path.read_bytes()
@@ -71,7 +71,7 @@ def test_what_follows_a_damaged_record_is_salvaged(store: StateDirectory, number
 
 
 def test_records_that_need_the_lost_one_are_refused_and_later_ones_taken(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     path = write_journal(store, thread)
     lost = next(at for at, record in enumerate(thread.records) if "TurnStarted" in repr(record) and "turn-2" in repr(record))
     flip(path, record_starts(path)[lost] + 9)
@@ -83,7 +83,7 @@ def test_records_that_need_the_lost_one_are_refused_and_later_ones_taken(store: 
 
 
 def test_a_damaged_header_is_made_anew(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     path = write_journal(store, thread)
     flip(path, 9)
     mended = repair(path, salvage=True)
@@ -92,36 +92,36 @@ def test_a_damaged_header_is_made_anew(store: StateDirectory) -> None:
 
 
 def test_a_thread_whose_beginning_is_lost_is_left(store: StateDirectory) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     flip(path, record_starts(path)[0] + 9)
     mended = repair(path, salvage=True)
-    assert mended.outcome is Outcome.LEFT
+    assert mended.outcome is Outcome.UNREPAIRED
     assert "beginning" in mended.detail
 
 
 def test_a_journal_whose_snapshot_has_it_all_is_left(store: StateDirectory) -> None:
-    thread = lived(turns=60)
+    thread = thread_with_history(turns=60)
     path = write_journal(store, thread)
     write_snapshot(store, thread)
     flip(path, 400)
     mended = repair(path, salvage=True, snapshot=decode_snapshot(store.read(f"snapshots/{THREAD}"), THREAD))
-    assert mended.outcome is Outcome.LEFT
+    assert mended.outcome is Outcome.UNREPAIRED
     assert "snapshot" in mended.detail
 
 
 def test_a_journal_that_refuses_everything_is_left(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair, "MAX_REFUSED", 1)
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     flip(path, record_starts(path)[0] + 9)
     mended = repair(path, salvage=True)
-    assert (mended.outcome, "noise" in mended.detail) == (Outcome.LEFT, True)
+    assert (mended.outcome, "noise" in mended.detail) == (Outcome.UNREPAIRED, True)
 
 
 @pytest.mark.parametrize("content", [b"something else entirely, of some length", framing.MAGIC + b"\x02\x00\x14\x00" + bytes(20)])
 def test_other_files_are_left(store: StateDirectory, content: bytes) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     path.write_bytes(content)
-    assert repair(path, salvage=False).outcome is Outcome.LEFT
+    assert repair(path, salvage=False).outcome is Outcome.UNREPAIRED
     assert path.read_bytes() == content
 
 
@@ -130,7 +130,7 @@ def test_other_files_are_left(store: StateDirectory, content: bytes) -> None:
 def test_a_disk_that_refuses_leaves_the_damaged_journal_or_the_salvaged_one(
     store: StateDirectory, operation: str, nth: int
 ) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     flip(path, record_starts(path)[3] + 9)
     before, files = path.read_bytes(), FaultyFiles()
     files.fail(operation, ENOSPC, nth)
@@ -141,7 +141,7 @@ def test_a_disk_that_refuses_leaves_the_damaged_journal_or_the_salvaged_one(
 
 
 def test_a_disk_that_refuses_leaves_a_torn_journal_as_it_is(store: StateDirectory) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     path.write_bytes(path.read_bytes()[:-3])
     before, files = path.read_bytes(), FaultyFiles()
     files.refuse(ENOSPC, "write")
@@ -151,7 +151,7 @@ def test_a_disk_that_refuses_leaves_a_torn_journal_as_it_is(store: StateDirector
 
 
 def test_what_is_no_record_of_ours_or_was_there_already_is_refused(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     path = write_journal(store, thread)
     size = path.stat().st_size
     unknown = framing.encode_batch([b"\x93\x01\x02\x03"], size)

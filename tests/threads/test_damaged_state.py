@@ -52,7 +52,7 @@ async def _opened(engine: ThreadRegistry, thread_id: str) -> ThreadWriter | str:
         return type(error).__name__
 
 
-def put_back(files: dict[Path, bytes], root: Path) -> None:
+def restore_files(files: dict[Path, bytes], root: Path) -> None:
     for path in root.rglob("*"):
         if path.is_file() and path not in files and path.name != "lock":
             path.unlink()
@@ -74,7 +74,7 @@ async def test_whatever_happens_to_a_derived_file_nothing_is_lost(tmp_path: Path
     content = files[path]
     with anyio.fail_after(120):
         for at in range(0, len(content), max(1, len(content) // 50)):
-            put_back(files, tmp_path)
+            restore_files(files, tmp_path)
             path.write_bytes(content[:at] if hurt == "cut" else content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
             for writer, expected in zip(await looked_at(tmp_path), (["T1", "T2", "T3"], ["T1", "T2"]), strict=True):
                 assert turns(writer) == expected
@@ -93,7 +93,7 @@ async def test_a_cut_anywhere_in_a_journal_leaves_its_thread_a_past_and_the_othe
     content, before = files[path], list[str]()
     with anyio.fail_after(120):
         for at in range(0, len(content), 17):
-            put_back(files, tmp_path)
+            restore_files(files, tmp_path)
             path.write_bytes(content[:at])
             hurt, other = await looked_at(tmp_path)
             assert turns(other) == ["T1", "T2"]
@@ -113,7 +113,7 @@ async def test_a_flipped_byte_anywhere_in_a_journal_is_never_believed(tmp_path: 
     content = files[path]
     with anyio.fail_after(120):
         for at in range(0, len(content), 17):
-            put_back(files, tmp_path)
+            restore_files(files, tmp_path)
             path.write_bytes(content[:at] + bytes([content[at] ^ 0x40]) + content[at + 1 :])
             hurt, other = await looked_at(tmp_path)
             assert turns(other) == ["T1", "T2"]

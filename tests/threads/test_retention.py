@@ -17,7 +17,7 @@ BEGAN_MS = 1_764_000_000_000
 RULE = RetentionRule(archived_after_days=30)
 
 
-async def put_away(engine: ThreadRegistry, thread_id: str) -> None:
+async def archive(engine: ThreadRegistry, thread_id: str) -> None:
     writer = await begin(engine, thread_id)
     writer.record_facts(*turn("T1"))
     await writer.execute(wire.ArchiveThread(command_id="a", thread_id=thread_id))
@@ -32,7 +32,7 @@ async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateDirecto
     monkeypatch.setattr(engines.time, "time_ns", lambda: now_ms * 1_000_000)
     directory = StateDirectory(tmp_path)
     async with ThreadRegistry.running(directory, Policy()) as engine:
-        await put_away(engine, THREAD)
+        await archive(engine, THREAD)
         now_ms += 60 * DAY_MS
         (await begin(engine, OTHER)).record_facts(*turn("T1"))
     return directory

@@ -20,7 +20,7 @@ from trimpoint.operations.phases import complete_items, journal_phase, journal_p
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import start_params
-from trimpoint.operations.routing.notification_router import Route
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
 from trimpoint.threads.worktrees import Restored, WorktreeRefuses, Worktrees
 from trimpoint.threads.writer import ThreadWriter
@@ -143,7 +143,7 @@ class RevertSteps:
             await self._change_over(writer, prepared)
 
     async def _change_over(self, writer: ThreadWriter, prepared: Prepared) -> None:
-        self._threads.use(prepared.id, Route(writer.thread_id, "current", writer.state.generation.number))
+        self._threads.use(prepared.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number))
         await self._threads.archive_previous(writer)
 
     async def _undo(self, writer: ThreadWriter, operation: Operation, reverting: Reverting, error: Exception) -> None:

@@ -33,7 +33,7 @@ from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread, thread_in
 from trimpoint.operations.provider.settings import start_params
 from trimpoint.operations.reverts import RevertSteps
-from trimpoint.operations.routing.notification_router import Route
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
@@ -130,7 +130,7 @@ class OperationRunner:
             log.error("operation_stuck", thread_id=thread_id, detail=str(error))
         finally:
             self._running.discard(thread_id)
-            self._threads.inbound.endings.release(thread_id)
+            self._threads.inbound.turn_ends.release(thread_id)
 
     async def _step_or_fail(self, writer: ThreadWriter, operation: Operation) -> None:
         try:
@@ -171,7 +171,7 @@ class OperationRunner:
             log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
             await anyio.sleep(RETRY_WRITE_S)
         finally:
-            self._threads.inbound.endings.release(writer.thread_id, message)
+            self._threads.inbound.turn_ends.release(writer.thread_id, message)
 
     async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
         match operation.phase:
@@ -228,7 +228,7 @@ class OperationRunner:
         if summary is None:
             watch = self._threads.inbound.watches.pop(fork.id)
             assert isinstance(watch, TurnWatch)  # as every compaction is watched
-            self._threads.use(fork.id, Route(writer.thread_id, "current", writer.state.generation.number))
+            self._threads.use(fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number))
             kept = kept_items(writer.state, len(writer.state.active_turns))
             writer.record_facts(*carried_usage(watch.usage, kept))
 
@@ -280,7 +280,7 @@ class OperationRunner:
         with self._threads.inbound.buffering():
             thread = thread_in(await self._threads.start(params))
             provider_id = str(thread["id"])
-            self._threads.use(provider_id, Route(writer.thread_id, "current", generation.number))
+            self._threads.use(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
             bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
             journal_phase_deferred(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
             self._threads.inbound.release(provider_id)

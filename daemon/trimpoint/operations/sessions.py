@@ -23,7 +23,7 @@ from trimpoint.operations.phases import complete_items
 from trimpoint.operations.provider.provider_threads import ProviderThreads, model_in_answer, thread_in
 from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
-from trimpoint.operations.routing.notification_router import Route
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
@@ -88,7 +88,7 @@ class Sessions:
             if not params.get("ephemeral"):
                 settings = initial_settings(params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools)
                 await self._engine.create(_creation(thread, params, "started", settings, raw_events=True))
-                self._threads.use(thread_id, Route(thread_id, "current", 1))
+                self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
             on_begun(raw, thread_id)
             self._threads.inbound.release(thread_id)
 
@@ -105,7 +105,7 @@ class Sessions:
         whole = params if parent is None else inherited_params(params, parent.settings)
         settings = initial_settings(whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools)
         writer = await self._engine.create(_creation(thread, params, origin, settings, raw_events=False))
-        self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
+        self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
         if not writer.state.turns:
             inherited = inherited_history(parent, thread_id) if parent is not None else ()
             writer.record_facts(*inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent))

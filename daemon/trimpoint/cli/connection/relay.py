@@ -8,7 +8,7 @@ from anyio.lowlevel import checkpoint
 from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, StreamEnd, Transport
 
 
-class _Gone(Exception):
+class _EndClosed(Exception):
     """Nobody takes what is written."""
 
 
@@ -25,13 +25,13 @@ async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable
                 await _pump(client.source, daemon)
                 ends.append("client")
                 end_daemon_input()
-            except (_Gone, OSError):
+            except (_EndClosed, OSError):
                 return  # the daemon is gone, which the other direction sees
 
         tasks.start_soon(up)
         try:
             await _pump(daemon, client.sink)
-        except _Gone:
+        except _EndClosed:
             ends.append("client")
         tasks.cancel_scope.cancel()
     return bool(ends)
@@ -61,4 +61,4 @@ async def _write(end: StreamEnd, data: bytes) -> None:
         except BlockingIOError:
             await anyio.wait_writable(end.fileno())
         except OSError as error:
-            raise _Gone from error
+            raise _EndClosed from error

@@ -63,7 +63,7 @@ def run_repair(arguments: argparse.Namespace) -> int:
         print_json({"stateDir": str(store.root), "repaired": [_repair_document(*one) for one in touched]})
     else:
         stdout_console().print(view.repairs(touched, salvaging=arguments.salvage))
-    if any(one.outcome is Outcome.LEFT for _, one in touched):
+    if any(one.outcome is Outcome.UNREPAIRED for _, one in touched):
         return Exit.FAILED
     return Exit.DONE if touched else Exit.SKIPPED
 
@@ -156,7 +156,7 @@ def _repaired(store: StateDirectory, thread_id: str, salvage: bool) -> RepairRes
         if mended.outcome is Outcome.SOUND and snapshot is not None:
             return _without_false_snapshot(store, thread_id)
     except (JournalError, OSError) as error:
-        return RepairResult(Outcome.LEFT, _error_text(error))
+        return RepairResult(Outcome.UNREPAIRED, _error_text(error))
     return mended
 
 

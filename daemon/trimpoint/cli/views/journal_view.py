@@ -16,7 +16,7 @@ _OUTCOMES = {
     Outcome.SOUND: ("✓", "green"),
     Outcome.CUT: ("✓", "green"),
     Outcome.SALVAGED: ("✓", "yellow"),
-    Outcome.LEFT: ("✗", "bold red"),
+    Outcome.UNREPAIRED: ("✗", "bold red"),
 }
 _SNAPSHOTS = {
     SnapshotState.NONE: "none",
@@ -83,7 +83,7 @@ def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> Rendera
         lines.append(Text.assemble((f"{mark} ", style), thread_id, f": {_what_was_done(mended)}"))
         if mended.kept_at is not None:
             lines.append(Text(f"  kept: {mended.kept_at}", "dim"))
-    if not salvaging and any(mended.outcome is Outcome.LEFT for _, mended in done):
+    if not salvaging and any(mended.outcome is Outcome.UNREPAIRED for _, mended in done):
         lines.append(
             Text("--salvage writes a damaged journal anew with all that can still be read; the old file is kept.", "dim")
         )
@@ -110,7 +110,7 @@ def _what_was_done(mended: RepairResult) -> str:
     if mended.outcome is Outcome.SALVAGED:
         refused = f"; {mended.refused:,} do not follow from what is left" if mended.refused else ""
         return f"salvaged {mended.salvaged:,} records from behind the damage{refused} ({mended.detail})"
-    return f"{'left as it is' if mended.outcome is Outcome.LEFT else 'put aside'}: {mended.detail}"
+    return f"{'left as it is' if mended.outcome is Outcome.UNREPAIRED else 'put aside'}: {mended.detail}"
 
 
 def size(size_bytes: int) -> str:

@@ -21,8 +21,8 @@ from msgspec import UNSET, Raw, UnsetType
 
 from trimpoint.codex.appserver.errors import (
     ProviderError,
+    ProviderExited,
     ProviderFailure,
-    ProviderGone,
     ProviderOverloaded,
     ProviderTimeout,
 )
@@ -37,8 +37,8 @@ __all__ = [
     "Peer",
     "PeerHandler",
     "ProviderError",
+    "ProviderExited",
     "ProviderFailure",
-    "ProviderGone",
     "ProviderOverloaded",
     "ProviderTimeout",
 ]
@@ -79,7 +79,7 @@ class PeerHandler(Protocol):
 
 
 Outcome = Raw | ProviderFailure
-"""A result, or why there is none. From the wire: ProviderError; otherwise ProviderTimeout or ProviderGone."""
+"""A result, or why there is none. From the wire: ProviderError; otherwise ProviderTimeout or ProviderExited."""
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -130,7 +130,7 @@ class Peer:
         self._max_unsent_bytes = max_unsent_bytes
         self._pending: dict[int, _Pending] = {}
         self._last_id = 0
-        self._gone_because: str | None = None
+        self._exit_reason: str | None = None
         self.dropped_lines = 0
         """Lines that were no message, and replies that nobody waits for (late ones, above all)."""
         self._loop = asyncio.get_running_loop()
@@ -151,7 +151,7 @@ class Peer:
         :param params: JSON-ready, or a Raw to send as it is; None sends no params
         :raises ProviderError: Codex refused
         :raises ProviderTimeout: no reply within `deadline_s`, waiting for room to send included
-        :raises ProviderGone: the child ended first
+        :raises ProviderExited: the child ended first
         :raises ProviderOverloaded: too much is unsent
         """
         outcome = await self.request_raw(method, params, deadline_s=deadline_s)
@@ -178,7 +178,7 @@ class Peer:
         """Ask without waiting; `on_outcome` is called once, at the reply's place in the stream.
 
         :returns: a number for `abandon`
-        :raises ProviderGone: the child has ended or is being stopped
+        :raises ProviderExited: the child has ended or is being stopped
         :raises ProviderOverloaded: too much is unsent
         """
         expiry = _Expiry(deadline_s, self._loop.time() + deadline_s)
@@ -191,7 +191,7 @@ class Peer:
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification, without waiting.
 
-        :raises ProviderGone: the child has ended or is being stopped
+        :raises ProviderExited: the child has ended or is being stopped
         :raises ProviderOverloaded: too much is unsent
         """
         self._send(b'{"method":%b%b}' % (msgspec.json.encode(method), _params_member(params)))
@@ -221,7 +221,7 @@ class Peer:
 
     def on_chunk(self, data: bytes) -> None:
         """The child's sink: bytes of stdout."""
-        if self._gone_because is not None:
+        if self._exit_reason is not None:
             return
         try:
             lines = self._splitter.feed(data)
@@ -232,9 +232,9 @@ class Peer:
 
     def on_exit(self, exit_: ChildExit) -> None:
         """The child's sink: nothing more will come."""
-        self._gone_because = self._gone_because or f"it {exit_}"
+        self._exit_reason = self._exit_reason or f"it {exit_}"
         while self._pending:
-            self._resolve(next(iter(self._pending)), self._gone())
+            self._resolve(next(iter(self._pending)), self._exited())
 
     def _begin(self, method: str, params: Any, expiry: _Expiry, on_outcome: Callable[[Outcome], None]) -> int:
         request_id = self._last_id + 1
@@ -328,8 +328,8 @@ class Peer:
             raise ProviderTimeout(method, deadline_s)
 
     def _send(self, message: bytes) -> None:
-        if self._gone_because is not None or not self._child.accepts_input:
-            raise self._gone()
+        if self._exit_reason is not None or not self._child.accepts_input:
+            raise self._exited()
         unsent_bytes = self._child.unsent_bytes
         if unsent_bytes + len(message) > self._max_unsent_bytes and unsent_bytes > 0:
             raise ProviderOverloaded(unsent_bytes, self._max_unsent_bytes)
@@ -338,11 +338,11 @@ class Peer:
         self._child.write(message.replace(b"\n", b" ") + b"\n")
 
     def _abort(self, reason: str) -> None:
-        self._gone_because = self._gone_because or reason
+        self._exit_reason = self._exit_reason or reason
         self._child.kill()
 
-    def _gone(self) -> ProviderGone:
-        return ProviderGone(self._gone_because or "it takes no more input", self._child.stderr_tail())
+    def _exited(self) -> ProviderExited:
+        return ProviderExited(self._exit_reason or "it takes no more input", self._child.stderr_tail())
 
 
 def _run_end(lines: list[bytes], at: int, prefix: bytes) -> int:

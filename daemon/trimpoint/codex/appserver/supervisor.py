@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.lines import Traffic
-from trimpoint.codex.appserver.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderFailure, ProviderGone
+from trimpoint.codex.appserver.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderExited, ProviderFailure
 from trimpoint.codex.appserver.process import ChildExit, ChildNotStarted, LaunchProfile, StopGrace, spawn_codex
 from trimpoint.codex.appserver.versions import missing_method
 
@@ -147,7 +147,7 @@ class CodexLink:
             self._fail(ProviderUnavailable(reason, error.hint))
         except ProviderFailure as error:
             reason = str(error)
-            tail = error.stderr_tail.strip().splitlines()[-1:] if isinstance(error, ProviderGone) else []
+            tail = error.stderr_tail.strip().splitlines()[-1:] if isinstance(error, ProviderExited) else []
             self._fail(
                 ProviderUnavailable(
                     "; ".join([reason, *tail]), "`trimpoint status` shows which Codex is used; the log says what was tried."

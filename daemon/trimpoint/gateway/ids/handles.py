@@ -116,7 +116,7 @@ class Handles:
         self._clients = clients
         self._link = link
         self._identity = identity
-        self._held: dict[str, Counter[tuple[HandleType, str]]] = {}
+        self._active: dict[str, Counter[tuple[HandleType, str]]] = {}
         self._requests: list[_Request] = []
         self._numbers = count(1)
 
@@ -132,7 +132,7 @@ class Handles:
 
     def release(self, client: Client) -> None:
         """A client is gone: end what it left behind, as Codex does when a connection closes."""
-        for kind, handle in self._held.pop(client.id, ()):
+        for kind, handle in self._active.pop(client.id, ()):
             if kind.ends is not None:
                 self._ask_to_end(kind.ends, {kind.member: handle})
         for request in self._requests:
@@ -141,7 +141,7 @@ class Handles:
 
     def forget_epoch(self) -> None:
         """The child is gone, and with it all that handles stood for."""
-        self._held.clear()  # requests under way fail by themselves
+        self._active.clear()  # requests under way fail by themselves
 
     # --- handles --------------------------------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class Handles:
         await self._link.connected()
         if not self._clients.has(client_request.client):
             return None
-        self._held.setdefault(client_request.client.id, Counter())[kind, handle] += 1
+        self._active.setdefault(client_request.client.id, Counter())[kind, handle] += 1
         try:
             result = await inner(client_request)
         except BaseException:
@@ -189,7 +189,7 @@ class Handles:
 
     def _release(self, client_id: str, kind: HandleType, handle: str) -> None:
         """Counted, since a second start under a handle in use is refused and leaves the first one running."""
-        held = self._held.get(client_id, Counter())
+        held = self._active.get(client_id, Counter())
         held[kind, handle] -= 1
         if held[kind, handle] <= 0:
             del held[kind, handle]

@@ -16,6 +16,7 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.routing.notification_router import ThreadRole
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
@@ -137,7 +138,7 @@ class ArchiveMethods:
         # Retired, because that one life of the thread is gone is not for clients to hear; that the thread is, comes with the answer.
         route = self._threads.inbound.route_of(provider_id)
         if route is not None:
-            self._threads.inbound.bind(provider_id, route._replace(role="retired"))
+            self._threads.inbound.bind(provider_id, route._replace(role=ThreadRole.RETIRED))
         try:
             await self._link.request("thread/delete", {"threadId": provider_id})
         except ProviderFailure as error:

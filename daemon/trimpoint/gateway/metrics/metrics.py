@@ -19,7 +19,7 @@ from trimpoint.threads.activity import BOUNDS_S, Activity, Durations
 from trimpoint.threads.registry import ThreadRegistry
 
 
-class Counted(NamedTuple):
+class MetricSources(NamedTuple):
     """The parts that count."""
 
     engine: ThreadRegistry
@@ -33,7 +33,7 @@ class Counted(NamedTuple):
 class Metrics:
     """Asks the parts."""
 
-    def __init__(self, parts: Counted) -> None:
+    def __init__(self, parts: MetricSources) -> None:
         self._parts = parts
         self._began = time.monotonic()
 

@@ -103,32 +103,32 @@ class _Capture:
 
     async def result(self, newest: Commit) -> Checkpoint:
         for _ in range(_ATTEMPTS):
-            look = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
-            await anyio.to_thread.run_sync(self._omit_unreadable, look)
-            for folder in await anyio.to_thread.run_sync(self._repositories_above, look.changed | look.gone):
-                await self._leave_alone(folder, look)
-            if await self._stage(look):
-                return await self._committed(newest, look)
+            status = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
+            await anyio.to_thread.run_sync(self._omit_unreadable, status)
+            for folder in await anyio.to_thread.run_sync(self._repositories_above, status.changed | status.gone):
+                await self._skip_folder(folder, status)
+            if await self._stage(status):
+                return await self._committed(newest, status)
         raise GitFailed(_DOING, "files keep changing while they are read", "Try again when less is being written.")
 
-    async def _committed(self, newest: Commit, look: _WorktreeStatus) -> Checkpoint:
-        left_out = tuple(sorted(look.left_out.values(), key=lambda each: each.path))
+    async def _committed(self, newest: Commit, status: _WorktreeStatus) -> Checkpoint:
+        left_out = tuple(sorted(status.left_out.values(), key=lambda each: each.path))
         message = message_of(left_out)
-        if look.is_committed and newest.message == message:
+        if status.is_committed and newest.message == message:
             commit = newest
         else:
             commit = await self._private.commit(message)
         return Checkpoint(commit.id, commit.tree, left_out)
 
-    async def _stage(self, look: _WorktreeStatus) -> bool:
+    async def _stage(self, status: _WorktreeStatus) -> bool:
         """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
-        look.is_committed &= look.is_as_before
-        await self._remove(look)
+        status.is_committed &= status.is_as_before
+        await self._remove(status)
         tracked, captured, *added = await gather(
             [
                 self._private.users(*_TRACKED_BUT_IGNORED, doing=_DOING),
                 self._private.run(*_TRACKED_BUT_IGNORED, doing=_DOING),
-                *self._additions(look),
+                *self._additions(status),
             ]
         )
         if not self._are_read(added):
@@ -137,19 +137,21 @@ class _Capture:
         forced, ignored = _paths(tracked.stdout), _paths(captured.stdout)
         late = _WorktreeStatus(changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored)
         await anyio.to_thread.run_sync(self._omit_unreadable, late)
-        look.left_out |= late.left_out
-        look.is_committed &= late.is_as_before
+        status.left_out |= late.left_out
+        status.is_committed &= late.is_as_before
         await self._remove(late)
         return self._are_read(await gather(self._additions(late)))
 
-    async def _remove(self, look: _WorktreeStatus) -> None:
-        if look.gone:
-            await self._private.answer("update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(look.gone))
+    async def _remove(self, status: _WorktreeStatus) -> None:
+        if status.gone:
+            await self._private.answer(
+                "update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(status.gone)
+            )
 
-    def _additions(self, look: _WorktreeStatus) -> list[GitRun]:
+    def _additions(self, status: _WorktreeStatus) -> list[GitRun]:
         arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-        run = self._private.run(*arguments, doing=_DOING, stdin=_listed(look.changed), may_fail=True)
-        return [run] if look.changed else []
+        run = self._private.run(*arguments, doing=_DOING, stdin=_listed(status.changed), may_fail=True)
+        return [run] if status.changed else []
 
     def _are_read(self, added: Sequence[GitOutput]) -> bool:
         for output in added:
@@ -166,25 +168,25 @@ class _Capture:
         root = os.fsencode(self._private.repository.worktree)
         return {folder for folder in folders_of(paths) if os.path.lexists(os.path.join(root, folder, b".git"))}
 
-    async def _leave_alone(self, folder: bytes, look: _WorktreeStatus) -> None:
+    async def _skip_folder(self, folder: bytes, status: _WorktreeStatus) -> None:
         """Keep nothing that lies in the repository `folder`, except what the person's index has of it."""
         listing = ("ls-files", "-z", "--", folder)
         captured, tracked = await gather([self._private.run(*listing, doing=_DOING), self._private.users(*listing, doing=_DOING)])
         theirs = _paths(tracked.stdout)
-        look.left_out[folder + b"/"] = Omission(folder + b"/", "nestedRepository")
-        look.gone |= _paths(captured.stdout) - theirs
-        look.changed = {path for path in look.changed if path in theirs or not path.startswith(folder + b"/")}
+        status.left_out[folder + b"/"] = Omission(folder + b"/", "nestedRepository")
+        status.gone |= _paths(captured.stdout) - theirs
+        status.changed = {path for path in status.changed if path in theirs or not path.startswith(folder + b"/")}
 
-    def _omit_unreadable(self, look: _WorktreeStatus) -> None:
+    def _omit_unreadable(self, status: _WorktreeStatus) -> None:
         """Leave out what is no file, or too large, or cannot be read."""
         root = os.fsencode(self._private.repository.worktree)
-        for path in list(look.changed):
+        for path in list(status.changed):
             reason, size_bytes = self._reason_against(os.path.join(root, path), path)
             if reason == "vanished":
-                look.forget(path)
+                status.forget(path)
             elif reason is not None:
                 at = path + b"/" if reason == "nestedRepository" else path
-                look.leave_out(path, Omission(at, reason, size_bytes))
+                status.leave_out(path, Omission(at, reason, size_bytes))
 
     def _reason_against(self, full: bytes, path: bytes) -> tuple[LeftOutReason | Literal["vanished"] | None, int | None]:
         try:
@@ -205,22 +207,22 @@ class _Capture:
 
 
 def _read_status(output: GitOutput) -> _WorktreeStatus:
-    look = _WorktreeStatus()
+    status = _WorktreeStatus()
     for line in output.stdout.split(b"\0")[:-1]:
         in_index, in_worktree, path = line[0:1], line[1:2], line[3:]
         if in_index not in b" ?":
-            look.is_committed = False
+            status.is_committed = False
         if path.endswith(b"/"):
-            look.left_out[path] = Omission(path, "nestedRepository")
+            status.left_out[path] = Omission(path, "nestedRepository")
         elif in_worktree == b"D":
-            look.gone.add(path)
+            status.gone.add(path)
         elif in_worktree != b" " and STAGING_FOLDER not in path.split(b"/"):
-            look.changed.add(path)
+            status.changed.add(path)
             if in_worktree == b"?":
-                look.untracked.add(path)
+                status.untracked.add(path)
     for folder in _UNREADABLE_FOLDER.findall(output.stderr):
-        look.left_out[folder] = Omission(folder, "unreadable")
-    return look
+        status.left_out[folder] = Omission(folder, "unreadable")
+    return status
 
 
 def _paths(listed: bytes) -> set[bytes]:

@@ -31,16 +31,16 @@ class FileTransaction:
         self._worktree = worktree
         self._done: list[_Step] = []
 
-    def remove(self, path: bytes, aside: Place, expected: Signature) -> None:
+    def remove(self, path: bytes, backup: Place, expected: Signature) -> None:
         """Put the file aside.
 
         :raises Unexpected: it was another one; it is aside now
         :raises OSError: it cannot be moved
         """
         with self._worktree.folder_of(path) as at:
-            atomic_rename(at, aside)
-        self._remember(path, partial(self._restore, path, aside))
-        _check(aside, expected)
+            atomic_rename(at, backup)
+        self._remember(path, partial(self._restore, path, backup))
+        _check(backup, expected)
 
     def replace(self, path: bytes, staged: Place, expected: Signature) -> None:
         """Exchange the file with the staged one.
@@ -95,15 +95,15 @@ class FileTransaction:
         for folder in self._worktree.folders_below(path):
             self.remove_folder(folder)
 
-    def _restore(self, path: bytes, aside: Place) -> None:
+    def _restore(self, path: bytes, backup: Place) -> None:
         self._worktree.make_folders(path)
         with self._worktree.folder_of(path) as at:
-            atomic_rename(aside, at)
+            atomic_rename(backup, at)
 
-    def _exchange_back(self, path: bytes, aside: Place, ours: Signature | None) -> None:
+    def _exchange_back(self, path: bytes, backup: Place, ours: Signature | None) -> None:
         with self._worktree.folder_of(path) as at:
             _check(at, ours)
-            atomic_exchange(aside, at)
+            atomic_exchange(backup, at)
 
     def _withdraw(self, path: bytes, staged: Place, ours: Signature | None) -> None:
         with self._worktree.folder_of(path) as at:

@@ -172,7 +172,7 @@ def _blocker(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) ->
 
 def _occupant(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -> bytes | None:
     try:
-        found = worktree.look(step.path)
+        found = worktree.inspect(step.path)
     except OSError:
         return step.path
     if found.is_folder:

@@ -112,7 +112,7 @@ class _Restore:
         changed: list[bytes] = []
         for step in (*self._plan.remove, *self._plan.write):
             with _blaming(step.path):
-                found = self._worktree.look(step.path)
+                found = self._worktree.inspect(step.path)
             if found.side == step.present != step.target:
                 todo.append((step, found.signature if found.side else None))
             elif found.side != step.target:

@@ -84,7 +84,7 @@ class SnapshotWriter:
             value = getattr(self._state, name)
             field = _Field(name, len(value) if shape.kind is not None else 0, [])
             self._directory.fields.append(field)
-            for part in _taken_apart(value, shape):
+            for part in _disassembled(value, shape):
                 if part:
                     field.lengths.append(len(part))
                 yield part
@@ -105,7 +105,7 @@ def decode_snapshot(payload: memoryview | None, thread_id: str) -> Snapshot | No
         directory = msgspec.msgpack.decode(payload[_LENGTH.size : at], type=Directory)
         if (directory.format, directory.folded_by, directory.thread_id) != (FORMAT, fingerprint(), thread_id):
             return None
-        state = _put_together(directory, payload[at:])
+        state = _assembled(directory, payload[at:])
     except msgspec.MsgspecError:
         return None
     return Snapshot(state, Bookmark(Position(directory.offset_bytes, directory.records), directory.digest))
@@ -148,13 +148,13 @@ def _shape(declared: Any) -> _Shape:
     return _Shape(None, msgspec.msgpack.Decoder(declared))
 
 
-def _taken_apart(value: Any, shape: _Shape) -> Iterator[Buffer]:
+def _disassembled(value: Any, shape: _Shape) -> Iterator[Buffer]:
     if shape.kind is LazyList:
         return pack_list(value)
     return pack_index(value) if shape.kind is LazyIndex else iter((_encode(value),))
 
 
-def _put_together(directory: Directory, parts: memoryview) -> ThreadState:
+def _assembled(directory: Directory, parts: memoryview) -> ThreadState:
     """:raises MsgspecError: the parts are not what the state is made of."""
     state, at, shapes = ThreadState(), 0, _shapes()
     for field in directory.fields:

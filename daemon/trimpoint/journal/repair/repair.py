@@ -33,7 +33,7 @@ class Outcome(Enum):
     SOUND = "sound"
     CUT = "cut"
     SALVAGED = "salvaged"
-    LEFT = "left"
+    UNREPAIRED = "left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,13 @@ def repair(path: Path, *, salvage: bool, snapshot: Snapshot | None = None, files
         case Damage.TORN_TAIL:
             return _cut(path, report.reason, files)
         case Damage.DAMAGED_MIDDLE if bridges_damage(path, report, snapshot):
-            return RepairResult(Outcome.LEFT, "the thread opens whole from its snapshot, which a salvaged journal would not fit")
+            return RepairResult(
+                Outcome.UNREPAIRED, "the thread opens whole from its snapshot, which a salvaged journal would not fit"
+            )
         case Damage.DAMAGED_MIDDLE if salvage:
             return _salvage(path, content, files)
         case _:
-            return RepairResult(Outcome.LEFT, report.reason)
+            return RepairResult(Outcome.UNREPAIRED, report.reason)
 
 
 def _cut(path: Path, reason: str, files: FileOperations) -> RepairResult:
@@ -90,9 +92,9 @@ def _salvage(path: Path, content: Content, files: FileOperations) -> RepairResul
         for payload in _payloads_beyond(memoryview(damaged), content.report.end.offset_bytes):
             gathered.add(payload)
     except (damage.ScanBudgetExceeded, _TooManyRefused):
-        return RepairResult(Outcome.LEFT, "what lies behind the damage cannot be told from noise")
+        return RepairResult(Outcome.UNREPAIRED, "what lies behind the damage cannot be told from noise")
     if not gathered.state.exists:
-        return RepairResult(Outcome.LEFT, "the beginning of the thread is lost, and nothing can follow without it")
+        return RepairResult(Outcome.UNREPAIRED, "the beginning of the thread is lost, and nothing can follow without it")
     kept_at = free_name(files, path, "damaged")
     with refusals(path, "keeping the damaged journal"):
         write_atomically(files, kept_at, (damaged,))

@@ -27,7 +27,7 @@ from trimpoint.operations.messages import recovered_message
 from trimpoint.operations.phases import complete_items, journal_phase
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
-from trimpoint.operations.routing.notification_router import Buffered, Route
+from trimpoint.operations.routing.notification_router import Buffered, Route, ThreadRole
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writer import ThreadWriter
 
@@ -47,7 +47,7 @@ class OverflowRecovery:
         self._threads = threads
         self._deadline_s = deadline_s
         self._attempts: dict[str, _Attempt] = {}
-        threads.inbound.endings.on_superseded = lambda thread_id: self._stop(thread_id, "another prompt was begun")
+        threads.inbound.turn_ends.on_superseded = lambda thread_id: self._stop(thread_id, "another prompt was begun")
 
     def interrupt(self, thread_id: str) -> None:
         """A person does not want the turn any more."""
@@ -60,7 +60,7 @@ class OverflowRecovery:
         :raises ProviderFailure: the same, because Codex is gone or does not answer.
         :raises JournalRefuses: the same, because nothing can be written down; to be called again until the operation has ended.
         """
-        if operation.phase is not Phase.REQUESTED or not self._threads.inbound.endings.is_buffered(writer.thread_id):
+        if operation.phase is not Phase.REQUESTED or not self._threads.inbound.turn_ends.is_buffered(writer.thread_id):
             await self._threads.delete_quietly(operation.compaction_fork)
             raise CompactionFailed("it was broken off")
         attempt = self._attempts[writer.thread_id] = _Attempt()
@@ -69,7 +69,7 @@ class OverflowRecovery:
                 await self._recover(writer, operation)
         except JournalRefuses:
             # The disk may stay full for long; nobody has to wait for it to hear that the turn is over.
-            self._threads.inbound.endings.release(writer.thread_id)
+            self._threads.inbound.turn_ends.release(writer.thread_id)
             raise
         finally:
             self._attempts.pop(writer.thread_id, None)
@@ -161,10 +161,10 @@ class OverflowRecovery:
         """From here on everyone hears the turn, first what was said of it up to now. Must not wait, or more would be said meanwhile."""
         inbound, state = self._threads.inbound, writer.state
         self._attempts.pop(writer.thread_id, None)
-        inbound.endings.forget(writer.thread_id)
+        inbound.turn_ends.forget(writer.thread_id)
         previous = state.generations[-2]
-        inbound.bind(str(previous.provider_thread_id), Route(writer.thread_id, "retired", previous.number))
-        route = Route(writer.thread_id, "current", state.generation.number)
+        inbound.bind(str(previous.provider_thread_id), Route(writer.thread_id, ThreadRole.RETIRED, previous.number))
+        route = Route(writer.thread_id, ThreadRole.CURRENT, state.generation.number)
         self._threads.use(provider_id, route)
         inbound.watches.pop(provider_id, None)
         take_quarantined = inbound.take_quarantined(provider_id)
@@ -172,23 +172,23 @@ class OverflowRecovery:
             return  # Codex died while the record was written, and the end of the turn has been told
         inbound.notify(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
         turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
-        for held in take_quarantined:
-            self._forward(held, route, str(turn.provider_turn_id))
+        for buffered in take_quarantined:
+            self._forward(buffered, route, str(turn.provider_turn_id))
 
-    def _forward(self, held: Buffered, route: Route, provider_turn_id: str) -> None:
+    def _forward(self, buffered: Buffered, route: Route, provider_turn_id: str) -> None:
         """Whatever tells the prompt was told before, when the turn began; that it is in the context now has to be written down."""
-        if held.request_id is not None:
-            self._threads.inbound.on_server_request(held.request_id, held.method, held.params)
-        elif not _is_forwarded(held, provider_turn_id):
-            self._threads.inbound.on_notification(held.method, held.params, held.line)
-        elif held.method == "rawResponseItem/completed":
-            self._threads.inbound.record(route, held.method, held.params)
+        if buffered.request_id is not None:
+            self._threads.inbound.on_server_request(buffered.request_id, buffered.method, buffered.params)
+        elif not _is_forwarded(buffered, provider_turn_id):
+            self._threads.inbound.on_notification(buffered.method, buffered.params, buffered.line)
+        elif buffered.method == "rawResponseItem/completed":
+            self._threads.inbound.record(route, buffered.method, buffered.params)
 
 
-def _is_forwarded(held: Buffered, provider_turn_id: str) -> bool:
-    params = as_dict(msgspec.json.decode(held.params)) if held.params else {}
+def _is_forwarded(buffered: Buffered, provider_turn_id: str) -> bool:
+    params = as_dict(msgspec.json.decode(buffered.params)) if buffered.params else {}
     item = as_dict(params.get("item"))
-    match held.method:
+    match buffered.method:
         case "turn/started":
             return True
         case "item/started" | "item/completed":

@@ -19,7 +19,7 @@ from trimpoint.core.model.state import Generation
 from trimpoint.operations.provider.prompts import Prompts
 from trimpoint.operations.provider.settings import fork_params, start_params, update_params
 from trimpoint.operations.provider.terminals import Terminals
-from trimpoint.operations.routing.notification_router import NotificationRouter, Route
+from trimpoint.operations.routing.notification_router import NotificationRouter, Route, ThreadRole
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
@@ -96,7 +96,7 @@ class ProviderThreads:
     async def resume(self, writer: ThreadWriter, generation: Generation) -> tuple[ev.AnyEvent, ...]:
         """Load a generation's provider thread again; the facts to record about it."""
         provider_id = str(generation.provider_thread_id)
-        self.inbound.bind(provider_id, Route(writer.thread_id, "current", generation.number))
+        self.inbound.bind(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
         thread = await self._resume_or_unarchive(provider_id)
         if writer.state.may_have_missed:
             writer.record_facts(*await missed_facts(self.link, writer.state, generation))
@@ -123,12 +123,12 @@ class ProviderThreads:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
         with self.inbound.buffering():
             fork = thread_in(await self.link.request("thread/fork", params))
-            return self._temporary(writer, fork, "aside" if ephemeral else "scratch")
+            return self._temporary(writer, fork, ThreadRole.HIDDEN if ephemeral else ThreadRole.TEMPORARY)
 
     async def start_temporary(self, writer: ThreadWriter) -> TemporaryThread:
         """An empty scratch thread with the thread's settings as they stand; nothing of its turn is shown."""
         with self.inbound.buffering():
-            scratch = self._temporary(writer, await self._start_empty(writer), "aside")
+            scratch = self._temporary(writer, await self._start_empty(writer), ThreadRole.HIDDEN)
         settings = update_params(writer.state.settings)
         if settings is not None:
             await self.link.request("thread/settings/update", {**settings, "threadId": scratch.id})
@@ -147,7 +147,7 @@ class ProviderThreads:
     async def _start_empty(self, writer: ThreadWriter) -> Thread:
         return thread_in(await self.start({**start_params(writer.state.settings), "sessionStartSource": "clear"}))
 
-    def _temporary(self, writer: ThreadWriter, thread: Thread, role: str) -> TemporaryThread:
+    def _temporary(self, writer: ThreadWriter, thread: Thread, role: ThreadRole) -> TemporaryThread:
         scratch = TemporaryThread(str(thread["id"]), thread.get("path"), TurnWatch())
         self.inbound.watches[scratch.id] = scratch.watch
         self.inbound.bind(scratch.id, Route(writer.thread_id, role, 0))
@@ -189,7 +189,7 @@ class ProviderThreads:
             thread = thread_in(await self.link.request(method, params))
             opened_id = str(thread["id"])
             self._loaded.add(opened_id)
-            self.inbound.bind(opened_id, Route(writer.thread_id, "aside", 0))
+            self.inbound.bind(opened_id, Route(writer.thread_id, ThreadRole.HIDDEN, 0))
             self._engine.record_temporary(writer.thread_id, opened_id)
             self.inbound.release(opened_id)
         return thread
@@ -214,7 +214,7 @@ class ProviderThreads:
         provider_id = generation.provider_thread_id
         if provider_id is None:
             return ""
-        self.inbound.bind(provider_id, Route(writer.thread_id, "retired", generation.number))
+        self.inbound.bind(provider_id, Route(writer.thread_id, ThreadRole.RETIRED, generation.number))
         if provider_id in self._loaded and await self.terminals.running(provider_id):
             self.terminals.retain(writer.thread_id, provider_id)
             return "background terminals still run"
@@ -244,7 +244,7 @@ class ProviderThreads:
         provider_id = generation.provider_thread_id
         if provider_id is None or not self.terminals.release(writer.thread_id, provider_id):
             return False
-        self.use(provider_id, Route(writer.thread_id, "current", generation.number))
+        self.use(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
         writer.record_facts(ev.SessionReady(generation.number))
         return True
 

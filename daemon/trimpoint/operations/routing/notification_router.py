@@ -7,6 +7,7 @@ lost, reordered, or shown under a provider's id.
 
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -43,11 +44,20 @@ THREAD_ID_MEMBER = b',"params":{"threadId":"'
 LEADING_BYTES = len(b'{"method":""') + len(THREAD_ID_MEMBER)
 
 
+class ThreadRole(StrEnum):
+    """How a provider thread serves a thread of ours: HIDDEN shows nothing to clients, TEMPORARY shows its turn."""
+
+    CURRENT = "current"
+    RETIRED = "retired"
+    TEMPORARY = "temporary"
+    HIDDEN = "hidden"
+
+
 class Route(NamedTuple):
-    """Whose a provider thread is. `role`: current | retired | scratch (its turn is shown) | aside (nothing of it is)."""
+    """The thread that a provider thread belongs to, and its role there."""
 
     thread_id: str
-    role: str
+    role: ThreadRole
     generation: int
 
 
@@ -76,12 +86,12 @@ class NotificationRouter:
 
     def __init__(self, engine: ThreadRegistry) -> None:
         self.watches: dict[str, Watch] = {}
-        self.endings = TurnEndBuffer(engine, self._forward)
+        self.turn_ends = TurnEndBuffer(engine, self._forward)
         self.fast_path: FastPath | None = None
         self.on_epoch_end: list[Callable[[], None]] = []
         self.before_turn_ends: Callable[[str], Awaitable[None]] = _without_delay
         self._engine = engine
-        self._audience: ClientSink = NullSink()
+        self._sink: ClientSink = NullSink()
         self._tasks: TaskGroup | None = None
         self._routes: dict[str, Route] = {}
         self._opening = 0
@@ -93,10 +103,10 @@ class NotificationRouter:
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
 
-    def start(self, tasks: TaskGroup, audience: ClientSink) -> None:
-        """Pass on to `audience`; turns settle in `tasks`."""
-        self._tasks, self._audience = tasks, audience
-        self.endings.start(tasks)
+    def start(self, tasks: TaskGroup, sink: ClientSink) -> None:
+        """Pass on to `sink`; turns settle in `tasks`."""
+        self._tasks, self._sink = tasks, sink
+        self.turn_ends.start(tasks)
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
         """Say whose a provider thread is; what was held back of it waits for `release`."""
@@ -109,9 +119,9 @@ class NotificationRouter:
         if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
             generations = self._provider_threads_of(owner)
             if generations and generations[-1] == provider_thread_id:
-                route = Route(owner, "current", len(generations))
+                route = Route(owner, ThreadRole.CURRENT, len(generations))
             else:
-                route = Route(owner, "retired", 0)
+                route = Route(owner, ThreadRole.RETIRED, 0)
             self._routes[provider_thread_id] = route
         return route
 
@@ -136,14 +146,14 @@ class NotificationRouter:
 
     def release(self, provider_thread_id: str) -> None:
         """Pass on what was held back of a thread that is known now; its opener has said first what it had to."""
-        for held in self._buffered.pop(provider_thread_id, ()):
-            self.on_notification(held.method, held.params, held.line)
+        for buffered in self._buffered.pop(provider_thread_id, ()):
+            self.on_notification(buffered.method, buffered.params, buffered.line)
 
     def quarantine(self, provider_thread_id: str) -> None:
         """Keep all that is said of a provider thread to ourselves until `take_quarantined`; a watch on it hears it."""
         self._quarantined[provider_thread_id] = []
-        for held in self._buffered.pop(provider_thread_id, ()):
-            self._quarantine(provider_thread_id, held)
+        for buffered in self._buffered.pop(provider_thread_id, ()):
+            self._quarantine(provider_thread_id, buffered)
 
     def is_quarantined(self, provider_thread_id: str) -> bool:
         """Whether what is said of the thread is being kept; no longer when Codex is gone."""
@@ -156,14 +166,14 @@ class NotificationRouter:
     def notify(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
         """Tell a thread's clients what Codex would say, if it knew."""
         line = msgspec.json.encode({"method": method, "params": {"threadId": thread_id, **params}})
-        self._audience.publish(thread_id, method, line)
+        self._sink.publish(thread_id, method, line)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
         """`PeerHandler`. What is only passed on is looked at once, without decoding its parameters."""
         self.fast_path = None
         provider_thread_id = _leading_thread_id(method, line) or _thread_id_of(method, params)
         if provider_thread_id is None:
-            self._audience.publish(None, method, line)
+            self._sink.publish(None, method, line)
             return
         if provider_thread_id in self._quarantined:
             self._quarantine(provider_thread_id, Buffered(method, params, line))
@@ -177,8 +187,8 @@ class NotificationRouter:
         elif route is None:
             self._sub_agents.on_foreign_notification(provider_thread_id, method, params)
             self.foreign_usage.on_notification(provider_thread_id, method, params)
-            self._audience.publish(None, method, line)
-        elif route.role == "current":
+            self._sink.publish(None, method, line)
+        elif route.role is ThreadRole.CURRENT:
             self._route_current(route, provider_thread_id, method, params, line)
         else:
             self._route_other(route, provider_thread_id, method, params, line)
@@ -188,7 +198,7 @@ class NotificationRouter:
         return thread_id in self._waiting_for_flush or self._sub_agents.has_any(thread_id)
 
     def _must_load(self, route: Route, method: str) -> bool:
-        records = route.role == "current" or (route.role == "retired" and method in RETIRED_THREAD_METHODS)
+        records = route.role is ThreadRole.CURRENT or (route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS)
         return records and route.thread_id not in self._unloadable and self._engine.loaded(route.thread_id) is None
 
     async def _load(self, thread_id: str, provider_thread_id: str) -> None:
@@ -210,15 +220,15 @@ class NotificationRouter:
             self._quarantine(provider_thread_id, Buffered(method, params, b"", request_id))
             return
         route = self.route_of(provider_thread_id) if provider_thread_id is not None else None
-        self._audience.ask(route.thread_id if route is not None else None, request_id, method, params)
+        self._sink.ask(route.thread_id if route is not None else None, request_id, method, params)
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
         """`LinkHandler`: end every turn of the epoch, once, for the ledger and for the clients."""
         self.fast_path = None
         for watch in self.watches.values():
             watch.abort(f"Codex went away: {reason}")
-        self._audience.expire_server_requests(reason)
-        self.endings.forget_epoch()
+        self._sink.expire_server_requests(reason)
+        self.turn_ends.forget_epoch()
         self._quarantined.clear()
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
@@ -237,7 +247,7 @@ class NotificationRouter:
                 self._sub_agents.on_parent_item(route.thread_id, params)
         elif method in SUB_AGENT_RESTS:
             self._sub_agents.on_foreign_notification(provider_thread_id, method, params)  # it may be one that a client has opened
-        if not self.endings.intercept(route.thread_id, method, params, line):
+        if not self.turn_ends.intercept(route.thread_id, method, params, line):
             self._route(route, method, line)
 
     def _route(self, route: Route, method: str, line: bytes) -> None:
@@ -250,29 +260,29 @@ class NotificationRouter:
         if method == ENDED or thread_id in self._waiting_for_flush:
             self._forward_when_durable(thread_id, method, line)
         else:
-            self._audience.publish(thread_id, method, line)
+            self._sink.publish(thread_id, method, line)
 
-    def _quarantine(self, provider_thread_id: str, held: Buffered) -> None:
-        self._quarantined[provider_thread_id].append(held)
+    def _quarantine(self, provider_thread_id: str, buffered: Buffered) -> None:
+        self._quarantined[provider_thread_id].append(buffered)
         if (watch := self.watches.get(provider_thread_id)) is not None:
-            watch.on_notification(held.method, held.params)
+            watch.on_notification(buffered.method, buffered.params)
 
     def _arm_fast_path(self, thread_id: str, method: str, line: bytes) -> None:
         """After one delta of a thread the next is most likely another; nothing else may come between, or it is looked at again."""
         if method in RECORDED or method in SUB_AGENT_RESTS or _leading_thread_id(method, line) is None:
             return
         end = line.find(b'"', len(method) + LEADING_BYTES) + 1
-        self.fast_path = FastPath(line[:end], partial(self._audience.publish_run, thread_id, method))
+        self.fast_path = FastPath(line[:end], partial(self._sink.publish_run, thread_id, method))
 
     def _route_other(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
         watch = self.watches.get(provider_thread_id)
         if watch is not None:
             watch.on_notification(method, params)
-            if route.role == "scratch" and method not in TEMPORARY_THREAD_METHODS:
-                self._audience.publish(route.thread_id, method, line)
-        elif route.role == "retired" and method in RETIRED_THREAD_METHODS:
+            if route.role is ThreadRole.TEMPORARY and method not in TEMPORARY_THREAD_METHODS:
+                self._sink.publish(route.thread_id, method, line)
+        elif route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS:
             self.record(route, method, params)
-            self._audience.publish(route.thread_id, method, line)
+            self._sink.publish(route.thread_id, method, line)
 
     def record(self, route: Route, method: str, params: Raw) -> None:
         """Write down what a notification tells, if it tells a fact."""
@@ -304,7 +314,7 @@ class NotificationRouter:
             await self._make_durable(thread_id)
             await self.before_turn_ends(thread_id)
             for method, line in waiting[:covered]:
-                self._audience.publish(thread_id, method, line)
+                self._sink.publish(thread_id, method, line)
             del waiting[:covered]
         del self._waiting_for_flush[thread_id]
 
@@ -326,7 +336,7 @@ class NotificationRouter:
             writer.submit(AbandonOpenWork(reason))
         if turn_id is not None:
             for method, params in _interrupted(state.id, turn_id, reason):
-                self._audience.publish(state.id, method, msgspec.json.encode({"method": method, "params": params}))
+                self._sink.publish(state.id, method, msgspec.json.encode({"method": method, "params": params}))
 
 
 async def _without_delay(thread_id: str) -> None:

@@ -10,7 +10,7 @@ from trimpoint.journal import StateDirectory, framing
 from trimpoint.journal.codec.records import encode_record
 from trimpoint.journal.codec.snapshots import decode_snapshot
 from trimpoint.journal.errors import JournalWriteError
-from trimpoint.journal.repair import repair
+from trimpoint.journal.repair import repair as repair_module
 from trimpoint.journal.repair.repair import Outcome, repair
 from trimpoint.journal.repair.verification import verify
 
@@ -110,7 +110,7 @@ def test_a_journal_whose_snapshot_has_it_all_is_left(store: StateDirectory) -> N
 
 
 def test_a_journal_that_refuses_everything_is_left(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repair, "MAX_REFUSED", 1)
+    monkeypatch.setattr(repair_module, "MAX_REFUSED", 1)
     path = write_journal(store, thread_with_history())
     flip(path, record_starts(path)[0] + 9)
     mended = repair(path, salvage=True)

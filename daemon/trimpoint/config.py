@@ -1,4 +1,4 @@
-"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (spec §8).
+"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (docs/spec/running.md).
 
 Strict: an unknown key is an error that names the line and the nearest key there is.
 """

@@ -1,4 +1,4 @@
-"""Commands a client may send through `orchestration/dispatch` (spec §2).
+"""Commands a client may send through `orchestration/dispatch` (docs/spec/model.md).
 
 Each carries a `commandId` chosen by the sender: the same id with the same arguments answers the stored
 result, with other arguments it is refused as `command_id_conflict`. Counts are turns, never messages.

@@ -5,7 +5,7 @@ the peer wrote, each message keeps its own bytes in ``wire``, and nothing a peer
 raise: bad input is the value :class:`Invalid`.
 
 Both dialects are spoken: with the ``"jsonrpc":"2.0"`` member and without it, as the Codex app-server does
-(spec §3). ``versioned`` says which one a message used, so that it can be answered in kind.
+(docs/spec/clients.md). ``versioned`` says which one a message used, so that it can be answered in kind.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What clients are shown of a thread: snapshots, timeline entries and event envelopes (spec §2, §3).
+"""What clients are shown of a thread: snapshots, timeline entries and event envelopes (docs/spec/model.md, docs/spec/clients.md).
 
 All are camelCase objects on the wire; times are RFC 3339 in UTC with milliseconds. No provider thread id
 appears in any of them.

@@ -1,4 +1,4 @@
-"""Automatic compaction: when it begins, what it keeps, and when it stops (spec §6)."""
+"""Automatic compaction: when it begins, what it keeps, and when it stops (docs/spec/context.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Selective discarding: what goes, what is refused, and what the thread is afterwards (spec §6)."""
+"""Selective discarding: what goes, what is refused, and what the thread is afterwards (docs/spec/context.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How the first implementation of this design went wrong (spec §10), as far as the core is concerned."""
+"""How the first implementation of this design went wrong (docs/spec/traps.md), as far as the core is concerned."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What others on the machine and misbehaving clients may do to a daemon: little, and nothing to those who behave (spec §8)."""
+"""What others on the machine and misbehaving clients may do to a daemon: little, and nothing to those who behave (docs/spec/running.md)."""
 
 import asyncio
 import ctypes

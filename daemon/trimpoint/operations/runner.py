@@ -1,4 +1,4 @@
-"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (spec §2).
+"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (docs/spec/model.md).
 
 The law: what a phase did is appended to the journal before the next begins, and `ready` is durable before anyone hears of it, so a
 daemon that dies anywhere finishes or undoes the operation at its next start.

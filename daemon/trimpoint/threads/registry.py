@@ -1,7 +1,7 @@
 """The registry of threads: opens and creates writers, knows which provider thread is whose, and tells listeners.
 
 Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so whatever its journal says is
-still under way is ended as part of loading (spec §2: at start-up the daemon finishes or undoes every open operation; the
+still under way is ended as part of loading (docs/spec/model.md: at start-up the daemon finishes or undoes every open operation; the
 operations themselves are finished by the sessions reactor).
 """
 

@@ -1,4 +1,4 @@
-"""The single writer of one thread: decides, appends, and acknowledges after fsync (spec §2, §7).
+"""The single writer of one thread: decides, appends, and acknowledges after fsync (docs/spec/model.md, docs/spec/journal.md).
 
 The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision is folded into the state
 when it is appended; it is acknowledged, and shown to listeners, when it is durable. If the disk refuses, nothing is decided

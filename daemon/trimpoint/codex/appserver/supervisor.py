@@ -1,4 +1,4 @@
-"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it dies (spec §4, "Recovery").
+"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it dies (docs/spec/sessions.md, "Recovery").
 
 An *epoch* is the life of one child. Request ids, loaded threads and unanswered questions belong to an epoch and end with it.
 """

@@ -1,4 +1,4 @@
-"""A conversation that is new to our books: its turns as facts for a new ledger (spec §3, "adopted").
+"""A conversation that is new to our books: its turns as facts for a new ledger (docs/spec/clients.md, "adopted").
 
 What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
 """

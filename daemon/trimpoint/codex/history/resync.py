@@ -1,6 +1,6 @@
 """What Codex did unheard: a daemon or a child that dies in the middle of a turn leaves more behind than the ledger was told.
 
-Read back when the session is loaded again, so that the ledger and what the model sees agree (spec §2: no command half-happens).
+Read back when the session is loaded again, so that the ledger and what the model sees agree (docs/spec/model.md: no command half-happens).
 """
 
 from collections.abc import Iterator

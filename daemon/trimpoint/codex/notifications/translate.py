@@ -1,6 +1,7 @@
-"""Codex notifications as facts of a thread. Pure: bytes in, events out; what is not recorded yields nothing.
+"""Translates notifications of Codex into facts of a thread. Pure: bytes in, events out.
 
-Deltas are not facts: they are relayed and forgotten (spec §7). Items are recorded when completed, raw items as the model saw them.
+Deltas yield no facts: they are forwarded and not journaled (docs/spec/journal.md). Items are recorded
+when they are completed, raw items as the model saw them.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is in the agent's context: which turns a trim keeps, and the items a new session is given (spec §4).
+"""What is in the agent's context: which turns a trim keeps, and the items a new session is given (docs/spec/sessions.md).
 
 Turns are whole or absent; an item is the provider's JSON as the model saw it.
 """

@@ -1,4 +1,4 @@
-"""The rule of automatic compaction: when a critical context is compacted without being asked, and when that stops (spec §6).
+"""The rule of automatic compaction: when a critical context is compacted without being asked, and when that stops (docs/spec/context.md).
 
 The law: between turns only, one at a time, and never again after two attempts in vain until something has changed. An agent that is
 compacted over and over does nothing else any more.

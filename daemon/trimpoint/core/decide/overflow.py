@@ -1,4 +1,4 @@
-"""The rules of recovery from an overflow: which turn may be tried again, and what of the context makes room for it (spec §6).
+"""The rules of recovery from an overflow: which turn may be tried again, and what of the context makes room for it (docs/spec/context.md).
 
 The law: the context is cut by the walker (`core/context/split_point.py`) and nowhere else, and nothing of it
 changes before the turn goes on in what is left. The prompt of the turn is in neither part: it is sent again,

@@ -47,7 +47,7 @@ def open_trimmed_generation(
     summary: str | None,
     duration_ms: int,
 ) -> tuple[ev.AnyEvent, ...]:
-    """The trim point and generation n+1 in one record; with it, generation n is retired (spec §2)."""
+    """The trim point and generation n+1 in one record; with it, generation n is retired (docs/spec/model.md)."""
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
     # Not counted for a clear: of a hundred thousand turns it would take as long as the rest of the decision.
@@ -92,7 +92,7 @@ def complete_compaction(state: ThreadState, command: internal.CompleteCompaction
         return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
     summary, plan = _said(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
-        # To go on would be a clear that nobody asked for (spec §10.5).
+        # To go on would be a clear that nobody asked for (docs/spec/traps.md).
         return Rejected(Reason.COMPACTION_FAILED, "The compaction came to nothing, so nothing was changed.")
     trigger = AUTO if operation.compaction_trigger == AUTO else "compact"
     events = open_trimmed_generation(state, plan, stamp, "compact", trigger, summary, command.compact_duration_ms)

@@ -1,6 +1,6 @@
 """The one projector: `apply(state, record)` is the only code that turns events into state.
 
-Replay, live writes and recovery all run through it, so they cannot disagree (spec §10.10). It trusts events:
+Replay, live writes and recovery all run through it, so they cannot disagree (docs/spec/traps.md). It trusts events:
 what may happen was decided before they were written.
 """
 
@@ -304,7 +304,7 @@ def _close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> N
     state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION
 
 
-# A table instead of a match: replay looks a fold up some 300,000 times a second (spec §9), and a match of
+# A table instead of a match: replay looks a fold up some 300,000 times a second (docs/spec/running.md), and a match of
 # thirty cases is a chain of thirty tests. `tests/core/test_projector.py` holds the table against `AnyEvent`,
 # so that no event goes unfolded.
 FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {

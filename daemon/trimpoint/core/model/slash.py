@@ -1,4 +1,4 @@
-"""Slash commands: what a person may type, as data and pure functions (spec §3).
+"""Slash commands: what a person may type, as data and pure functions (docs/spec/clients.md).
 
 The whole input is the command, so nothing of it ever reaches the model. An input that names no command of
 ours is not ours.

@@ -1,4 +1,4 @@
-"""Slash commands carried out: a command to the engine, then its operation watched to the end (spec §3)."""
+"""Slash commands carried out: a command to the engine, then its operation watched to the end (docs/spec/clients.md)."""
 
 from collections.abc import Callable
 from typing import Any

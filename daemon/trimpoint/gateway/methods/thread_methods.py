@@ -1,4 +1,4 @@
-"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (spec §3)."""
+"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (docs/spec/clients.md)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -255,7 +255,7 @@ class ThreadMethods:
         except ProviderError as error:
             if not is_missing_error(error):
                 raise
-        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (spec §4).
+        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (docs/spec/sessions.md).
         self._threads.forget(str(self._identity.provider_of(thread_id)))
         return await self._start_turn(client_request, thread_id)
 

@@ -139,7 +139,7 @@ class Transport:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client may cost, and how long it is waited for once it or we want to end (spec §8).
+    """What one client may cost, and how long it is waited for once it or we want to end (docs/spec/running.md).
 
     A message larger than `max_outbox_bytes` can never be sent. Above half of it no more messages are taken
     from the client, so that one which asks faster than it reads its answers is slowed, not dropped.

@@ -1,4 +1,4 @@
-"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (spec §6, docs/adr/0012).
+"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (docs/spec/context.md, docs/adr/0012).
 
 The law: nothing of the thread changes before the model has begun to answer in the smaller context; until then everything happens on
 provider threads that nobody sees and that are thrown away. From then on the turn is a turn like any other.

@@ -1,4 +1,4 @@
-"""A thread's settings, and how a new generation is given them as they stand (spec §4, "Carried over").
+"""A thread's settings, and how a new generation is given them as they stand (docs/spec/sessions.md, "Carried over").
 
 Kept as one JSON object: `start` holds the parameters the thread was started with, `current` Codex's own `threadSettings`
 once it has reported any, a turn's overrides included. `model` is the one that Codex said it would take; it is told, not set.

@@ -1,7 +1,7 @@
 """What Codex says on its own accord: recorded as facts where it is one, then passed to the audience in the order it came.
 
 The law: a fact is folded before anyone hears of it, and `turn/completed` is heard only once everything of that turn is durable
-(spec §7). A provider thread that is not known yet is held back while a thread is being opened, so that no notification is
+(docs/spec/journal.md). A provider thread that is not known yet is held back while a thread is being opened, so that no notification is
 lost, reordered, or shown under a provider's id.
 """
 

@@ -20,8 +20,9 @@ from trimpoint.cli.age import age, counted
 from trimpoint.cli.client import Client
 from trimpoint.cli.diff_view import counts
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.reach import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.reach import ask, with_daemon
 from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.thread_choice import chosen_thread, say_which
 
 _COMMIT_CHARS = 10
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -37,12 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     if arguments.json:
         print_json(await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit))
         return Exit.DONE
     found = await ask(client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit)
-    say_which(thread, arguments.thread)
+    say_which(thread, arguments)
     if found.older:
         out().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
     out().print(_table(found.turns))

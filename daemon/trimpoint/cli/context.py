@@ -9,13 +9,20 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.client import Client, RemoteError
 from trimpoint.cli.context_view import context_table
-from trimpoint.cli.exits import Exit
-from trimpoint.cli.reach import chosen_thread, say_which, with_daemon
+from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.reach import with_daemon
 from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.thread_choice import chosen_thread, say_which
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it."""
+    """Show it.
+
+    :raises UsageError: two threads were named.
+    """
+    if arguments.named is not None and arguments.thread is not None:
+        raise UsageError("Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help.")
+    arguments.thread = arguments.thread or arguments.named
     return with_daemon(arguments, partial(_show, arguments))
 
 
@@ -36,7 +43,7 @@ async def _status(client: Client, arguments: argparse.Namespace) -> dict[str, An
         except RemoteError as error:
             if error.reason != "thread_not_found":
                 raise
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     if not arguments.json:
-        say_which(thread, arguments.thread)
+        say_which(thread, arguments)
     return dict(await client.request("context/status", threadId=thread.id))

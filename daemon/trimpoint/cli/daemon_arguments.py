@@ -57,7 +57,7 @@ def add_stdio(commands: Commands) -> None:
 def add_status(commands: Commands) -> None:
     """`status`."""
     parser = command(commands, "status", "status:run", "show the daemon, its Codex and its threads")
-    parser.add_argument("--all", action="store_true", help="list archived threads too")
+    parser.add_argument("-a", "--all", action="store_true", help="list archived threads too")
     for_clients(parser)
 
 
@@ -130,8 +130,8 @@ def add_service(commands: Commands) -> None:
         json_option(sub)
         for_daemons(sub)
     logs = command(actions, "logs", "service:run_logs", "show its log")
-    logs.add_argument("--follow", "-f", action="store_true", help="go on showing it, until Ctrl-C")
-    logs.add_argument("--lines", "-n", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")
+    logs.add_argument("-n", "--lines", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
 
 
 def add_doctor(commands: Commands) -> None:

@@ -10,8 +10,9 @@ from trimpoint_protocol.checkpoints import CheckpointDiff
 from trimpoint.cli.client import Client
 from trimpoint.cli.diff_view import counts, diff_rows, file_table
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.reach import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.reach import ask, with_daemon
 from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.thread_choice import chosen_thread, say_which
 
 _MOST_MOMENTS = 2
 
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     older, newer = [None, None, *arguments.moments][-2:]
     params = {
         "threadId": thread.id,
@@ -37,7 +38,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         print_json(await client.request("checkpoint/diff", **params))
         return Exit.DONE
     found = await ask(client, CheckpointDiff, "checkpoint/diff", **params)
-    say_which(thread, arguments.thread)
+    say_which(thread, arguments)
     if found.diff is not None and not out().is_terminal:
         sys.stdout.write(found.diff)
     else:

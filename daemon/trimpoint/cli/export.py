@@ -13,8 +13,9 @@ from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.cli.client import Client
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.reach import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.reach import ask, with_daemon
 from trimpoint.cli.terminal import printable, say_plainly
+from trimpoint.cli.thread_choice import chosen_thread, say_which
 from trimpoint.core.export import Heading, document, markdown
 
 
@@ -24,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _export(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
-    say_which(thread, arguments.thread)
+    thread = await chosen_thread(client, arguments)
+    say_which(thread, arguments)
     entries = await _all_entries(client, thread.id, pruned=arguments.pruned)
     heading = Heading(thread.id, thread.name, thread.cwd, thread.created_at)
     as_json = arguments.json or arguments.format == "json"

@@ -12,8 +12,8 @@ from trimpoint.cli.approvals import answer_question
 from trimpoint.cli.client import Client, ConnectionLost, Message, RemoteError
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.live_view import LiveView
-from trimpoint.cli.reach import chosen_thread
 from trimpoint.cli.terminal import out, print_json, say
+from trimpoint.cli.thread_choice import chosen_thread
 
 _INTERRUPT_DEADLINE_S = 5.0
 _ENDINGS = {"completed": Exit.DONE}
@@ -39,7 +39,7 @@ async def prompt(arguments: argparse.Namespace, client: Client) -> int:
 
 async def _thread(arguments: argparse.Namespace, client: Client) -> str:
     if arguments.thread is not None:
-        thread_id = (await chosen_thread(client, arguments.thread)).id
+        thread_id = (await chosen_thread(client, arguments)).id
         await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
         return thread_id
     return str((await client.request("thread/start", cwd=_folder(arguments.cwd)))["thread"]["id"])

@@ -12,8 +12,9 @@ from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.cli.client import Client
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.reach import chosen_thread, say_which, with_daemon
+from trimpoint.cli.reach import with_daemon
 from trimpoint.cli.terminal import aside, one_line, out, print_json, printable
+from trimpoint.cli.thread_choice import chosen_thread, say_which
 from trimpoint.cli.timeline_view import summary_panel
 
 _ENDINGS = {
@@ -59,12 +60,12 @@ def run_new(arguments: argparse.Namespace) -> int:
 
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments, changes=True)
     if arguments.json:
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
         print_json({"threadId": thread.id, **answer})
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
-    say_which(thread, arguments.thread)
+    say_which(thread, arguments)
     async with _progress(client, text):
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
     return _show(msgspec.convert(answer, CommandOutcome))

@@ -83,14 +83,14 @@ def add_timeline(commands: Commands) -> None:
         default=[],
         help="show what was pruned: all, the number of a divider, or a trim point's id",
     )
-    parser.add_argument("--limit", metavar="N", type=positive, default=200, help="the newest N entries (default 200)")
+    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=200, help="the newest N entries (default 200)")
     for_clients(parser, thread=True)
 
 
 def add_checkpoints(commands: Commands) -> None:
     """`checkpoints`."""
     parser = command(commands, "checkpoints", "checkpoints:run", "list the states of the files that can be had back", CHECKPOINTS)
-    parser.add_argument("--limit", metavar="N", type=positive, default=50, help="the newest N turns (default 50)")
+    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=50, help="the newest N turns (default 50)")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--storage", action="store_true", help="show whose checkpoints there are, and what they keep on disk")
     action.add_argument(
@@ -128,8 +128,8 @@ def add_watch(commands: Commands) -> None:
 def add_context(commands: Commands) -> None:
     """`context`."""
     parser = command(commands, "context", "context:run", "show how full a thread's context is")
-    parser.add_argument("thread", metavar="THREAD", nargs="?", help="which thread: its id, the end of it, or its name")
-    for_clients(parser)
+    parser.add_argument("named", metavar="THREAD", nargs="?", help="the same as --thread THREAD")
+    for_clients(parser, thread=True)
 
 
 def add_export(commands: Commands) -> None:

@@ -11,8 +11,9 @@ from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.cli.client import Client
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.reach import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.reach import ask, with_daemon
 from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.thread_choice import chosen_thread, say_which
 from trimpoint.cli.timeline_view import timeline_rows
 
 
@@ -22,14 +23,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     snapshot = (await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)).thread
     points = [point.id for point in snapshot.context_trim_points] if snapshot is not None else []
     entries, cursor = await _newest(client, thread.id, _expansion(arguments.expand, points), arguments.limit)
     if arguments.json:
         print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
         return Exit.DONE
-    say_which(thread, arguments.thread)
+    say_which(thread, arguments)
     if cursor is not None:
         out().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
     numbers = {point: number for number, point in enumerate(points, 1)}

@@ -11,8 +11,9 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.client import Client, RemoteError
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.live_view import LiveView
-from trimpoint.cli.reach import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.reach import ask, with_daemon
 from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.thread_choice import chosen_thread, say_which
 
 # A thread whose operation is still under way is joined when that has ended; its events are shown meanwhile.
 JOIN_WAIT_S = 5.0
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _watch(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     joined = anyio.Event()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_join, client, thread, joined)
@@ -37,7 +38,7 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
             await joined.wait()
         await client.request("orchestration/subscribeThread", threadId=thread.id)
         if not arguments.json:
-            say_which(thread, None)
+            say_which(thread)
         view = LiveView(out(), thread.id, with_meter=True)
         if not arguments.json:
             view.show_context(await ask(client, ContextStatus, "context/status", threadId=thread.id))

@@ -14,7 +14,9 @@ from trimpoint.codex.link import CodexLink
 from trimpoint.core import slash
 from trimpoint.core.clock import rfc3339
 from trimpoint.core.decision import busy
-from trimpoint.core.meter import context_status
+from trimpoint.core.fill import Fill
+from trimpoint.core.meter import context_status, meter_of
+from trimpoint.core.usage import Usage
 from trimpoint.core.view import envelopes, read_model
 from trimpoint.engine.catalogue import ThreadSummary
 from trimpoint.engine.engine import Engine
@@ -168,6 +170,7 @@ class OwnHandlers:
     def _overview(self, summary: ThreadSummary) -> m.ThreadOverview:
         writer = self._engine.loaded(summary.thread_id)
         block = busy(writer.state) if writer is not None else None
+        size = summary.size
         return m.ThreadOverview(
             id=summary.thread_id,
             name=summary.name,
@@ -178,8 +181,21 @@ class OwnHandlers:
             generation=len(summary.provider_thread_ids),
             loaded=writer is not None,
             busy=None if block is None else f"{block.kind}: {block.detail}",
-            context=context_status(writer.state, self._engine.policy) if writer is not None else None,
+            context=self._meter(summary),
+            preview=summary.preview,
+            turns=size.turns if size is not None else None,
+            trims=size.trims if size is not None else None,
+            compactions=size.compactions if size is not None else None,
         )
+
+    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
+        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
+        if writer is not None:
+            return context_status(writer.state, policy)
+        if size is None or size.used_tokens is None:
+            return None
+        fill = Fill(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        return meter_of(summary.thread_id, Usage(window=size.window_tokens), None, fill, policy)
 
 
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:

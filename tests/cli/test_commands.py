@@ -113,7 +113,7 @@ async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: Stage) -
         for words in (["clear"], ["compact"], ["new"]):
             done = await stage.run(*words, "--json")
             assert (done.code, done.json()["reason"], done.json()["blocker"]["kind"]) == (3, "turn_in_progress", "turn")
-        assert "busy: turn: running" in (await stage.run("status")).out
+        assert "working" in (await stage.run("status")).out
         release.set()
 
 

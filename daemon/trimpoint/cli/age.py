@@ -8,6 +8,13 @@ def age(timestamp: str) -> str:
     return duration((datetime.now(UTC) - datetime.fromisoformat(timestamp)).total_seconds())
 
 
+def short_age(timestamp: str) -> str:
+    """How long ago that was, in a few characters: now, 5m, 3h, 2d."""
+    text = age(timestamp)
+    number, unit = text.split()
+    return "now" if unit == "s" else f"{number}{unit[0]}"
+
+
 def duration(seconds: float) -> str:
     """The largest unit that fits, in full."""
     for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):

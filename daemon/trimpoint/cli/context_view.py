@@ -35,11 +35,12 @@ def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
     return line.append(f"  {_used(context)}", "dim")
 
 
-def small_context(context: ContextStatus | None) -> Text:
+def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
     """The bar and its percentage for the row of a table; nothing while nothing is known."""
     if context is None or (context.unknown and not context.used_tokens):
         return Text()
-    return context_bar(context, SMALL_BAR_CELLS).append(" " if context.window_tokens else "").append(_share(context))
+    drawn = context_bar(context, SMALL_BAR_CELLS) if bar else Text()
+    return drawn.append(" " if drawn else "").append(_share(context))
 
 
 def context_table(context: ContextStatus) -> Table:

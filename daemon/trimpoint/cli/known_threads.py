@@ -79,7 +79,7 @@ def current_folder() -> str:
 async def own_threads(client: Client) -> list[KnownThread]:
     """Trimpoint's threads, the last used one first."""
     threads = (await ask(client, SnapshotResult, "orchestration/snapshot")).threads
-    return [_own(thread) for thread in threads]
+    return [known(thread) for thread in threads]
 
 
 async def codex_threads(client: Client, *, archived: bool = False) -> list[KnownThread]:
@@ -104,7 +104,8 @@ async def codex_threads(client: Client, *, archived: bool = False) -> list[Known
     return found
 
 
-def _own(thread: ThreadOverview) -> KnownThread:
+def known(thread: ThreadOverview) -> KnownThread:
+    """One of trimpoint's threads."""
     return KnownThread(
         id=thread.id,
         name=thread.name,

@@ -51,6 +51,12 @@ def thread_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--last", action="store_true", help="the thread that was used last, wherever it works")
 
 
+def for_one_thread(parser: argparse.ArgumentParser) -> None:
+    """Options of a command that is about one thread and takes nothing else."""
+    parser.add_argument("named", metavar="THREAD", nargs="?", help="the same as --thread THREAD")
+    for_clients(parser, thread=True)
+
+
 def for_daemons(parser: argparse.ArgumentParser) -> None:
     """Options of everything that can be one."""
     whereabouts(parser)

@@ -4,6 +4,7 @@ from trimpoint.cli.options import (
     Commands,
     command,
     for_clients,
+    for_one_thread,
     positive,
     turn_count,
 )
@@ -128,8 +129,7 @@ def add_watch(commands: Commands) -> None:
 def add_context(commands: Commands) -> None:
     """`context`."""
     parser = command(commands, "context", "context:run", "show how full a thread's context is")
-    parser.add_argument("named", metavar="THREAD", nargs="?", help="the same as --thread THREAD")
-    for_clients(parser, thread=True)
+    for_one_thread(parser)
 
 
 def add_export(commands: Commands) -> None:
@@ -139,3 +139,50 @@ def add_export(commands: Commands) -> None:
     parser.add_argument("--pruned", action="store_true", help="with what is no longer in the agent's context")
     parser.add_argument("--out", metavar="FILE", help="a new file to write to (default: stdout)")
     for_clients(parser, thread=True)
+
+
+def add_threads(commands: Commands) -> None:
+    """`threads`."""
+    parser = command(commands, "threads", "threads:run", "list the conversations of this folder, Codex's own too")
+    parser.add_argument("-a", "--all", action="store_true", help="those of all folders, archived ones too")
+    parser.add_argument("--archived", action="store_true", help="the archived ones of this folder")
+    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=30, help="the last used N (default 30)")
+    for_clients(parser)
+
+
+def add_rename(commands: Commands) -> None:
+    """`rename`."""
+    parser = command(commands, "rename", "thread_changes:run_rename", "give a thread a name")
+    parser.add_argument("name", metavar="NAME", help="its new name")
+    for_clients(parser, thread=True)
+
+
+def add_archive(commands: Commands) -> None:
+    """`archive`."""
+    for_one_thread(command(commands, "archive", "thread_changes:run_archive", "archive a thread"))
+
+
+def add_unarchive(commands: Commands) -> None:
+    """`unarchive`."""
+    details = "Without a thread, the one of this folder that was archived last; so it takes back `trimpoint new`."
+    for_one_thread(command(commands, "unarchive", "thread_changes:run_unarchive", "bring an archived thread back", details))
+
+
+def add_delete(commands: Commands) -> None:
+    """`delete`."""
+    details = "Codex forgets the conversation. What trimpoint wrote down of it stays, as an archived thread."
+    parser = command(commands, "delete", "thread_changes:run_delete", "delete a thread from Codex, for good", details)
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    for_one_thread(parser)
+
+
+def add_fork(commands: Commands) -> None:
+    """`fork`."""
+    parser = command(commands, "fork", "thread_changes:run_fork", "begin a copy of a thread, to try something in it")
+    parser.add_argument("--at", metavar="TURN", type=positive, help="as it was after this turn")
+    for_one_thread(parser)
+
+
+def add_interrupt(commands: Commands) -> None:
+    """`interrupt`."""
+    for_one_thread(command(commands, "interrupt", "thread_changes:run_interrupt", "stop the turn that is running"))

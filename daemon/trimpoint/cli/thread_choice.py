@@ -23,7 +23,7 @@ from trimpoint.cli.known_threads import (
     own_threads,
     short_id,
 )
-from trimpoint.cli.terminal import one_line, say
+from trimpoint.cli.terminal import aside, one_line, say
 
 _MAX_CANDIDATES = 8
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -45,6 +45,12 @@ async def chosen_thread(client: Client, arguments: argparse.Namespace, *, change
     """
     wanted = _Wanted(arguments.thread, getattr(arguments, "last", False), here())
     chosen = await _named(client, wanted.name) if wanted.name else await _last(client, wanted)
+    if changes and wanted.name is None and chosen.overview is None:
+        raise CliError(
+            "No thread that works here is trimpoint's own yet.",
+            f"The last one of Codex's own is {_label(chosen)}. To change it, name it: --thread {chosen.short_id}",
+            reason="thread_not_found",
+        )
     if changes and wanted.name is None and not chosen.is_at(wanted.place):
         raise CliError(
             f"The last thread works in {chosen.cwd}, not here.",
@@ -86,7 +92,7 @@ def say_which(thread: ThreadOverview, arguments: argparse.Namespace | None = Non
 
 def described(thread: ThreadOverview) -> str:
     """A thread in half a line: short id, name or first words, and its folder if that is elsewhere."""
-    title = one_line(thread.name or thread.preview, 48)
+    title = one_line(thread.name or thread.preview, max(20, min(60, aside().width - 20)))
     named = f" “{title}”" if title else ""
     where = "" if thread.cwd == current_folder() else f" in {thread.cwd}"
     return f"{short_id(thread.id)}{named}{where}"

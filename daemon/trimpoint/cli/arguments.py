@@ -56,6 +56,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"trimpoint {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for add in (
+        daemons.add_ask,
         daemons.add_serve,
         daemons.add_stdio,
         daemons.add_status,

@@ -6,9 +6,10 @@ from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.readmodel import ContextStatus
 
-from trimpoint.cli.terminal import one_line
+from trimpoint.cli.terminal import for_shells, one_line
 
 _COLOURS = {"ok": "green", "warning": "yellow", "critical": "red"}
+_ADVICE = "trimpoint compact summarizes it; trimpoint clear N keeps the last N turns."
 FILLED, EMPTY, MARK = "█", "░", "┃"
 BAR_CELLS, SMALL_BAR_CELLS = 40, 10
 
@@ -33,6 +34,14 @@ def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
     if context.level in ("warning", "critical"):
         line.append(f" {context.level}", _COLOURS[context.level])  # in words too: not everybody sees colours, and no pipe does
     return line.append(f"  {_used(context)}", "dim")
+
+
+def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
+    """The bar in a line, and what to do about it where it is filling up."""
+    yield Text("  ").append_text(context_line(context, cells))
+    if context.level in ("warning", "critical"):
+        advice = context.auto.message if context.auto is not None and context.auto.message else _ADVICE
+        yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
 
 
 def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
@@ -91,7 +100,7 @@ def _automatic(context: ContextStatus) -> Text:
     if not context.auto.message:
         return Text(doing, "dim")
     colour = "red" if context.auto.state == "stopped" else _COLOURS.get(context.level or "", "")
-    return Text(one_line(context.auto.message, 2000), colour)
+    return Text(one_line(for_shells(context.auto.message), 2000), colour)
 
 
 def _provider_compacts_at(context: ContextStatus) -> str:

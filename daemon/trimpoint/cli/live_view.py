@@ -9,7 +9,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.client import Message
 from trimpoint.cli.context_view import context_line
-from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.terminal import for_shells, one_line, printable
 from trimpoint.cli.timeline_view import ANSWER, PROMPT, activity_mark, divider, marked, spoken, summary_panel
 from trimpoint.codex.translate import activity_title
 
@@ -39,7 +39,8 @@ class LiveView:
     `with_meter`: how full the context is, too, whenever that changes.
     """
 
-    def __init__(self, console: Console, thread_id: str, *, with_meter: bool = False) -> None:
+    def __init__(self, console: Console, thread_id: str, *, with_meter: bool = False, shows_prompts: bool = True) -> None:
+        self._shows_prompts = shows_prompts
         self._console = console
         self._thread_id = thread_id
         self._streaming: str | None = None
@@ -79,8 +80,13 @@ class LiveView:
             self._console.print(Text("  ").append_text(context_line(context, LINE_CELLS)))
         advice = context.auto.message if context.auto is not None and context.auto.state != "running" else ""
         if advice and advice != self._advice:
-            self.note(f"  {one_line(advice, 2000)}", "red" if context.level == "critical" else "yellow")
+            self.note(f"  {one_line(for_shells(advice), 2000)}", "red" if context.level == "critical" else "yellow")
         self._advice = advice
+
+    @property
+    def line_is_open(self) -> bool:
+        """Whether a line is being streamed."""
+        return self._line_is_open
 
     def end_line(self) -> None:
         """End a line that is being streamed."""
@@ -116,7 +122,7 @@ class LiveView:
     def _show_item(self, item: dict[str, Any], *, ended: bool) -> None:
         kind, text = str(item.get("type")), str(item.get("text", ""))
         match kind, ended:
-            case "userMessage", True:
+            case "userMessage", True if self._shows_prompts:
                 prompt = "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in item.get("content") or ())
                 self._show_marked(*PROMPT, prompt, "bold")
             case (("agentMessage" | "plan" | "reasoning"), True):

@@ -13,7 +13,7 @@ from trimpoint_protocol.methods import CommandOutcome
 from trimpoint.cli.client import Client
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.reach import with_daemon
-from trimpoint.cli.terminal import aside, one_line, out, print_json, printable
+from trimpoint.cli.terminal import aside, for_shells, one_line, out, print_json, printable
 from trimpoint.cli.thread_choice import chosen_thread, say_which
 from trimpoint.cli.timeline_view import summary_panel
 
@@ -91,7 +91,7 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome) -> int:
     glyph, colour, code = _ending(outcome)
-    out().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(outcome.message or "")))
+    out().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(for_shells(outcome.message or ""))))
     if outcome.summary:
         out().print(summary_panel("Summary", outcome.summary))
     if outcome.new_thread_id:

@@ -40,7 +40,9 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         assert [line for line in lines if line.startswith("────")] == [
             line for line in lines if "▸ Earlier messages · 2 pruned" in line
         ]
-        assert lines.index("❯ prompt-3.") > max(lines.index(line) for line in lines if "▸" in line)
+        kept = next(at for at, line in enumerate(lines) if line.startswith("❯ prompt-3."))
+        assert lines[kept].split()[2:4] == ["3", "·"]
+        assert kept > max(lines.index(line) for line in lines if "▸" in line)
         assert any(line.startswith("╭─ Context compacted ") for line in lines)
         assert not any("prompt-1." in line for line in lines)
 

@@ -15,6 +15,16 @@ def short_age(timestamp: str) -> str:
     return "now" if unit == "s" else f"{number}{unit[0]}"
 
 
+def clock_time(timestamp: str) -> str:
+    """When that was, by the clock of this place; with the day when that was not today."""
+    if not timestamp:
+        return ""
+    then, now = datetime.fromisoformat(timestamp).astimezone(), datetime.now().astimezone()
+    if then.date() == now.date():
+        return f"{then:%H:%M}"
+    return f"{then.day} {then:%b %H:%M}" if then.year == now.year else f"{then:%Y-%m-%d %H:%M}"
+
+
 def duration(seconds: float) -> str:
     """The largest unit that fits, in full."""
     for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 from trimpoint_protocol.methods import MAX_PAGE, TimelinePage
-from trimpoint_protocol.readmodel import TimelineEntry
+from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
 
 from trimpoint.cli.client import Client
 from trimpoint.cli.exits import CliError, Exit
@@ -39,7 +39,13 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
     else:
         _write(Path(arguments.out), pieces)
         say_plainly(f"Written to {arguments.out}.")
+    if not arguments.pruned and any(_hides(entry) for entry in entries):
+        say_plainly("What is no longer in the agent's context is left out; --pruned has it, too.")
     return Exit.DONE
+
+
+def _hides(entry: TimelineEntry) -> bool:
+    return isinstance(entry, ContextTrimPointDivider) and not entry.expanded and entry.hidden_message_count > 0
 
 
 async def _all_entries(client: Client, thread_id: str, *, pruned: bool) -> list[TimelineEntry]:

@@ -10,7 +10,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.client import Message
 from trimpoint.cli.context_view import context_line
 from trimpoint.cli.terminal import for_shells, one_line, printable
-from trimpoint.cli.timeline_view import ANSWER, PROMPT, activity_mark, divider, marked, spoken, summary_panel
+from trimpoint.cli.timeline_view import ANSWER, PROMPT, activity_mark, command_line, divider, marked, spoken, summary_panel
 from trimpoint.codex.translate import activity_title
 
 LINE_CELLS = 20
@@ -68,7 +68,7 @@ class LiveView:
         elif method == "context/updated" and self._with_meter:
             self.show_context(msgspec.convert(params, ContextStatus))
         elif method == "serverRequest/resolved":
-            self.note("The question is settled.")
+            self.note("The question was answered.")
         elif method == "error":
             self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
 
@@ -144,8 +144,9 @@ class LiveView:
 
     def _show_activity(self, kind: str, item: dict[str, Any]) -> None:
         glyph, style = activity_mark(kind)
+        words = command_line(item) if item.get("command") else spoken(activity_title(kind, item))
         self.end_line()
-        self._console.print(Text.assemble((f"  {glyph} ", style), (spoken(activity_title(kind, item)), "bright_black")))
+        self._console.print(Text.assemble((f"  {glyph} ", style), (words, "bright_black")))
 
     def _show_command_end(self, item: dict[str, Any]) -> None:
         if item.get("id") not in self._streamed and (output := item.get("aggregatedOutput")):

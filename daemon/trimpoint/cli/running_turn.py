@@ -1,6 +1,7 @@
 """One turn as a person follows it: streamed, with the agent's questions put to whoever asked."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -59,6 +60,7 @@ class RunningTurn:
         self._spinner = spinner
         self._asking = anyio.Lock()
         self._open: dict[Any, anyio.CancelScope] = {}
+        self._items: dict[str, Mapping[str, Any]] = {}
 
     async def follow(self) -> dict[str, Any]:
         """Show it to its end; returns Codex's turn. Interrupts the turn when it is cancelled itself."""
@@ -105,11 +107,13 @@ class RunningTurn:
 
     def _show(self, message: Message) -> None:
         item = (message.get("params") or {}).get("item") or {}
+        if item.get("id"):
+            self._items[str(item["id"])] = item
         if message.get("method") == "item/completed" and item.get("type") == "agentMessage":
             self.answer = str(item.get("text") or "")
         if self._as_json:
             print_json(message)
-        else:
+        elif message.get("method") != "serverRequest/resolved":
             self._view.show(message)
 
     def _take(self, tasks: TaskGroup, message: Message) -> None:
@@ -123,13 +127,15 @@ class RunningTurn:
         """Another client answered first, or Codex went on without."""
         if (scope := self._open.pop(question_id, None)) is not None:
             scope.cancel()
+            self._view.note("  The question was answered elsewhere.")
 
     async def _ask(self, question: Message, scope: anyio.CancelScope) -> None:
         with scope:
             async with self._asking:
                 self._make_way()
                 self._view.end_line()
-                await answer_question(self._client, question)
+                item = self._items.get(str((question.get("params") or {}).get("itemId")))
+                await answer_question(self._client, question, item)
         self._open.pop(question["id"], None)
 
 

@@ -14,7 +14,7 @@ from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.reach import ask, with_daemon
 from trimpoint.cli.terminal import out, print_json
 from trimpoint.cli.thread_choice import chosen_thread, say_which
-from trimpoint.cli.timeline_view import timeline_rows
+from trimpoint.cli.timeline_view import Marks, timeline_rows, turn_marks
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,8 +33,12 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     say_which(thread, arguments)
     if cursor is not None:
         out().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
-    numbers = {point: number for number, point in enumerate(points, 1)}
-    for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), numbers):
+    marks = Marks(
+        trim_points={point: number for number, point in enumerate(points, 1)},
+        turns=turn_marks(snapshot.turns if snapshot is not None else []),
+        rich_text=out().is_terminal,
+    )
+    for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
         out().print(row)
     if not entries:
         out().print(Text("Nothing has been said yet.", "dim"))

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import anyio
-from trimpoint.git.capture import capture
-from trimpoint.git.repository import Repository, discover
+from trimpoint.git.capture.capture import capture
+from trimpoint.git.plumbing.repository import Repository, discover
 
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.stage import Stage

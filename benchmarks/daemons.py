@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from anyio.from_thread import start_blocking_portal
-from trimpoint.codex.locate import find_codex
+from trimpoint.codex.appserver.locate import find_codex
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
 
 from benchmarks.wire import Wire, connected

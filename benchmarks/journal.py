@@ -7,12 +7,12 @@ from itertools import count
 from pathlib import Path
 
 import anyio
-from trimpoint.core import events as ev
-from trimpoint.core.projector import apply
-from trimpoint.core.state import ThreadState
-from trimpoint.journal.directory import StateDirectory
+from trimpoint.core.evolve.evolve import apply
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import ThreadState
+from trimpoint.journal.codec.records import decode_record, encode_record
 from trimpoint.journal.port import Journal
-from trimpoint.journal.records import decode_record, encode_record
+from trimpoint.journal.storage.directory import StateDirectory
 
 from benchmarks.measures import Figure, Outcome, Verdict, at_least
 from benchmarks.stage import Stage

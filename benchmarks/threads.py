@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from trimpoint.codex.settings import initial_settings
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.decision import Policy
-from trimpoint.engine.engine import Engine
-from trimpoint.engine.ids import new_uuid7
-from trimpoint.engine.writer import ThreadWriter
-from trimpoint.journal.directory import StateDirectory
-from trimpoint.journal.operations import SystemFiles
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.journal.storage.directory import StateDirectory
+from trimpoint.journal.storage.file_ops import SystemFiles
+from trimpoint.operations.provider.settings import initial_settings
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.writer import ThreadWriter
 
 # Written out now and then, so that no batch grows without bound.
 TURNS_A_BATCH = 1000

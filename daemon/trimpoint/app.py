@@ -11,46 +11,46 @@ import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from trimpoint.codex.driver import DriverLimits, OperationDriver
-from trimpoint.codex.inbound import Inbound
-from trimpoint.codex.leftover import reap_leftover_children
-from trimpoint.codex.link import CodexLink
-from trimpoint.codex.process import LaunchProfile
-from trimpoint.codex.provider_threads import ProviderThreads
-from trimpoint.codex.sessions import Sessions
-from trimpoint.codex.settings import compact_limit, working_folder
+from trimpoint.codex.appserver.orphans import reap_leftover_children
+from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.config import Config, MetricsSection
-from trimpoint.core.decision import DiscardPolicy, Policy
-from trimpoint.engine.activity import Activity
-from trimpoint.engine.engine import Engine
-from trimpoint.engine.idle import IdleRules
-from trimpoint.engine.retention import RetentionRule, expire
-from trimpoint.gateway.agent_tools import AgentTools
-from trimpoint.gateway.archive_methods import ArchiveMethods
-from trimpoint.gateway.checkpoint_methods import CheckpointMethods
-from trimpoint.gateway.checkpoint_storage import CheckpointStorage
-from trimpoint.gateway.clients import Clients
-from trimpoint.gateway.connection import Connection, Limits, Transport
-from trimpoint.gateway.context_messages import ContextMessages
-from trimpoint.gateway.context_meters import ContextMeters
-from trimpoint.gateway.dispatch import OwnMethods
-from trimpoint.gateway.exposition import exposition
+from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.gateway.commands.agent_tools import AgentTools
+from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.commands.typed_commands import TypedCommands
 from trimpoint.gateway.gateway import Gateway
-from trimpoint.gateway.identity import Identity
-from trimpoint.gateway.metrics import Counted, Metrics
-from trimpoint.gateway.metrics_endpoint import Address, serve_metrics
-from trimpoint.gateway.own_methods import OwnHandlers, Surroundings
-from trimpoint.gateway.revert_methods import RevertMethods
-from trimpoint.gateway.slash_runner import SlashRunner
-from trimpoint.gateway.terminal_methods import TerminalMethods
-from trimpoint.gateway.thread_lists import ThreadLists
-from trimpoint.gateway.thread_methods import ThreadMethods
-from trimpoint.gateway.turn_starts import TurnStarts
-from trimpoint.gateway.typed_commands import TypedCommands
-from trimpoint.git.file_reverts import FileReverts
-from trimpoint.git.turn_captures import CaptureRules, TurnCaptures
-from trimpoint.journal.counted_files import CountedFiles
-from trimpoint.journal.directory import StateDirectory
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.archive_methods import ArchiveMethods
+from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
+from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
+from trimpoint.gateway.methods.context_messages import ContextMessages
+from trimpoint.gateway.methods.extension_methods import OwnHandlers, Surroundings
+from trimpoint.gateway.methods.revert_methods import RevertMethods
+from trimpoint.gateway.methods.terminal_methods import TerminalMethods
+from trimpoint.gateway.methods.thread_lists import ThreadLists
+from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.metrics.exposition import exposition
+from trimpoint.gateway.metrics.metrics import Counted, Metrics
+from trimpoint.gateway.metrics.metrics_endpoint import Address, serve_metrics
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.dispatch import OwnMethods
+from trimpoint.gateway.transport.connection import Connection, Limits, Transport
+from trimpoint.journal.storage.directory import StateDirectory
+from trimpoint.journal.storage.instrumented_files import CountedFiles
+from trimpoint.operations.checkpoints.file_reverts import FileReverts
+from trimpoint.operations.checkpoints.turn_captures import CaptureRules, TurnCaptures
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.provider.settings import compact_limit, working_folder
+from trimpoint.operations.routing.notification_router import Inbound
+from trimpoint.operations.runner import DriverLimits, OperationDriver
+from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.activity import Activity
+from trimpoint.threads.idle import IdleRules
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.retention import RetentionRule, expire
 
 log = structlog.get_logger()
 

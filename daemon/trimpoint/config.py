@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from trimpoint.core.loose import members
+from trimpoint.core.model.lenient import members
 
 MAX_PORT = 65_535
 Positive = Annotated[int, msgspec.Meta(ge=1)]

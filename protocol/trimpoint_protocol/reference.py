@@ -11,7 +11,7 @@ from trimpoint_protocol.schema import Schema
 OPENING = """\
 # Protocol reference
 
-<!-- Made by scripts/generate-docs from protocol/trimpoint_protocol and daemon/trimpoint/core/events.py. Do not edit. -->
+<!-- Made by scripts/generate-docs from protocol/trimpoint_protocol and daemon/trimpoint/core/model/events.py. Do not edit. -->
 
 trimpoint answers the methods of the Codex app-server as Codex does. This page has what it adds: methods, notifications, commands,
 events and errors of its own. `trimpoint schema --out DIR` writes the same as JSON Schema.

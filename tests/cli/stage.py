@@ -16,10 +16,10 @@ import anyio
 import anyio.abc
 import codex_cli_bin
 from trimpoint.app import running_daemon
-from trimpoint.cli.client import Client, connect
-from trimpoint.codex.process import LaunchProfile
+from trimpoint.cli.connection.client import Client, connect
+from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import CompactionSection, Config
-from trimpoint.gateway.listeners import serve_unix
+from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from trimpoint.cli import keyboard
-from trimpoint.cli.approvals import answer_question
+from trimpoint.cli.views.approvals import answer_question
 
 COMMAND = "item/commandExecution/requestApproval"
 FILES = "item/fileChange/requestApproval"

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from trimpoint.cli.client import Client
+from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import run, say
 
 from tests.cli.stage import Stage, Terminal

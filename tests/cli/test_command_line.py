@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from trimpoint.cli import app_server
-from trimpoint.cli.arguments import parse
+from trimpoint.cli.daemon_commands import app_server
 from trimpoint.cli.exits import CliError, Exit, UsageError, sole_error
 from trimpoint.cli.main import main
+from trimpoint.cli.parsing.arguments import parse
 
 HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
 
@@ -92,20 +92,20 @@ def test_a_command_line_for_codex_is_told_from_ours(line: str, meant: bool) -> N
 
 
 def test_every_form_of_override_reaches_codex_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    import trimpoint.cli.stdio
+    import trimpoint.cli.daemon_commands.stdio
 
     seen: list[list[str]] = []
-    monkeypatch.setattr(trimpoint.cli.stdio, "run", lambda arguments: seen.append(arguments.overrides) or 0)
+    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", lambda arguments: seen.append(arguments.overrides) or 0)
     line = "--config a=1 -cb=2 app-server --listen=stdio:// --stdio -c c=3=4 --config=d=5 --enable e --disable=f"
     assert main(line.split()) == 0
     assert seen == [["a=1", "b=2", "c=3=4", "d=5", "features.e=true", "features.f=false"]]
 
 
 def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    import trimpoint.cli.stdio
+    import trimpoint.cli.daemon_commands.stdio
 
     seen: list[list[str]] = []
-    monkeypatch.setattr(trimpoint.cli.stdio, "run", lambda arguments: seen.append(arguments.overrides) or 0)
+    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", lambda arguments: seen.append(arguments.overrides) or 0)
     line = "-mx --model y --dangerously-bypass-approvals-and-sandbox -c a=1 app-server --analytics-default-enabled"
     assert main(line.split()) == 0
     assert seen == [["a=1"]]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from rich.console import Console
-from trimpoint.cli.context_view import context_bar, context_line, context_table, small_context, tokens
+from trimpoint.cli.views.context_view import context_bar, context_line, context_table, small_context, tokens
 from trimpoint.testkit import Usage, say
 from trimpoint_protocol.readmodel import AutoCompaction, ContextStatus
 

@@ -1,7 +1,7 @@
 """How a diff looks, line by line."""
 
 from rich.console import Console
-from trimpoint.cli.diff_view import counts, diff_rows, file_table
+from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
 from trimpoint_protocol.checkpoints import FileChange, FilesChanged
 
 _DIFF = """\

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from trimpoint.cli.client import connect
+from trimpoint.cli.connection.client import connect
 
 from tests.cli.stage import Ended, Stage
 

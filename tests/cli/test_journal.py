@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.cli.main import main
-from trimpoint.core import events as ev
-from trimpoint.engine.catalogue import encode_catalogue, summarize
-from trimpoint.engine.retention import DAY_MS
+from trimpoint.core.model import events as ev
 from trimpoint.journal import StateDirectory, framing
+from trimpoint.threads.catalogue import encode_catalogue, summarize
+from trimpoint.threads.retention import DAY_MS
 
 from tests.core.given import THREAD, started
 from tests.journal.threads import flip, lived, record_starts, write_journal, write_snapshot

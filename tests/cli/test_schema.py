@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.main import main
-from trimpoint.core.wire_events import payload_types
+from trimpoint.core.views.wire_events import payload_types
 from trimpoint_protocol.schema import documents, encode
 
 

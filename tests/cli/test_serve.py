@@ -7,7 +7,7 @@ import socket
 
 import anyio
 import pytest
-from trimpoint.cli.client import connect
+from trimpoint.cli.connection.client import connect
 
 from tests.cli.stage import DEADLINE_S, Running, Stage, Terminal
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from trimpoint.cli.client import connect
+from trimpoint.cli.connection.client import connect
 
 from tests.cli.stage import DEADLINE_S, Running, Stage
 from tests.service.systemd import tool

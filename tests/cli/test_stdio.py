@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.cli.client import connect
+from trimpoint.cli.connection.client import connect
 from trimpoint.testkit import held, say
 
 from tests.cli.stage import DEADLINE_S, Running, Stage

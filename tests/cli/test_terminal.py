@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 from rich.console import Console
-from trimpoint.cli.client import Message
-from trimpoint.cli.live_view import LiveView
-from trimpoint.cli.log_stream import LogStream
+from trimpoint.cli.connection.client import Message
+from trimpoint.cli.connection.log_stream import LogStream
 from trimpoint.cli.terminal import one_line, printable
-from trimpoint.cli.timeline_view import Marks, TurnMark, spoken, timeline_rows
+from trimpoint.cli.views.live_view import LiveView
+from trimpoint.cli.views.timeline_view import Marks, TurnMark, spoken, timeline_rows
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,

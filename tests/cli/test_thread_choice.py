@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from trimpoint.cli.known_threads import KnownThread, matching, place_of
+from trimpoint.cli.connection.known_threads import KnownThread, matching, place_of
 from trimpoint.testkit import say
 
 from tests.cli.stage import Stage

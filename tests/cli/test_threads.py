@@ -7,8 +7,8 @@ import anyio
 import msgspec
 import pytest
 from rich.console import Console
-from trimpoint.cli.known_threads import KnownThread, known
-from trimpoint.cli.threads_view import by_place, thread_groups
+from trimpoint.cli.connection.known_threads import KnownThread, known
+from trimpoint.cli.views.threads_view import by_place, thread_groups
 from trimpoint.testkit import held, say
 from trimpoint_protocol.methods import ThreadOverview
 

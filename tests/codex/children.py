@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import anyio
-from trimpoint.codex.process import ChildExit, CodexChild, LaunchProfile, StopGrace
+from trimpoint.codex.appserver.process import ChildExit, CodexChild, LaunchProfile, StopGrace
 
 # The package carries no types.
 REAL_CODEX = Path(import_module("codex_cli_bin").bundled_codex_path())

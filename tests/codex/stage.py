@@ -8,8 +8,8 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.peer import Express, Peer, ProviderGone
-from trimpoint.codex.process import CodexChild, LaunchProfile, spawn_codex
+from trimpoint.codex.appserver.peer import Express, Peer, ProviderGone
+from trimpoint.codex.appserver.process import CodexChild, LaunchProfile, spawn_codex
 
 from tests.codex.children import IMPATIENT
 

@@ -6,8 +6,8 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.answer_watch import AnswerWatch
-from trimpoint.codex.compaction import CompactionFailed
+from trimpoint.operations.compaction.answer_watch import AnswerWatch
+from trimpoint.operations.compaction.compaction import CompactionFailed
 
 STARTED = ("turn/started", {"turn": {"id": "turn-1"}})
 PROMPT = ("item/started", {"item": {"type": "userMessage"}})

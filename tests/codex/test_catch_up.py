@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
-from trimpoint.codex.catch_up import missed_facts
-from trimpoint.codex.peer import ProviderError
-from trimpoint.core import events as ev
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.history.resync import missed_facts
+from trimpoint.core.model import events as ev
 
 from tests.core.given import Conversation
 

@@ -8,12 +8,12 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.endings import Endings
-from trimpoint.core import events as ev
-from trimpoint.core.decision import Policy
-from trimpoint.engine.engine import Engine
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.operations.routing.turn_end_buffer import Endings
+from trimpoint.threads.registry import Engine
 
-from tests.engine.stage import THREAD, Disk, Store, begin
+from tests.threads.stage import THREAD, Disk, Store, begin
 
 MESSAGE = "Codex ran out of room in the model's context window."
 OVERFLOW = {"message": MESSAGE, "codexErrorInfo": "contextWindowExceeded", "additionalDetails": None}

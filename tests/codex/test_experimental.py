@@ -5,8 +5,8 @@ from typing import Any
 
 import codex_cli_bin
 import pytest
-from trimpoint.codex.experimental import ExperimentalApi, SchemaUnavailable, compare, experimental_api
-from trimpoint.codex.launch import LaunchProfile
+from trimpoint.codex.appserver.experimental import ExperimentalApi, SchemaUnavailable, compare, experimental_api
+from trimpoint.codex.appserver.launch import LaunchProfile
 
 STRING = {"type": "string"}
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from anyio.abc import TaskGroup
 from msgspec import Raw
-from trimpoint.codex.inbound import Inbound
-from trimpoint.core.decision import Policy
-from trimpoint.engine.engine import Engine
-from trimpoint.engine.idle import IdleRules
+from trimpoint.core.model.decision import Policy
+from trimpoint.operations.routing.notification_router import Inbound
+from trimpoint.threads.idle import IdleRules
+from trimpoint.threads.registry import Engine
 
-from tests.engine.stage import THREAD, Disk, Store, begin
+from tests.threads.stage import THREAD, Disk, Store, begin
 
 
 class Listener:

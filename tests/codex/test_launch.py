@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import msgspec
-from trimpoint.codex.launch import LaunchProfile, child_environment, launch_command
+from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
 
 from tests.codex.children import REAL_CODEX, scripted
 

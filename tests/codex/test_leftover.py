@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.codex.leftover import (
+from trimpoint.codex.appserver.orphans import (
     CHILD_MARK,
     ChildRecord,
     process_start_ticks,
@@ -20,7 +20,7 @@ from trimpoint.codex.leftover import (
     record_child,
     started_as_provider,
 )
-from trimpoint.codex.process import ChildExit, StopGrace, spawn_codex
+from trimpoint.codex.appserver.process import ChildExit, StopGrace, spawn_codex
 
 from tests.codex.children import (
     IMPATIENT,
@@ -41,7 +41,7 @@ from tests.codex.children import (
 DAEMON = """
 import anyio, sys
 from pathlib import Path
-from trimpoint.codex.process import LaunchProfile, spawn_codex
+from trimpoint.codex.appserver.process import LaunchProfile, spawn_codex
 
 class Print:
     said = b""

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.codex.lines import LineSplitter, LineTooLong
+from trimpoint.codex.appserver.lines import LineSplitter, LineTooLong
 
 
 @given(

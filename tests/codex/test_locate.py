@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from trimpoint.codex.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
+from trimpoint.codex.appserver.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
 
 NODE_WRAPPER = '#!/usr/bin/env node\nimport { spawn } from "node:child_process";\n'
 TRIPLE = "x86_64-unknown-linux-musl"

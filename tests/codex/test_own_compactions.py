@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.own_compactions import OwnCompactions
-from trimpoint.codex.rollout import items_by_turn
+from trimpoint.codex.history.rollout import items_by_turn
+from trimpoint.codex.notifications.provider_compactions import OwnCompactions
 
 Said = tuple[str, dict[str, Any]]
 THREAD = "provider-thread"

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.peer import (
+from trimpoint.codex.appserver.peer import (
     Express,
     Outcome,
     ProviderError,
@@ -19,7 +19,7 @@ from trimpoint.codex.peer import (
     ProviderOverloaded,
     ProviderTimeout,
 )
-from trimpoint.codex.process import LaunchProfile
+from trimpoint.codex.appserver.process import LaunchProfile
 
 from tests.codex.children import scripted
 from tests.codex.stage import DEADLINE_S, PUPPET, REPLY, Stage, expect_gone, staged

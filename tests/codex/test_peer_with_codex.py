@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from trimpoint.codex.greeting import parse_version
-from trimpoint.codex.peer import ProviderError, ProviderGone
-from trimpoint.codex.process import ChildExit, LaunchProfile
+from trimpoint.codex.appserver.initialize import parse_version
+from trimpoint.codex.appserver.peer import ProviderError, ProviderGone
+from trimpoint.codex.appserver.process import ChildExit, LaunchProfile
 
 from tests.codex.children import REAL_CODEX, fresh_codex_home, scripted
 from tests.codex.stage import CLIENT_INFO, DEADLINE_S, expect_gone, staged

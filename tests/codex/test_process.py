@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from trimpoint.codex.process import (
+from trimpoint.codex.appserver.process import (
     ChildExit,
     ChildNotStarted,
     CodexChild,
@@ -115,7 +115,7 @@ async def test_a_child_full_of_unread_output_can_still_end(tmp_path: Path) -> No
 async def test_a_child_that_takes_its_time_after_its_last_word_is_given_its_grace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trimpoint.codex.process._SETTLE_S", 0.0)
+    monkeypatch.setattr("trimpoint.codex.appserver.process._SETTLE_S", 0.0)
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     body = f"sys.stdin.read()\nos.close(1)\nopen({str(gate)!r}).read()\nsys.exit(5)"

@@ -1,8 +1,8 @@
 """The newest prompts are kept, and no more of them than threads can be at work."""
 
 from msgspec import Raw
-from trimpoint.codex.prompts import MAX_THREADS, Prompts
-from trimpoint.core.state import ThreadState
+from trimpoint.core.model.state import ThreadState
+from trimpoint.operations.provider.prompts import MAX_THREADS, Prompts
 
 
 def kept(prompts: Prompts, thread_id: str, turn_id: str = "turn") -> bool:

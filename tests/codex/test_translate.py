@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.codex.adoption import turn_facts
-from trimpoint.codex.translate import translate
-from trimpoint.core import events as ev
+from trimpoint.codex.history.adoption import turn_facts
+from trimpoint.codex.notifications.translate import translate
+from trimpoint.core.model import events as ev
 
 OVERFLOW = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying."
 RAW_BODY = '{"error":{"message":"Too long.","type":"invalid_request_error","code":"context_length_exceeded"}}'

@@ -13,12 +13,13 @@ import anyio
 import pytest
 from msgspec import Raw
 from trimpoint.app import running_daemon
-from trimpoint.cli.client import Client, connect
-from trimpoint.codex.failures import ProviderError, ProviderTimeout
-from trimpoint.codex.versions import lacking, missing_method, refuse_if_too_old
+from trimpoint.cli.connection.client import Client, connect
+from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
+from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.config import Config
-from trimpoint.engine.errors import CommandRefused
-from trimpoint.gateway.listeners import serve_unix
+from trimpoint.gateway.transport.listeners import serve_unix
+from trimpoint.operations.provider.version_requirements import refuse_if_too_old
+from trimpoint.threads.errors import CommandRefused
 from trimpoint_protocol.commands import ArchiveAndNew, ArchiveThread, CompactContext, RenameThread, TrimContext
 
 from tests.codex.children import scripted

@@ -9,15 +9,15 @@ from itertools import count
 from typing import Any, NamedTuple, Self
 
 import msgspec
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.decider import AnyCommand, decide
-from trimpoint.core.decision import Accepted, Decision, Policy, Rejected, Stamp
-from trimpoint.core.operations import Phase
-from trimpoint.core.overflow import EXCEEDED, OverflowPlan, plan_overflow
-from trimpoint.core.projector import apply, replay
-from trimpoint.core.reverting import aim_of
-from trimpoint.core.state import ThreadState
+from trimpoint.core.decide.decider import AnyCommand, decide
+from trimpoint.core.decide.overflow import EXCEEDED, OverflowPlan, plan_overflow
+from trimpoint.core.decide.reverting import aim_of
+from trimpoint.core.evolve.evolve import apply, replay
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import ThreadState
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from trimpoint.core import events as ev
+from trimpoint.core.model import events as ev
 
 from tests.core.given import Conversation, raw
 

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from trimpoint.core import events as ev
+from trimpoint.core.model import events as ev
 
 SECRET = "for the provider only"
 _SETTINGS = b'{"model":"' + SECRET.encode() + b'"}'

@@ -4,10 +4,19 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core.agent_tools import MAX_LISTED, NAMES, SPECIFICATIONS, Choice, choose, follow_up_text, listing, to_discard
-from trimpoint.core.decision import DiscardPolicy
-from trimpoint.core.discarding import names_of
-from trimpoint.core.units import context_units
+from trimpoint.core.context.segments import context_units
+from trimpoint.core.decide.agent_tools import (
+    MAX_LISTED,
+    NAMES,
+    SPECIFICATIONS,
+    Choice,
+    choose,
+    follow_up_text,
+    listing,
+    to_discard,
+)
+from trimpoint.core.decide.discarding import names_of
+from trimpoint.core.model.decision import DiscardPolicy
 
 from tests.core.given import Conversation, started
 from tests.core.items import call, output, ran, turn

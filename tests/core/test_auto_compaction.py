@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.auto_compaction import auto_status
-from trimpoint.core.decision import Policy
-from trimpoint.core.operations import Phase
+from trimpoint.core.decide.auto_compaction import auto_status
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.operations import Phase
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol import readmodel as rm
 

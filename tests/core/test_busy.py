@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.decider import AnyCommand
-from trimpoint.core.decision import Block, busy
+from trimpoint.core.decide.decider import AnyCommand
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Block, busy
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 

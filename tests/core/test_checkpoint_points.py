@@ -1,9 +1,9 @@
 """What a person types for a moment, and the checkpoint that is meant."""
 
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.core.checkpoint_points import span, turn_files
-from trimpoint.core.decision import Rejected
+from trimpoint.core.decide.revisions import span, turn_files
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Rejected
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import Conversation, activity, started

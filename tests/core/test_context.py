@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.core.context import (
+from trimpoint.core.context.active_context import (
     SEALED_SUMMARY_LOST,
     bootstrap_items,
     injectable,
@@ -14,6 +13,7 @@ from trimpoint.core.context import (
     summary_item,
     turn_items,
 )
+from trimpoint.core.model import events as ev
 
 from tests.core.given import activity, raw, raw_message, started, texts
 

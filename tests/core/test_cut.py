@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from trimpoint.core.cut import find_cut
+from trimpoint.core.context.split_point import find_cut
 
 from tests.core.given import raw, raw_message
 

@@ -1,11 +1,11 @@
 """`/compact`: two phases, of which only the second changes anything."""
 
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.context import active_message_count, bootstrap_items
-from trimpoint.core.decision import Policy
-from trimpoint.core.operations import Phase
+from trimpoint.core.context.active_context import active_message_count, bootstrap_items
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.operations import Phase
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import THREAD, compact, started, texts, trim

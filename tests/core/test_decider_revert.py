@@ -1,7 +1,7 @@
 """Turns taken back: from the provider's own thread, or from what was carried into it."""
 
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import given, started

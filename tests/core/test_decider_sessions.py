@@ -1,10 +1,10 @@
 """Creating, starting, stopping, renaming, archiving and replacing a thread, and the steps of an operation."""
 
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.decider import AnyCommand
-from trimpoint.core.operations import Phase
+from trimpoint.core.decide.decider import AnyCommand
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 

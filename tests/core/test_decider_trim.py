@@ -1,10 +1,10 @@
 """`/clear [N]`: what a trim writes, and when it is refused."""
 
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.context import bootstrap_items
-from trimpoint.core.operations import Phase
+from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import START_MS, THREAD, given, started, texts, trim

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from trimpoint.core import events as ev
-from trimpoint.core.compression_text import compression_preview, preview_text, what_is_left
-from trimpoint.core.context import bootstrap_items, injectable
-from trimpoint.core.decision import Accepted, DiscardPolicy, Policy, Rejected
-from trimpoint.core.discarding import CompressionPlan, plan_compression, total_tokens
-from trimpoint.core.overflow import COMPACTED
-from trimpoint.core.state import ThreadState
-from trimpoint.core.timeline import derive_timeline_entries
-from trimpoint.core.tokens import estimate_tokens
-from trimpoint.core.units import Unit, context_units
-from trimpoint.core.view import read_model
+from trimpoint.core.context.active_context import bootstrap_items, injectable
+from trimpoint.core.context.segments import Unit, context_units
+from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
+from trimpoint.core.decide.overflow import COMPACTED
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, DiscardPolicy, Policy, Rejected
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.views.compression_text import compression_preview, preview_text, what_is_left
+from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.view import read_model
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineActivity, TimelineMessage

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core import events as ev
+from trimpoint.core.model import events as ev
 
 from tests.core.samples import SAMPLES
 from tests.core.write_golden import bare_event, read_golden, record_of, tag_of

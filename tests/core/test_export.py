@@ -1,8 +1,8 @@
 """A thread as a document: everything that was said, word for word, with the trims where they were made."""
 
 import msgspec
-from trimpoint.core.export import Heading, document, markdown
-from trimpoint.core.timeline import derive_timeline_entries
+from trimpoint.core.views.export import Heading, document, markdown
+from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineEntry
 
 from tests.core.given import Conversation, started

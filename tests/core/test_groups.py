@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core.groups import Group, grouped
-from trimpoint.core.state import Entry
+from trimpoint.core.context.groups import Group, grouped
+from trimpoint.core.model.state import Entry
 
 from tests.core.items import call, message, output, thought
 

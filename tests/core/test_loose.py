@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.loose import members, rows
+from trimpoint.core.model.lenient import members, rows
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [1], True])

@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.core.decision import Policy
-from trimpoint.core.fill import BASELINE_TOKENS, MAX_WEIGHED_TURNS, Fill, left_percent, overhead_tokens
-from trimpoint.core.meter import context_status, meter_of
-from trimpoint.core.tokens import estimate_text_tokens, estimate_tokens
-from trimpoint.core.usage import Usage
+from trimpoint.core.context.context_size import BASELINE_TOKENS, MAX_WEIGHED_TURNS, Fill, left_percent, overhead_tokens
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
+from trimpoint.core.model.usage import Usage
+from trimpoint.core.views.meter import context_status, meter_of
 from trimpoint_protocol import readmodel as rm
 
 from tests.core.given import Conversation, activity, assistant, raw, raw_message, raw_turn, started, user

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.context import bootstrap_items
-from trimpoint.core.decision import Policy, busy
-from trimpoint.core.operations import Phase
-from trimpoint.core.timeline import derive_timeline_entries
-from trimpoint.core.view import read_model
+from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy, busy
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.view import read_model
+from trimpoint.journal.codec.snapshots import SnapshotWriter, decode_snapshot
 from trimpoint.journal.port import Bookmark, Position
-from trimpoint.journal.snapshots import SnapshotWriter, decode_snapshot
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol import readmodel as rm
 from trimpoint_protocol.errors import Reason

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from trimpoint.core import events as ev
+from trimpoint.core.model import events as ev
 
 from tests.core.given import activity, assistant, started, user
 

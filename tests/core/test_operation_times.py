@@ -1,8 +1,8 @@
 """How long the phases of an operation took, by the times of its records (one second apart in `tests.core.given`)."""
 
-from trimpoint.core import events as ev
-from trimpoint.core.operation_times import EndedOperation, OperationTimes
-from trimpoint.core.operations import Phase
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operation_times import EndedOperation, OperationTimes
+from trimpoint.core.model.operations import Phase
 
 from tests.core.given import THREAD, Conversation, started, trim
 

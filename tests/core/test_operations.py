@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.core.operations import SUCCESSORS, Phase, is_open, may_follow
+from trimpoint.core.model.operations import SUCCESSORS, Phase, is_open, may_follow
 
 
 def test_every_phase_is_in_the_table() -> None:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.context import bootstrap_items, rebuilt_generation, turn_items
-from trimpoint.core.decision import Policy, busy
-from trimpoint.core.operations import Phase
-from trimpoint.core.overflow import EXCEEDED, ProviderCompaction, compacted_by_codex, plan_overflow, prompt_of
-from trimpoint.core.reverting import aim_of
-from trimpoint.core.state import Reverting
+from trimpoint.core.context.active_context import bootstrap_items, rebuilt_generation, turn_items
+from trimpoint.core.decide.overflow import EXCEEDED, ProviderCompaction, compacted_by_codex, plan_overflow, prompt_of
+from trimpoint.core.decide.reverting import aim_of
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy, busy
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Reverting
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import THREAD, Conversation, assistant, completed_recovery, raw, raw_message, started, texts, trim, user

@@ -4,10 +4,10 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.core.operations import Phase
-from trimpoint.core.projector import FOLDS, apply, replay
-from trimpoint.core.state import MAX_RECEIPTS, Receipt, ThreadState
+from trimpoint.core.evolve.evolve import FOLDS, apply, replay
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import MAX_RECEIPTS, Receipt, ThreadState
 
 from tests.core.given import THREAD, Conversation, activity, assistant, raw, started, trim, user
 

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.context import active_message_count, bootstrap_items
-from trimpoint.core.decider import decide
-from trimpoint.core.operations import Phase
-from trimpoint.core.reverting import aim_of, aimed_items
-from trimpoint.core.state import ThreadState
+from trimpoint.core.context.active_context import active_message_count, bootstrap_items
+from trimpoint.core.decide.decider import decide
+from trimpoint.core.decide.reverting import aim_of, aimed_items
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import ThreadState
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 

@@ -5,7 +5,7 @@ import shlex
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.core.shell_commands import as_typed, in_one_line, unwrapped
+from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.core.slash import (
+from trimpoint.core.model.slash import (
     MAX_TURNS,
     REGISTRY,
     Invocation,

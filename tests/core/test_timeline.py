@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.core.state import Entry
-from trimpoint.core.timeline import Timeline, derive_timeline_entries
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import Entry
+from trimpoint.core.views.timeline import Timeline, derive_timeline_entries
 
 from tests.core.given import Conversation, activity, started
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.tokens import IMAGE_TOKENS, ITEM_TOKENS, estimate_text_tokens, estimate_tokens
+from trimpoint.core.model.tokens import IMAGE_TOKENS, ITEM_TOKENS, estimate_text_tokens, estimate_tokens
 
 from tests.core.given import raw, raw_message
 

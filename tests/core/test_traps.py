@@ -2,16 +2,16 @@
 
 import msgspec
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.context import bootstrap_items
-from trimpoint.core.decision import Policy
-from trimpoint.core.operations import Phase
-from trimpoint.core.projector import apply
-from trimpoint.core.slash import NotOurs, UsageError, parse
-from trimpoint.core.state import ThreadState
-from trimpoint.core.timeline import derive_timeline_entries
-from trimpoint.core.view import read_model
+from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.evolve.evolve import apply
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.slash import NotOurs, UsageError, parse
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.view import read_model
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineMessage
 

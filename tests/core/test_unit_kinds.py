@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core.groups import Group, grouped
-from trimpoint.core.state import Entry
-from trimpoint.core.unit_kinds import PREVIEW_CHARS, Kind, kind_of, preview, preview_of
+from trimpoint.core.context.groups import Group, grouped
+from trimpoint.core.context.segment_kinds import PREVIEW_CHARS, Kind, kind_of, preview, preview_of
+from trimpoint.core.model.state import Entry
 
 from tests.core.items import call, message, output, thought
 

@@ -1,9 +1,9 @@
 """What the active context consists of: units, their names, and why some stay."""
 
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.core.state import ThreadState
-from trimpoint.core.units import SUMMARY_ID, Unit, context_units
+from trimpoint.core.context.segments import SUMMARY_ID, Unit, context_units
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import ThreadState
 
 from tests.core.given import activity, raw, raw_message, started
 from tests.core.items import call, changed, message, output, ran, thought, turn

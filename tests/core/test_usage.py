@@ -1,8 +1,8 @@
 """Usage folded from reports, in the sequences in which Codex 0.163 and 0.171 send them (measured)."""
 
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.core.usage import Basis, Report, TokenCounts, model_in
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.usage import Basis, Report, TokenCounts, model_in
 
 from tests.core.given import SETTINGS, Conversation, raw, started
 

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 from hypothesis import given as given_any
 from hypothesis import strategies as st
-from trimpoint.core import events as ev
-from trimpoint.core.clock import rfc3339
-from trimpoint.core.decision import Policy, busy
-from trimpoint.core.meter import context_status
-from trimpoint.core.operations import Phase
-from trimpoint.core.view import blocker, envelopes, read_model
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.decision import Policy, busy
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.views.meter import context_status
+from trimpoint.core.views.view import blocker, envelopes, read_model
 
 from tests.core.given import THREAD, Conversation, compact, started, trim
 from tests.core.samples import SAMPLES, SECRET

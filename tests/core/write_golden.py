@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from trimpoint.core import events as ev
+from trimpoint.core.model import events as ev
 
 from tests.core.samples import SAMPLES
 

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import anyio
 import msgspec
 import pytest
-from trimpoint.codex.leftover import record_child
+from trimpoint.codex.appserver.orphans import record_child
 from trimpoint.config import Config, LimitsSection, parse_config
-from trimpoint.doctor import checkpoints, codex, configuration, kernel, places, processes, surroundings
+from trimpoint.doctor import checkpoints, codex, configuration, environment, kernel, paths, processes
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import Check, Finding, Installation, examine, ok, warn, worst
-from trimpoint.engine.catalogue import FILE_NAME, ThreadSummary, encode_catalogue
 from trimpoint.journal import framing
-from trimpoint.journal.directory import StateDirectory
+from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.service import units
+from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, encode_catalogue
 
 
 class Machine(NamedTuple):
@@ -184,24 +184,24 @@ def test_a_system_without_user_namespaces_is_warned_of(
 
 
 def test_the_runtime_folder_is_there_ours_and_closed(machine: Machine) -> None:
-    assert sole(places.look_at_runtime_folder(machine.installation())).status == "warn"
+    assert sole(paths.look_at_runtime_folder(machine.installation())).status == "warn"
     machine.make("runtime")
     named = machine.installation(XDG_RUNTIME_DIR=str(machine.folder / "runtime"))
-    assert sole(places.look_at_runtime_folder(named)).status == "ok"
+    assert sole(paths.look_at_runtime_folder(named)).status == "ok"
     (machine.folder / "runtime").chmod(0o722)
-    assert "can be written to by others (mode 0722)" in sole(places.look_at_runtime_folder(named)).text
+    assert "can be written to by others (mode 0722)" in sole(paths.look_at_runtime_folder(named)).text
 
 
 def test_a_state_directory_that_is_not_there_yet_is_well(machine: Machine) -> None:
-    found = sole(places.look_at_state_directory(machine.installation()))
+    found = sole(paths.look_at_state_directory(machine.installation()))
     assert (found.status, found.facts["exists"], machine.state_dir.exists()) == ("ok", False, False)
 
 
 def test_a_state_directory_is_ours_alone(machine: Machine) -> None:
     machine.make("state")
-    assert sole(places.look_at_state_directory(machine.installation())).status == "ok"
+    assert sole(paths.look_at_state_directory(machine.installation())).status == "ok"
     machine.state_dir.chmod(0o770)
-    found = sole(places.look_at_state_directory(machine.installation()))
+    found = sole(paths.look_at_state_directory(machine.installation()))
     assert (found.status, "mode 0770" in found.text, "chmod 700" in found.hint) == ("fail", True, True)
 
 
@@ -209,18 +209,18 @@ def test_a_state_directory_of_someone_else_is_a_failure(machine: Machine, monkey
     machine.make("state")
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    assert f"belongs to uid {owner}" in sole(places.look_at_state_directory(machine.installation())).text
+    assert f"belongs to uid {owner}" in sole(paths.look_at_state_directory(machine.installation())).text
 
 
 def test_a_file_in_the_place_of_the_state_directory_is_a_failure(machine: Machine) -> None:
     machine.state_dir.touch()
-    assert "is not a folder" in sole(places.look_at_state_directory(machine.installation())).text
+    assert "is not a folder" in sole(paths.look_at_state_directory(machine.installation())).text
 
 
 def test_a_state_directory_that_cannot_be_written_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.make("state")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert "cannot be written to" in sole(places.look_at_state_directory(machine.installation())).text
+    assert "cannot be written to" in sole(paths.look_at_state_directory(machine.installation())).text
 
 
 @pytest.mark.parametrize(("free_bytes", "status"), [(10**12, "ok"), (100 * 1024**2, "warn"), (1024**2, "fail")])
@@ -235,32 +235,32 @@ def test_a_disk_that_fills_up_is_told_in_time(
         return os.statvfs_result((1, 1, real.f_blocks, free_bytes, free_bytes, 10, 10, 10, 0, 255))
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    assert sole(places.look_at_state_directory(machine.installation())).status == status
+    assert sole(paths.look_at_state_directory(machine.installation())).status == status
 
 
 def test_who_holds_the_state_directory_is_named(machine: Machine) -> None:
     machine.make("state")
-    assert sole(places.look_at_daemon(machine.installation())).facts == {"pid": None}
+    assert sole(paths.look_at_daemon(machine.installation())).facts == {"pid": None}
     with (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = sole(places.look_at_daemon(machine.installation()))
+        found = sole(paths.look_at_daemon(machine.installation()))
     assert found.facts == {"pid": os.getpid()}
 
 
 def test_a_holder_that_cannot_be_seen_is_said_to_be_one(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "lock_holders", lambda _: [0])
-    assert "cannot be seen" in sole(places.look_at_daemon(machine.installation())).text
+    assert "cannot be seen" in sole(paths.look_at_daemon(machine.installation())).text
 
 
 def test_a_socket_path_too_long_is_a_failure(machine: Machine) -> None:
     long = Machine(machine.folder / ("x" * 120))
-    assert "at most 107 are possible" in sole(places.look_at_socket(long.installation())).text
+    assert "at most 107 are possible" in sole(paths.look_at_socket(long.installation())).text
 
 
 def test_a_socket_folder_open_to_others_is_a_failure(machine: Machine) -> None:
     machine.make("run")
     machine.socket.parent.chmod(0o777)
-    assert "written to by others" in sole(places.look_at_socket(machine.installation())).text
+    assert "written to by others" in sole(paths.look_at_socket(machine.installation())).text
 
 
 def listening(machine: Machine) -> socket.socket:
@@ -272,26 +272,26 @@ def listening(machine: Machine) -> socket.socket:
 
 def test_what_is_in_the_place_of_the_socket_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.make("run", "state")
-    assert "nobody listens" in sole(places.look_at_socket(machine.installation())).text
+    assert "nobody listens" in sole(paths.look_at_socket(machine.installation())).text
     machine.socket.touch()
-    assert sole(places.look_at_socket(machine.installation())).status == "fail"
+    assert sole(paths.look_at_socket(machine.installation())).status == "fail"
     machine.socket.unlink()
     with listening(machine) as sock:
-        assert "systemd perhaps" in sole(places.look_at_socket(machine.installation())).text
+        assert "systemd perhaps" in sole(paths.look_at_socket(machine.installation())).text
         sock.setblocking(False)
         with pytest.raises(BlockingIOError):  # nobody had connected, which would have started a daemon
             sock.accept()
-    found = sole(places.look_at_socket(machine.installation()))
+    found = sole(paths.look_at_socket(machine.installation()))
     assert (found.status, "left over" in found.text) == ("warn", True)
 
 
 def test_a_socket_of_someone_else_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.make("run")
     with listening(machine):
-        monkeypatch.setattr(places, "_unsafe", lambda _: None)
+        monkeypatch.setattr(paths, "_unsafe", lambda _: None)
         owner = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-        assert f"belongs to uid {owner}" in sole(places.look_at_socket(machine.installation())).text
+        assert f"belongs to uid {owner}" in sole(paths.look_at_socket(machine.installation())).text
 
 
 ANSWERS = [
@@ -315,23 +315,23 @@ def test_whether_the_daemon_answers_is_found_out_without_an_introduction(
     with listening(machine) as sock, (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with subprocess.Popen([sys.executable, "-c", server, str(sock.fileno()), answer.hex()], pass_fds=[sock.fileno()]):
-            found = sole(places.look_at_socket(machine.installation()))
+            found = sole(paths.look_at_socket(machine.installation()))
     assert (found.status, words in found.text) == (status, True)
 
 
 def test_a_daemon_that_hangs_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "_ANSWER_WITHIN_S", 0.01)
+    monkeypatch.setattr(paths, "_ANSWER_WITHIN_S", 0.01)
     machine.make("run", "state")
     with listening(machine), (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "no answer within" in sole(places.look_at_socket(machine.installation())).text
+        assert "no answer within" in sole(paths.look_at_socket(machine.installation())).text
 
 
 def test_a_daemon_without_its_socket_is_warned_of(machine: Machine) -> None:
     machine.make("state")
     with (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert sole(places.look_at_socket(machine.installation())).status == "warn"
+        assert sole(paths.look_at_socket(machine.installation())).status == "warn"
 
 
 # --- processes -----------------------------------------------------------------------------------------------------------
@@ -406,25 +406,25 @@ def test_git_is_new_enough_or_there_are_no_checkpoints(
     if script is not None:
         program(machine.folder / "bin", "git", script)
     monkeypatch.setenv("PATH", str(machine.folder / "bin"))
-    assert sole(surroundings.look_at_git(machine.installation())).status == status
+    assert sole(environment.look_at_git(machine.installation())).status == status
 
 
 def test_a_git_that_cannot_run_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     program(machine.folder / "bin", "git", "").write_bytes(b"\x7fELF nonsense")
     monkeypatch.setenv("PATH", str(machine.folder / "bin"))
-    assert "does not run" in sole(surroundings.look_at_git(machine.installation())).text
+    assert "does not run" in sole(environment.look_at_git(machine.installation())).text
 
 
 def test_journals_that_cannot_be_continued_are_counted(machine: Machine) -> None:
-    assert sole(surroundings.look_at_journals(machine.installation())).text == "no threads"
+    assert sole(environment.look_at_journals(machine.installation())).text == "no threads"
     machine.make("state", "state/threads")
     threads = machine.state_dir / "threads"
     (threads / "foreign.journal").write_bytes(b"something else entirely, and long enough")
     (threads / "torn.journal").write_bytes(framing.encode_header()[:3])
-    found = sole(surroundings.look_at_journals(machine.installation()))
+    found = sole(environment.look_at_journals(machine.installation()))
     assert (found.status, found.facts["readOnly"], found.facts["threads"]) == ("warn", 1, 2)
     (threads / "foreign.journal").unlink()
-    assert sole(surroundings.look_at_journals(machine.installation())).status == "ok"
+    assert sole(environment.look_at_journals(machine.installation())).status == "ok"
 
 
 def test_checkpoints_are_counted_by_repository(machine: Machine) -> None:
@@ -450,14 +450,14 @@ async def _write_catalogue(state_dir: Path, *threads: ThreadSummary) -> None:
 
 
 def test_more_clients_than_descriptors_are_warned_of(machine: Machine) -> None:
-    assert sole(surroundings.look_at_descriptors(machine.installation())).status == "ok"
+    assert sole(environment.look_at_descriptors(machine.installation())).status == "ok"
     config = msgspec.structs.replace(Config(), limits=LimitsSection(max_clients=10**9))
-    assert sole(surroundings.look_at_descriptors(machine.installation(config))).status == "warn"
+    assert sole(environment.look_at_descriptors(machine.installation(config))).status == "warn"
 
 
 def test_the_units_are_told_apart(machine: Machine) -> None:
     installation = machine.installation()
-    look: Callable[[], Finding] = lambda: sole(surroundings.look_at_service(installation))  # noqa: E731
+    look: Callable[[], Finding] = lambda: sole(environment.look_at_service(installation))  # noqa: E731
     assert look().text == "not installed"
     folder = units.unit_folder(installation.environ)
     units.install(folder, units.rendered(["/bin/true"], None, {}))

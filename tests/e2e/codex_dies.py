@@ -5,9 +5,9 @@ import signal
 
 import anyio
 import pytest
-from trimpoint.codex.inbound import Inbound
-from trimpoint.core import events as ev
-from trimpoint.engine.writer import ThreadWriter
+from trimpoint.core.model import events as ev
+from trimpoint.operations.routing.notification_router import Inbound
+from trimpoint.threads.writer import ThreadWriter
 
 from tests.e2e.conftest import House
 

@@ -11,10 +11,10 @@ import codex_cli_bin
 import msgspec
 import pytest
 from trimpoint.app import running_daemon
-from trimpoint.cli.client import Client, connect
-from trimpoint.codex.process import LaunchProfile
+from trimpoint.cli.connection.client import Client, connect
+from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import CodexSection, CompactionSection, Config
-from trimpoint.gateway.listeners import serve_unix
+from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, remote_overrides, throwaway_codex_home
 
 from tests.e2e.conversation import Conversation

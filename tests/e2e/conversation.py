@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from trimpoint.cli.client import Client, RemoteError
+from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.testkit import ModelRequest, Reply, Script, ScriptedModel, reasoning, run, say
 
 from tests.e2e.expectation import ExpectedTurn, Line, Piece, counts_of, pieces, shown_lines

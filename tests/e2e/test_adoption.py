@@ -65,7 +65,7 @@ def _place(request: object, text: str) -> int:
 
 
 def test_a_rollout_that_is_gone_yields_no_lines(tmp_path: Path) -> None:
-    from trimpoint.codex.rollout import whole_conversation
+    from trimpoint.codex.history.rollout import whole_conversation
 
     assert whole_conversation(str(tmp_path / "sessions" / "rollout-x.jsonl")) == []
 

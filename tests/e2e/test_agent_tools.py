@@ -6,9 +6,9 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.cli.client import Client, RemoteError
+from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.config import DiscardSection
-from trimpoint.core.units import FOLLOW_UP_PREFIX
+from trimpoint.core.context.segments import FOLLOW_UP_PREFIX
 from trimpoint.testkit import ModelRequest, Reply, call, held, run, say
 
 from tests.e2e.conftest import House

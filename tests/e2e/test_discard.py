@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.cli.client import RemoteError
+from trimpoint.cli.connection.client import RemoteError
 from trimpoint.config import Config, DiscardSection
-from trimpoint.core.context import is_preamble
-from trimpoint.engine.ids import new_uuid7
+from trimpoint.core.context.active_context import is_preamble
 from trimpoint.testkit import ModelRequest, reasoning, run, say
+from trimpoint.threads.ids import new_uuid7
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import Conversation

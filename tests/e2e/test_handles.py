@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
-from trimpoint.codex.experimental import experimental_api
+from trimpoint.codex.appserver.experimental import experimental_api
 from trimpoint.config import CodexSection
 from trimpoint.testkit import held, say
 

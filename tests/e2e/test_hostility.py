@@ -16,8 +16,8 @@ import msgspec
 import pytest
 from anyio.abc import Process
 from trimpoint.config import LimitsSection
-from trimpoint.gateway.connection import Transport
-from trimpoint.gateway.listeners import serve_unix
+from trimpoint.gateway.transport.connection import Transport
+from trimpoint.gateway.transport.listeners import serve_unix
 
 from tests.e2e.conftest import House
 from tests.e2e.daemon_process import daemon_process

@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 import pytest
 from anyio.abc import Process
-from trimpoint.cli.client import Client, RemoteError
-from trimpoint.engine.ids import new_uuid7
+from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.testkit import codex_overrides, held, remote_overrides, run, say
+from trimpoint.threads.ids import new_uuid7
 
 from tests.e2e.conftest import House, Overrides, longer, opened_house
 from tests.e2e.conversation import AnswersByPrompt, Conversation

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.cli.client import ConnectionLost, RemoteError
+from trimpoint.cli.connection.client import ConnectionLost, RemoteError
 from trimpoint.testkit import run, say
 
 from tests.e2e.conftest import House, longer

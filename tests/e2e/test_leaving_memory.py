@@ -3,9 +3,9 @@
 import anyio
 import msgspec
 import pytest
-from trimpoint.cli.client import Client
+from trimpoint.cli.connection.client import Client
 from trimpoint.config import ThreadsSection
-from trimpoint.engine import engine as engines
+from trimpoint.threads import registry as engines
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import Conversation, seen_turns

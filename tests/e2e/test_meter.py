@@ -10,9 +10,9 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.app import running_daemon
-from trimpoint.cli.client import RemoteError
+from trimpoint.cli.connection.client import RemoteError
 from trimpoint.config import ModelSection
-from trimpoint.gateway.listeners import serve_unix
+from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import ModelRequest, Reply, overflow, run, say
 
 from tests.e2e.conftest import CODEX_BIN, House

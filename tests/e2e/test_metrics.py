@@ -8,7 +8,7 @@ import pytest
 import structlog
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
-from trimpoint.cli.client import Client
+from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import http_error
 
 from tests.e2e.conftest import House

@@ -7,7 +7,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 import pytest
-from trimpoint.cli.client import Client, RemoteError
+from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.config import ContextSection
 from trimpoint.testkit import ModelRequest, Reply, call, hang, held, http_error, overflow, reasoning, run, say
 

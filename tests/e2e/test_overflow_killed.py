@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio.abc import Process
-from trimpoint.core import events as ev
+from trimpoint.core.model import events as ev
 from trimpoint.testkit import ModelRequest, Reply, Script, hang, held, overflow, say
 
 from tests.e2e.codex_dies import codex_dies_while_writing

@@ -14,7 +14,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from trimpoint.cli.client import Message, RemoteError
+from trimpoint.cli.connection.client import Message, RemoteError
 from trimpoint.testkit import ModelRequest, call, held, say
 
 from tests.e2e.conftest import House, longer, opened_house

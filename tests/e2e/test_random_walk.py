@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.cli.client import Client
+from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import ModelRequest, Reply, cut_off, failure, held, http_error, say
 
 from tests.e2e.conftest import House, longer

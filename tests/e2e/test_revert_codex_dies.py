@@ -4,8 +4,8 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.codex.failures import ProviderGone
-from trimpoint.codex.terminals import Terminals
+from trimpoint.codex.appserver.errors import ProviderGone
+from trimpoint.operations.provider.terminals import Terminals
 
 from tests.e2e.conftest import House
 from tests.e2e.conversation import TURN_DEADLINE_S, seen_turns

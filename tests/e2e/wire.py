@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import msgspec
 from anyio.streams.stapled import StapledByteStream
-from trimpoint.codex.launch import child_environment, launch_command
+from trimpoint.codex.appserver.launch import child_environment, launch_command
 
 from tests.e2e.conftest import House
 

@@ -16,8 +16,8 @@ import anyio
 import anyio.lowlevel
 import msgspec
 from trimpoint.cli.exits import sole_error
-from trimpoint.journal.inspection import inspect
 from trimpoint.journal.port import Damage
+from trimpoint.journal.storage.inspection import inspect
 
 from tests.e2e.conftest import House
 from tests.e2e.daemon_process import daemon_process

@@ -4,8 +4,8 @@ from itertools import count
 from typing import Any, cast
 
 import msgspec
-from trimpoint.gateway.clients import Client, Clients
-from trimpoint.gateway.connection import Connection
+from trimpoint.gateway.session.clients import Client, Clients
+from trimpoint.gateway.transport.connection import Connection
 
 _numbers = count(1)
 

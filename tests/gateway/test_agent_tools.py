@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.agent_tools import SPECIFICATIONS
-from trimpoint.gateway.agent_tools import with_agent_tools
-from trimpoint.gateway.refusals import Refusal
+from trimpoint.core.decide.agent_tools import SPECIFICATIONS
+from trimpoint.gateway.commands.agent_tools import with_agent_tools
+from trimpoint.gateway.session.errors import Refusal
 
 OWN = {"name": "lookup", "inputSchema": {}}
 TAKEN = {"name": "get_messages", "inputSchema": {}}

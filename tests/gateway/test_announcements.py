@@ -2,9 +2,9 @@
 
 import msgspec
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.gateway.announcements import Announcements
-from trimpoint.gateway.clients import Clients
+from trimpoint.core.model import events as ev
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.lifecycle_notifications import Announcements
 
 from tests.core.samples import SAMPLES
 from tests.gateway.stage import Guest

@@ -6,25 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trimpoint.core import commands as internal
-from trimpoint.core import events as ev
-from trimpoint.core.decision import Policy
-from trimpoint.engine.engine import Engine
-from trimpoint.engine.writer import ThreadWriter
-from trimpoint.gateway.checkpoint_methods import CheckpointMethods
-from trimpoint.gateway.checkpoint_storage import CheckpointStorage
-from trimpoint.gateway.clients import Clients
-from trimpoint.gateway.dispatch import Call
-from trimpoint.gateway.identity import Identity
-from trimpoint.gateway.refusals import Refusal
-from trimpoint.git.capture import CaptureLimits, capture
-from trimpoint.git.refs import checkpoint_ref, delete_refs, keep, list_refs
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
+from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.dispatch import Call
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.git.capture.capture import CaptureLimits, capture
+from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, keep, list_refs
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
 
-from tests.engine.stage import Disk, Store
 from tests.gateway.stage import Guest
 from tests.git.worktrees import found, git, new_repository, write
+from tests.threads.stage import Disk, Store
 
 LIMITS = CaptureLimits(max_file_bytes=1000)
 

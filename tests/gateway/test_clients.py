@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.gateway.clients import RAW_EVENTS, TO_EVERYONE, Clients, Delivery
+from trimpoint.gateway.session.clients import RAW_EVENTS, TO_EVERYONE, Clients, Delivery
 
 from tests.gateway.stage import Guest
 

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 from structlog.testing import capture_logs
-from trimpoint.gateway.connection import (
+from trimpoint.gateway.transport.connection import (
     READ_CHUNK_BYTES,
     Connection,
     Limits,

@@ -10,12 +10,12 @@ import pytest
 import trimpoint
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.core.decision import Block
-from trimpoint.engine.errors import CommandRefused, ThreadNotFound
-from trimpoint.gateway.clients import Clients
-from trimpoint.gateway.dispatch import Answer, Call, OwnMethods
-from trimpoint.gateway.exchange import Exchange
-from trimpoint.gateway.refusals import Refusal
+from trimpoint.core.model.decision import Block
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.dispatch import Answer, Call, OwnMethods
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.request import Exchange
+from trimpoint.threads.errors import CommandRefused, ThreadNotFound
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, CommandList, Empty, Result
@@ -256,4 +256,4 @@ def test_nobody_else_imports_jsonrpcserver() -> None:
     importers = [
         path for path in package.rglob("*.py") if re.search(r"^\s*(import|from) jsonrpcserver", path.read_text(), re.MULTILINE)
     ]
-    assert [path.relative_to(package) for path in importers] == [Path("gateway/dispatch.py")]
+    assert [path.relative_to(package) for path in importers] == [Path("gateway/session/dispatch.py")]

@@ -8,14 +8,14 @@ import anyio.lowlevel
 import msgspec
 import pytest
 from structlog.testing import capture_logs
-from trimpoint.codex.experimental import ExperimentalApi, SchemaUnavailable
-from trimpoint.codex.launch import LaunchProfile
-from trimpoint.codex.link import CodexLink
-from trimpoint.codex.peer import ProviderError
-from trimpoint.gateway import experimental_gate
-from trimpoint.gateway.clients import EXPERIMENTAL, Clients
-from trimpoint.gateway.exchange import Exchange
-from trimpoint.gateway.experimental_gate import ExperimentalGate
+from trimpoint.codex.appserver.experimental import ExperimentalApi, SchemaUnavailable
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.session import experimental_gate
+from trimpoint.gateway.session.clients import EXPERIMENTAL, Clients
+from trimpoint.gateway.session.experimental_gate import ExperimentalGate
+from trimpoint.gateway.session.request import Exchange
 from trimpoint_protocol import jsonrpc
 
 from tests.gateway.stage import Guest

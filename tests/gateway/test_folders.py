@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.gateway.folders import placed
+from trimpoint.gateway.ids.working_directory import placed
 from trimpoint_protocol import jsonrpc
 
 ELSEWHERE = "/somewhere/else"

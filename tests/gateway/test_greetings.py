@@ -1,8 +1,8 @@
 """What Codex tells a new connection is told to every client, however late it comes."""
 
 import msgspec
-from trimpoint.gateway.clients import Clients
-from trimpoint.gateway.greetings import MAX_WARNINGS, Greetings
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.startup_notifications import MAX_WARNINGS, Greetings
 
 from tests.gateway.stage import Guest
 

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.link import CodexLink
-from trimpoint.codex.peer import Outcome, ProviderError, ProviderGone
-from trimpoint.gateway.clients import Clients
-from trimpoint.gateway.exchange import Exchange
-from trimpoint.gateway.handles import CANCELS, KINDS, Cancel, Handles, Kind
-from trimpoint.gateway.identity import Identity
+from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderGone
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.ids.handles import CANCELS, KINDS, Cancel, Handles, Kind
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.request import Exchange
 from trimpoint_protocol import jsonrpc
 
 from tests.gateway.stage import Guest

@@ -6,12 +6,12 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.link import CodexLink, ProviderUnavailable
-from trimpoint.codex.peer import InitializeResult
-from trimpoint.gateway.clients import Client, Clients
-from trimpoint.gateway.exchange import Exchange
-from trimpoint.gateway.handshake import Handshake, require_initialized
-from trimpoint.gateway.refusals import Refusal
+from trimpoint.codex.appserver.peer import InitializeResult
+from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
+from trimpoint.gateway.session.clients import Client, Clients
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.handshake import Handshake, require_initialized
+from trimpoint.gateway.session.request import Exchange
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 

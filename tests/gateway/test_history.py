@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trimpoint.core import events as ev
-from trimpoint.gateway import history
-from trimpoint.gateway.refusals import Refusal
+from trimpoint.core.model import events as ev
+from trimpoint.gateway.methods import history
+from trimpoint.gateway.session.errors import Refusal
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import Conversation, started

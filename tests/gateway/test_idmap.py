@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.gateway import idmap
+from trimpoint.gateway.ids import idmap
 
 STABLE = [f"01900000-0000-7000-8000-00000000000{n}" for n in range(4)]
 PROVIDER = [f"01a00000-0000-7000-8000-00000000000{n}" for n in range(4)]

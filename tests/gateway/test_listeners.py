@@ -21,9 +21,9 @@ import anyio
 import pytest
 import structlog
 from structlog.testing import capture_logs
-from trimpoint.gateway import listeners
-from trimpoint.gateway.connection import Connection, Limits, Transport
-from trimpoint.gateway.listeners import (
+from trimpoint.gateway.transport import listeners
+from trimpoint.gateway.transport.connection import Connection, Limits, Transport
+from trimpoint.gateway.transport.listeners import (
     MAX_SOCKET_PATH_BYTES,
     Accept,
     CannotListen,
@@ -499,8 +499,8 @@ STDIO_SERVER = """
 import os, subprocess, sys, anyio
 if sys.stdout and not sys.stdout.isatty():
     print("printed before")
-from trimpoint.gateway.connection import Connection, Limits
-from trimpoint.gateway.listeners import StdioClosed, serve_stdio
+from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.listeners import StdioClosed, serve_stdio
 from trimpoint_protocol import jsonrpc
 import structlog
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

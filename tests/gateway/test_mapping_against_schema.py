@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, cast
 import codex_cli_bin
 import msgspec
 import pytest
-from trimpoint.engine.engine import Engine
-from trimpoint.gateway.identity import Identity
-from trimpoint.gateway.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.ids.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
+from trimpoint.threads.registry import Engine
 
 from tests.gateway.codex_schema import CodexSchema, Place
 

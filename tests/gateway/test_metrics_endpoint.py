@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 from structlog.testing import capture_logs
-from trimpoint.gateway.metrics_endpoint import MAX_CONNECTIONS, MAX_HEAD_BYTES, Address, serve_metrics
+from trimpoint.gateway.metrics.metrics_endpoint import MAX_CONNECTIONS, MAX_HEAD_BYTES, Address, serve_metrics
 
 DEADLINE_S = 10.0
 
@@ -75,7 +75,7 @@ async def test_a_client_that_leaves_in_the_middle_harms_nobody() -> None:
 
 
 async def test_silent_clients_keep_their_seats_no_longer_than_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trimpoint.gateway.metrics_endpoint.DEADLINE_S", 0.2)
+    monkeypatch.setattr("trimpoint.gateway.metrics.metrics_endpoint.DEADLINE_S", 0.2)
     async with served() as port:
         silent = [await anyio.connect_tcp("127.0.0.1", port) for _ in range(MAX_CONNECTIONS)]
         for stream in silent:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
-from trimpoint.gateway.outbox import WRITE_CHUNK_BYTES, Outbox, Sink
+from trimpoint.gateway.transport.outbox import WRITE_CHUNK_BYTES, Outbox, Sink
 
 MIB = 1024 * 1024
 

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.peer import ProviderGone
-from trimpoint.gateway.clients import Clients
-from trimpoint.gateway.questions import MAX_SETTLED, Questions
+from trimpoint.codex.appserver.peer import ProviderGone
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.server_requests import MAX_SETTLED, Questions
 from trimpoint_protocol import jsonrpc
 
 from tests.gateway.stage import Guest

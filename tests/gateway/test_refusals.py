@@ -6,11 +6,12 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.driver import SessionRestarting
-from trimpoint.codex.link import ProviderUnavailable
-from trimpoint.codex.peer import ProviderError, ProviderFailure, ProviderGone, ProviderOverloaded, ProviderTimeout
-from trimpoint.core.decision import Block
-from trimpoint.engine.errors import (
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderGone, ProviderOverloaded, ProviderTimeout
+from trimpoint.codex.appserver.supervisor import ProviderUnavailable
+from trimpoint.core.model.decision import Block
+from trimpoint.gateway.session.errors import DEFAULT_HINTS, Refusal, as_wire_error, wire_error
+from trimpoint.operations.runner import SessionRestarting
+from trimpoint.threads.errors import (
     CommandIdConflict,
     CommandRefused,
     EngineError,
@@ -18,7 +19,6 @@ from trimpoint.engine.errors import (
     ReplacementDelayed,
     ThreadNotFound,
 )
-from trimpoint.gateway.refusals import DEFAULT_HINTS, Refusal, as_wire_error, wire_error
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 SECRET = "/home/somebody/secret"

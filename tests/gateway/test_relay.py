@@ -6,9 +6,9 @@ from typing import Any, cast
 import anyio
 import pytest
 from msgspec import Raw
-from trimpoint.codex.link import CodexLink
-from trimpoint.codex.peer import Outcome, ProviderGone
-from trimpoint.gateway.relay import ask_in_place
+from trimpoint.codex.appserver.peer import Outcome, ProviderGone
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.session.ordered_request import ask_in_place
 
 
 class Codex:

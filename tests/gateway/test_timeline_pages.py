@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trimpoint.core.timeline import derive_timeline_entries
-from trimpoint.gateway import timeline_pages
-from trimpoint.gateway.refusals import Refusal
-from trimpoint.gateway.timeline_pages import timeline_page
+from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.gateway.methods import timeline_pages
+from trimpoint.gateway.methods.timeline_pages import timeline_page
+from trimpoint.gateway.session.errors import Refusal
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import TimelineEntry, TimelineParams
 

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from trimpoint.git import moves, staging, undoable
-from trimpoint.git.plan import plan_restore
-from trimpoint.git.restore import restore
+from trimpoint.git.plumbing import atomic_rename, staging
+from trimpoint.git.restore import file_transaction
+from trimpoint.git.restore.plan import plan_restore
+from trimpoint.git.restore.restore import restore
 
 from tests.git.worktrees import found
 
 CALLS: dict[str, tuple[Any, str]] = {
     "write": (staging.Staging, "write"),
     "complete": (staging.Staging, "complete"),
-    "move": (moves, "_renamed"),
-    "check": (undoable, "_check"),
+    "move": (atomic_rename, "_renamed"),
+    "check": (file_transaction, "_check"),
     "close": (staging.Staging, "close"),
 }
 

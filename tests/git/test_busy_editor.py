@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import pytest
 from trimpoint.git.errors import FilesChanged
-from trimpoint.git.plan import RestorePlan, plan_restore
-from trimpoint.git.repository import Repository
-from trimpoint.git.restore import restore
+from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.restore.plan import RestorePlan, plan_restore
+from trimpoint.git.restore.restore import restore
 
 from tests.git.worktrees import captured, contents, found, new_repository, write
 

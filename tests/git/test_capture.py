@@ -8,13 +8,13 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 from anyio.lowlevel import checkpoint
-from trimpoint.git import capture as capturing
-from trimpoint.git import process
-from trimpoint.git.capture import CaptureLimits, capture
+from trimpoint.git.capture import capture as capturing
+from trimpoint.git.capture.capture import CaptureLimits, capture
+from trimpoint.git.capture.refs import checkpoint_ref, keep
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.locks import worktree_lock
-from trimpoint.git.process import GitOutput, GitRun, run_git
-from trimpoint.git.refs import checkpoint_ref, keep
+from trimpoint.git.plumbing import process
+from trimpoint.git.plumbing.locks import worktree_lock
+from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
 
 from tests.git.worktrees import captured, found, git, new_repository, users_side, write
 

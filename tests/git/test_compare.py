@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from trimpoint.git.compare import Change, changes, diff
 from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.compare import Change, changes, diff
 
 from tests.git.worktrees import captured, found, git, new_repository, write
 

@@ -3,7 +3,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from trimpoint.git.repository import NoRepository, Repository, discover
+from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 
 from tests.git.worktrees import found, git, new_repository
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from trimpoint.git.plan import plan_restore
-from trimpoint.git.restore import restore
+from trimpoint.git.restore.plan import plan_restore
+from trimpoint.git.restore.restore import restore
 
 from tests.git.worktrees import captured, contents, found, new_repository, write
 

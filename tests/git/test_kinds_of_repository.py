@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from trimpoint.git.capture import Checkpoint
-from trimpoint.git.notes import LeftOut
-from trimpoint.git.plan import Conflict, RestorePlan, plan_restore
-from trimpoint.git.restore import restore
+from trimpoint.git.capture.capture import Checkpoint
+from trimpoint.git.capture.omissions import LeftOut
+from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
+from trimpoint.git.restore.restore import restore
 
 from tests.git.worktrees import captured, contents, found, git, new_repository, users_side, write
 

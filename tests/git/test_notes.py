@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trimpoint.git.capture.omissions import LeftOut, LeftOutReason, left_out_of, message_of
 from trimpoint.git.errors import FilesChanged, RestoreFailed, name_paths
-from trimpoint.git.notes import LeftOut, LeftOutReason, left_out_of, message_of
 
 _REASONS: list[LeftOutReason] = ["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse"]
 

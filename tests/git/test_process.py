@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.process import GitRun, git_answer, git_environment, git_failure, run_git, together
+from trimpoint.git.plumbing.process import GitRun, git_answer, git_environment, git_failure, run_git, together
 
 
 def _script(folder: Path, text: str) -> GitRun:

@@ -7,9 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from trimpoint.git.plan import plan_restore
-from trimpoint.git.repository import Repository
-from trimpoint.git.restore import restore
+from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.restore.plan import plan_restore
+from trimpoint.git.restore.restore import restore
 
 from tests.git.worktrees import captured, contents, found, git, new_repository, users_side, write
 

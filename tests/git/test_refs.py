@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
+from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, find, keep, list_refs, refs_disk_bytes
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.refs import checkpoint_ref, delete_refs, find, keep, list_refs, refs_disk_bytes
 
 from tests.git.worktrees import captured, found, git, new_repository, write
 

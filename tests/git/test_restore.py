@@ -10,11 +10,11 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.git import moves, staging
-from trimpoint.git.capture import Checkpoint
+from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.errors import FilesChanged, GitFailed, RestoreFailed
-from trimpoint.git.plan import Conflict, RestorePlan, plan_restore
-from trimpoint.git.restore import restore
+from trimpoint.git.plumbing import atomic_rename, staging
+from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
+from trimpoint.git.restore.restore import restore
 
 from tests.git.worktrees import captured, contents, found, git, new_repository, write
 
@@ -112,7 +112,7 @@ async def test_a_failure_after_any_step_takes_everything_back(scene: _Scene, aft
 
 @pytest.mark.parametrize("at", range(8))
 async def test_a_refused_move_takes_everything_back_and_is_named(scene: _Scene, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = _failing_at(monkeypatch, moves, "_renamed", at, OSError(errno.EACCES, "Permission denied"))
+    calls = _failing_at(monkeypatch, atomic_rename, "_renamed", at, OSError(errno.EACCES, "Permission denied"))
     plan = await scene.plan()
     with pytest.raises(RestoreFailed, match="Permission denied") as caught:
         await scene.restore(plan)
@@ -175,7 +175,7 @@ async def test_a_file_changed_in_the_middle_is_kept_as_it_was_written(
         else:
             path.write_text("somebody else")
 
-    _before_first(monkeypatch, moves, "_renamed", write_beside)
+    _before_first(monkeypatch, atomic_rename, "_renamed", write_beside)
     with pytest.raises(FilesChanged) as caught:
         await scene.restore(plan)
     assert caught.value.paths == (name.encode(),)
@@ -217,7 +217,7 @@ async def test_what_cannot_be_put_back_is_named_and_rescued(scene: _Scene) -> No
 
 
 async def test_without_the_kernels_exchange_it_works_too(scene: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moves, "_renamed", lambda *_: False)
+    monkeypatch.setattr(atomic_rename, "_renamed", lambda *_: False)
     plan = await scene.plan()
     await scene.restore(plan)
     assert contents(scene.folder) == scene.before
@@ -229,7 +229,7 @@ async def test_without_links_either_it_works_too(scene: _Scene, monkeypatch: pyt
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(moves, "_renamed", lambda *_: False)
+    monkeypatch.setattr(atomic_rename, "_renamed", lambda *_: False)
     monkeypatch.setattr(os, "link", refuse)
     plan = await scene.plan()
     await scene.restore(plan)

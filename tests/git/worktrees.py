@@ -5,8 +5,8 @@ import stat
 import subprocess
 from pathlib import Path
 
-from trimpoint.git.capture import CaptureLimits, Checkpoint, capture
-from trimpoint.git.repository import Repository, discover
+from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
+from trimpoint.git.plumbing.repository import Repository, discover
 
 _WHO = {
     f"GIT_{role}_{what}": f"tester{at}"

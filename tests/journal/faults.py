@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
-from trimpoint.journal.operations import SYSTEM_FILES, FileOperations
+from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations
 
 
 @dataclass

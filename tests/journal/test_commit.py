@@ -10,7 +10,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 from trimpoint.journal import JournalWriteError
-from trimpoint.journal.commit import GroupCommit
+from trimpoint.journal.storage.commit import GroupCommit
 
 PATH = Path("t.journal")
 

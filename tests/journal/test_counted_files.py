@@ -4,8 +4,8 @@ from errno import EBADF
 from pathlib import Path
 
 import pytest
-from trimpoint.journal.counted_files import CountedFiles
-from trimpoint.journal.directory import StateDirectory
+from trimpoint.journal.storage.directory import StateDirectory
+from trimpoint.journal.storage.instrumented_files import CountedFiles
 
 NO_FD = 1_000_000
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.journal import damage, framing
+from trimpoint.journal import framing
+from trimpoint.journal.storage import damage
 
 BASE = 20
 BATCHES = st.lists(st.lists(st.binary(min_size=1, max_size=80), min_size=1, max_size=4), min_size=1, max_size=4)

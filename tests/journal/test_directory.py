@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from trimpoint.journal import StateDirectory, StateDirectoryBusy
-from trimpoint.journal.directory import file_stem
 from trimpoint.journal.errors import StateDirectoryUnsafe
+from trimpoint.journal.storage.directory import file_stem
 
 from .faults import FaultyFiles
 

@@ -6,12 +6,13 @@ from errno import ENOSPC
 from pathlib import Path
 
 import pytest
-from trimpoint.journal import StateDirectory, framing, mending
+from trimpoint.journal import StateDirectory, framing
+from trimpoint.journal.codec.records import encode_record
+from trimpoint.journal.codec.snapshots import decode_snapshot
 from trimpoint.journal.errors import JournalWriteError
-from trimpoint.journal.mending import Outcome, mend
-from trimpoint.journal.records import encode_record
-from trimpoint.journal.snapshots import decode_snapshot
-from trimpoint.journal.verification import verify
+from trimpoint.journal.repair import repair
+from trimpoint.journal.repair.repair import Outcome, mend
+from trimpoint.journal.repair.verification import verify
 
 from tests.core.given import THREAD
 from tests.journal.faults import FaultyFiles
@@ -109,7 +110,7 @@ def test_a_journal_whose_snapshot_has_it_all_is_left(store: StateDirectory) -> N
 
 
 def test_a_journal_that_refuses_everything_is_left(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mending, "MAX_REFUSED", 1)
+    monkeypatch.setattr(repair, "MAX_REFUSED", 1)
     path = write_journal(store, lived())
     flip(path, record_starts(path)[0] + 9)
     mended = mend(path, salvage=True)

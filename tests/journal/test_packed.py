@@ -8,7 +8,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.journal.packed import BREATH_ITEMS, BUCKET_ITEMS, CHUNK_ITEMS, PackedIndex, PackedList, pack_index, pack_list
+from trimpoint.journal.codec.lazy_list import (
+    BREATH_ITEMS,
+    BUCKET_ITEMS,
+    CHUNK_ITEMS,
+    PackedIndex,
+    PackedList,
+    pack_index,
+    pack_list,
+)
 
 numbers = msgspec.msgpack.Decoder(list[int])
 places = msgspec.msgpack.Decoder(dict[str, int])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.journal import Damage, JournalWriteError, framing
-from trimpoint.journal.file import open_file
-from trimpoint.journal.storage import JournalFile
+from trimpoint.journal.storage.file import open_file
+from trimpoint.journal.storage.file_storage import JournalFile
 
 from .simulated_disk import PowerCut, SimulatedDisk
 

@@ -2,8 +2,8 @@
 
 import msgspec
 import pytest
-from trimpoint.core import events as ev
-from trimpoint.journal.records import UnreadableRecord, decode_record, encode_record
+from trimpoint.core.model import events as ev
+from trimpoint.journal.codec.records import UnreadableRecord, decode_record, encode_record
 
 
 def test_a_record_reads_back_as_it_was() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import MutableMapping, MutableSequence
+from pathlib import Path
 
 import msgspec
 import pytest
-from trimpoint.core.state import ThreadState
-from trimpoint.journal import framing, snapshots
-from trimpoint.journal.packed import PackedIndex, PackedList
+from trimpoint.core.model.state import ThreadState
+from trimpoint.journal import framing
+from trimpoint.journal.codec import snapshots
+from trimpoint.journal.codec.lazy_list import PackedIndex, PackedList
+from trimpoint.journal.codec.snapshots import SnapshotWriter, decode_snapshot
 from trimpoint.journal.port import Bookmark, Position
-from trimpoint.journal.snapshots import SnapshotWriter, decode_snapshot
 
 from tests.core.given import THREAD, Conversation, started
 
@@ -73,23 +76,15 @@ def test_a_snapshot_of_code_that_folds_otherwise_is_ignored(monkeypatch: pytest.
     assert decode_snapshot(stored, THREAD) is None
 
 
-def test_any_change_of_the_core_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = snapshots.files
+def test_a_change_of_any_module_of_the_core_is_other_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = snapshots.fingerprint.__wrapped__()
     assert snapshots.fingerprint.__wrapped__() == before
-
-    class Changed:
-        name = "state.py"
-
-        def read_bytes(self) -> bytes:
-            return b"class ThreadState: ..."
-
-    def files(package: str) -> object:
-        sources = [Changed() if source.name == "state.py" else source for source in real(package).iterdir()]
-        return type("Package", (), {"iterdir": lambda self: iter(sources)})()
-
-    monkeypatch.setattr(snapshots, "files", files)
-    assert snapshots.fingerprint.__wrapped__() != before
+    for package in ("trimpoint.core", "trimpoint.journal"):
+        shutil.copytree(str(snapshots.files(package)), tmp_path / package)
+    monkeypatch.setattr(snapshots, "files", lambda package: tmp_path / package)
+    copied = snapshots.fingerprint.__wrapped__()
+    (tmp_path / "trimpoint.core/model/state.py").write_text("class ThreadState: ...")
+    assert snapshots.fingerprint.__wrapped__() != copied
 
 
 def test_a_snapshot_of_a_newer_layout_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from trimpoint.journal import JournalWriteError, framing
-from trimpoint.journal.file import open_file
 from trimpoint.journal.port import Position
-from trimpoint.journal.storage import JournalFile
+from trimpoint.journal.storage.file import open_file
+from trimpoint.journal.storage.file_storage import JournalFile
 
 from .faults import FaultyFiles
 

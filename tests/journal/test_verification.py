@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from trimpoint.core import events as ev
+from trimpoint.core.model import events as ev
 from trimpoint.journal import StateDirectory, framing
+from trimpoint.journal.codec.records import encode_record
 from trimpoint.journal.port import Damage
-from trimpoint.journal.records import encode_record
-from trimpoint.journal.verification import SnapshotState, verify
+from trimpoint.journal.repair.verification import SnapshotState, verify
 
 from tests.core.given import THREAD
 from tests.journal.threads import flip, lived, record_starts, write_journal, write_snapshot
@@ -138,14 +138,14 @@ def test_a_batch_that_is_being_written_is_waited_for(store: StateDirectory, monk
     path = write_journal(store, lived())
     content = path.read_bytes()
     path.write_bytes(content[:-3])
-    monkeypatch.setattr("trimpoint.journal.verification.time.sleep", lambda seconds: path.write_bytes(content))
+    monkeypatch.setattr("trimpoint.journal.repair.verification.time.sleep", lambda seconds: path.write_bytes(content))
     assert verify(store, THREAD, is_live=True).problems == []
 
 
 def test_a_tail_that_stays_torn_is_torn(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_journal(store, lived())
     path.write_bytes(path.read_bytes()[:-3])
-    monkeypatch.setattr("trimpoint.journal.verification.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("trimpoint.journal.repair.verification.time.sleep", lambda seconds: None)
     found = verify(store, THREAD, is_live=True)
     assert [problem.kind for problem in found.problems] == ["torn"]
     assert found.report is not None

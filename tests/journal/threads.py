@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from trimpoint.journal import StateDirectory, framing
-from trimpoint.journal.directory import snapshot_name
-from trimpoint.journal.inspection import digest_before, inspect
-from trimpoint.journal.operations import SYSTEM_FILES, write_atomically
+from trimpoint.journal.codec.records import encode_record
+from trimpoint.journal.codec.snapshots import SnapshotWriter
 from trimpoint.journal.port import Bookmark, Position
-from trimpoint.journal.records import encode_record
-from trimpoint.journal.snapshots import SnapshotWriter
+from trimpoint.journal.storage.directory import snapshot_name
+from trimpoint.journal.storage.file_ops import SYSTEM_FILES, write_atomically
+from trimpoint.journal.storage.inspection import digest_before, inspect
 
 from tests.core.given import THREAD, Conversation, started
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from trimpoint.cli.reference import reference_page
-from trimpoint.core.wire_events import payload_types
+from trimpoint.cli.daemon_commands.reference import reference_page
+from trimpoint.core.views.wire_events import payload_types
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, NOTIFICATIONS
 

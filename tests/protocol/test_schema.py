@@ -4,10 +4,10 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from trimpoint.core.events import AnyEvent, Record
-from trimpoint.core.view import envelopes
-from trimpoint.core.wire_events import payload_types
-from trimpoint.gateway.refusals import wire_error
+from trimpoint.core.model.events import AnyEvent, Record
+from trimpoint.core.views.view import envelopes
+from trimpoint.core.views.wire_events import payload_types
+from trimpoint.gateway.session.errors import wire_error
 from trimpoint_protocol import schema
 from trimpoint_protocol.commands import AnyClientCommand, TrimContext
 from trimpoint_protocol.errors import ERROR_KINDS, Blocker, Reason

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from trimpoint.gateway.listeners import ListenError
+from trimpoint.gateway.transport.listeners import ListenError
 from trimpoint.service import activation
 from trimpoint.service.activation import handed_over
 

@@ -8,9 +8,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from trimpoint.cli import app_server
-from trimpoint.cli.arguments import parse
+from trimpoint.cli.daemon_commands import app_server
 from trimpoint.cli.exits import CliError, Exit, sole_error
+from trimpoint.cli.parsing.arguments import parse
 
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 

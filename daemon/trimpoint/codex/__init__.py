@@ -1,6 +1,5 @@
-"""The provider: one `codex app-server` child and the conversation with it.
+"""A client of `codex app-server`. It knows nothing of threads, journals and clients of ours.
 
-`locate` finds the native binary, `launch` says how it is run, `process` owns one child from spawn to reaped
-(`pipes` moves its bytes, `leftover` ends what a killed daemon left behind), `peer` correlates requests on its
-stdin and stdout. Nothing here knows clients or the journal.
+`appserver` runs the child process and speaks JSON-RPC with it, `notifications` reads what it reports,
+`history` reads what it has stored.
 """

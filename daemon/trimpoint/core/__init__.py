@@ -1,1 +1,5 @@
-"""The domain, pure: no I/O, clock or randomness; time and ids arrive inside commands and stamps."""
+"""The rules of trimpoint, as pure functions: no I/O, no clock, no randomness.
+
+Five rooms, each importing only from those below it: `views` (what clients read), `decide` (commands to
+events), `evolve` (events to state), `context` (what the model sees), `model` (events, commands, state).
+"""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trimpoint.core.context import is_preamble
+from trimpoint.core.context.active_context import is_preamble
 
 Item = dict[str, Any]
 

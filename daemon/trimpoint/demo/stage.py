@@ -15,10 +15,10 @@ from typing import NamedTuple
 import anyio
 
 from trimpoint.app import running_daemon
-from trimpoint.codex.process import LaunchProfile
+from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import CompactionSection, Config
 from trimpoint.demo.script import BEFORE, FILE, SUMMARY
-from trimpoint.gateway.listeners import serve_unix
+from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, throwaway_codex_home
 
 _AUTHOR = {"GIT_AUTHOR_NAME": "demo", "GIT_AUTHOR_EMAIL": "demo@example.invalid"}

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import anyio
 
 from trimpoint.doctor.findings import Finding, Installation, ok, warn
-from trimpoint.engine.catalogue import FILE_NAME, decode_catalogue
+from trimpoint.git.capture.inventory import Kept, kept_below
+from trimpoint.git.capture.refs import refs_disk_bytes, thread_part
 from trimpoint.git.errors import GitError
-from trimpoint.git.inventory import Kept, kept_below
-from trimpoint.git.refs import refs_disk_bytes, thread_part
-from trimpoint.journal.directory import StateDirectory
+from trimpoint.journal.storage.directory import StateDirectory
+from trimpoint.threads.catalogue import FILE_NAME, decode_catalogue
 
 _MIB = 1024 * 1024
 _PRUNE_HINT = "See whose: trimpoint checkpoints --storage. Let go of them: trimpoint checkpoints --prune"

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.codex.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
-from trimpoint.codex.versions import NEWEST_TESTED, OLDEST_SUPPORTED, Version, version_text
+from trimpoint.codex.appserver.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
+from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, Version, version_text
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 
 _VERSION_DEADLINE_S = 10.0

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trimpoint.config import ENVIRONMENT
-from trimpoint.core.loose import members
+from trimpoint.core.model.lenient import members
 from trimpoint.doctor.findings import Finding, Installation, fail, ok
 
 # An override can be a bearer token or a header: its key is shown, never its value.

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from trimpoint.codex.leftover import recorded_children
+from trimpoint.codex.appserver.orphans import recorded_children
 from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, ok, warn
-from trimpoint.doctor.places import daemon_pid
+from trimpoint.doctor.paths import daemon_pid
 
 WAY_OUT = "If it is Codex's own shared daemon: trimpoint codex app-server daemon stop"
 

@@ -1,5 +1,6 @@
-"""Clients: how they connect, what they are sent, and what becomes of what they say.
+"""The side of the daemon that clients talk to.
 
-The transport edge knows nothing of the domain: `listeners` lets clients in and hands over one `Transport`
-each, `connection` turns its bytes into decoded messages and back, `outbox` keeps what it has not read yet.
+`gateway` routes each request. `transport` moves bytes, `session` is one client's connection and requests,
+`ids` maps thread ids and handles, `commands` carries out slash commands, `methods` answers methods,
+`metrics` counts.
 """

@@ -15,24 +15,24 @@ from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import AnswerIgnored
 
-from trimpoint.codex.link import CodexLink
-from trimpoint.codex.peer import ProviderFailure
-from trimpoint.core import events as ev
-from trimpoint.core.view import envelopes
-from trimpoint.engine.engine import Engine
-from trimpoint.gateway.announcements import Announcements
-from trimpoint.gateway.clients import Client, Clients, Delivery
-from trimpoint.gateway.connection import Connection, wants_answer
-from trimpoint.gateway.dispatch import Call, OwnMethods
-from trimpoint.gateway.exchange import Exchange
-from trimpoint.gateway.experimental_gate import ExperimentalGate
-from trimpoint.gateway.folders import placed
-from trimpoint.gateway.greetings import Greetings
-from trimpoint.gateway.handles import Handles
-from trimpoint.gateway.handshake import Handshake, introduction_awaited, require_initialized
-from trimpoint.gateway.identity import Identity
-from trimpoint.gateway.questions import Questions
-from trimpoint.gateway.refusals import Refusal
+from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.model import events as ev
+from trimpoint.core.views.view import envelopes
+from trimpoint.gateway.ids.handles import Handles
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.ids.working_directory import placed
+from trimpoint.gateway.session.clients import Client, Clients, Delivery
+from trimpoint.gateway.session.dispatch import Call, OwnMethods
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.experimental_gate import ExperimentalGate
+from trimpoint.gateway.session.handshake import Handshake, introduction_awaited, require_initialized
+from trimpoint.gateway.session.lifecycle_notifications import Announcements
+from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.server_requests import Questions
+from trimpoint.gateway.session.startup_notifications import Greetings
+from trimpoint.gateway.transport.connection import Connection, wants_answer
+from trimpoint.threads.registry import Engine
 
 log = structlog.get_logger()
 
@@ -213,7 +213,7 @@ class Gateway:
             client.notify("sidecar/answerIgnored", AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id))
             log.info("answer_to_no_question", client=client.id)
 
-    # --- Codex's side (`trimpoint.codex.inbound.Audience`) ----------------------------------------------------------
+    # --- Codex's side (`trimpoint.codex.notifications.client_sink.Audience`) ---
 
     def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
         """Pass a notification of Codex on to those who should hear it."""

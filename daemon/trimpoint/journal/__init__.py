@@ -1,11 +1,9 @@
 """Durable records, one append-only file per thread (spec §7). Payloads are opaque here.
 
-`port` says what is promised, `framing` how bytes lie in a file, `damage` how a torn tail is told from
-damage, `storage` when something counts as durable. `file` and `memory` implement the port, `directory`
-holds it all together.
+`port` is the interface, `framing` the layout of bytes in a file, `errors` names what can go wrong. The
+rooms are `codec` (payloads), `storage` (files, memory and the state directory) and `repair`.
 """
 
-from trimpoint.journal.directory import StateDirectory
 from trimpoint.journal.errors import (
     JournalClosed,
     JournalError,
@@ -15,11 +13,12 @@ from trimpoint.journal.errors import (
     JournalWriteError,
     StateDirectoryBusy,
 )
-from trimpoint.journal.file import FileJournal
 from trimpoint.journal.framing import MAX_PAYLOAD_BYTES
-from trimpoint.journal.inspection import Content, inspect
-from trimpoint.journal.memory import MemoryDisk, MemoryJournal, MemoryStateDirectory
 from trimpoint.journal.port import Damage, Journal, OpenReport, Position, StateStore
+from trimpoint.journal.storage.directory import StateDirectory
+from trimpoint.journal.storage.file import FileJournal
+from trimpoint.journal.storage.inspection import Content, inspect
+from trimpoint.journal.storage.memory import MemoryDisk, MemoryJournal, MemoryStateDirectory
 
 __all__ = [
     "MAX_PAYLOAD_BYTES",

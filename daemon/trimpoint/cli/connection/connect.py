@@ -1,0 +1,133 @@
+"""From a command to the running daemon: find its socket, shake hands."""
+
+import argparse
+import difflib
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import msgspec
+
+from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
+from trimpoint.cli.connection.endpoint import noted_socket
+from trimpoint.cli.connection.settings import Settings, settings_of
+from trimpoint.cli.exits import CliError, Exit, NoDaemon
+from trimpoint.cli.terminal import one_line
+
+T = TypeVar("T")
+Command = Callable[[Client], Awaitable[int]]
+
+_START_ONE = "Start one with `trimpoint serve`, or say where it listens with --socket."
+# What Codex says when another process has the thread open (measured: 0.163).
+_HELD = "already has an active writer"
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
+
+
+def sockets_of(settings: Settings) -> list[Path]:
+    """Where the daemon may listen, likeliest first: what was named, what it noted itself, the default place."""
+    noted = noted_socket(settings.state_dir)
+    if noted is None or settings.socket_is_named or noted == settings.socket:
+        return [settings.socket]
+    return [noted, settings.socket]
+
+
+def with_daemon(arguments: argparse.Namespace, command: Command, **capabilities: Any) -> int:
+    """Run `command` with an initialized client of the running daemon; its exit code.
+
+    :raises CliError: the daemon is not there, or refused; its message is the daemon's.
+    """
+    return anyio.run(_with_daemon, arguments, command, capabilities)
+
+
+async def _with_daemon(arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]) -> int:
+    try:
+        async with reached(sockets_of(settings_of(arguments))) as client:
+            await client.initialize("trimpoint-cli", **capabilities)
+            try:
+                return await command(client)
+            except RemoteError as error:
+                raise held_elsewhere(error, client.codex_home) or refused(error) from None
+    except RemoteError as error:
+        raise refused(error) from None
+    except ConnectionLost:
+        raise NoDaemon(
+            "The daemon closed the connection.", "Is it still running? See its log; under systemd: `trimpoint service logs`."
+        ) from None
+
+
+@asynccontextmanager
+async def reached(sockets: list[Path]) -> AsyncGenerator[Client]:
+    """A connection to the first of `sockets` that answers, not initialized yet.
+
+    :raises NoDaemon: none does.
+    :raises CliError: one is there but closed to us.
+    """
+    socket = await answering(sockets)
+    if socket is None:
+        raise NoDaemon(f"No daemon answers at {' or '.join(map(str, sockets))}.", _START_ONE)
+    async with connect(socket) as client:
+        yield client
+
+
+async def answering(sockets: list[Path]) -> Path | None:
+    """The first socket that somebody serves.
+
+    :raises CliError: one is there but closed to us, or can be nobody's.
+    """
+    for socket in sockets:
+        try:
+            async with await anyio.connect_unix(socket):
+                return socket
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+            continue
+        except OSError as error:
+            # An over-long path has no errno, only a text.
+            raise CliError(f"{socket}: {error.strerror or error}.", "Give another --socket.", reason="socket_unusable") from None
+    return None
+
+
+def refused(error: RemoteError) -> CliError:
+    """What the daemon, or Codex behind it, refused, as the end of a command."""
+    failure = CliError(_shortened(error.message), str(error.data.get("hint", "")), reason=error.reason or "codex_refused")
+    if error.reason in _REASONS_OF_USAGE:
+        failure.code = Exit.USAGE
+    return failure
+
+
+def held_elsewhere(error: RemoteError, codex_home: str) -> CliError | None:
+    """The same refusal with the process that holds the thread, where that is what is wrong."""
+    if _HELD not in error.message:
+        return None
+    from trimpoint.doctor.processes import WAY_OUT, named, thread_writers
+
+    threads = set(_UUID.findall(error.message))
+    holders = [pid for pid, held in thread_writers(Path(codex_home)).items() if threads & set(held)]
+    who = f"another Codex ({named(holders[0])})" if holders else "another process"
+    ids = ", ".join(sorted(threads)) or "The thread"
+    return CliError(
+        f"{ids} is open in {who}, and Codex lets only one process write to a thread.",
+        f"End that conversation or program first. {WAY_OUT}",
+        reason="thread_held",
+    )
+
+
+def _shortened(message: str) -> str:
+    """Codex answers an unknown method with a list of all that it has (6 KB): only the nearest ones help."""
+    head, expected, rest = message.partition(", expected one of ")
+    if not expected:
+        return one_line(message, 2000)
+    wanted = head.rpartition("`")[0].rpartition("`")[2]
+    near = difflib.get_close_matches(wanted, [name.strip("` ") for name in rest.split(",")], n=3)
+    return one_line(f"{head}.{' Did you mean ' + ' or '.join(near) + '?' if near else ''}")
+
+
+async def ask(client: Client, result: type[T], method: str, **params: Any) -> T:
+    """Ask for one of our own methods and read the answer as its declared result.
+
+    :raises RemoteError: it was refused.
+    """
+    return msgspec.convert(await client.request(method, **params), result)

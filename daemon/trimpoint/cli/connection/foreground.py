@@ -1,0 +1,189 @@
+"""A daemon in the foreground: what starts it, what ends it, and what its start-up says when it cannot.
+
+The law: it ends by returning. A signal, the second like the first, only asks for the end; whatever listens, serves or was spawned
+is gone before the process is.
+"""
+
+import asyncio
+import faulthandler
+import gc
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import TextIO, cast
+
+import anyio
+import structlog
+
+from trimpoint.app import Daemon, running_daemon
+from trimpoint.cli.connection.endpoint import noted
+from trimpoint.cli.connection.log_stream import LogStream
+from trimpoint.cli.connection.settings import Settings
+from trimpoint.cli.exits import CliError, UsageError, sole_error
+from trimpoint.codex.appserver.orphans import started_as_provider
+from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.gateway.transport.listeners import ListenError, serve_unix
+from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
+from trimpoint.logging import configure_logging
+
+log = structlog.get_logger()
+
+# A ledger of 100,000 turns is many small objects without a cycle among them; Python's own thresholds look for cycles in it dozens of
+# times while it is unpacked, which takes twice as long as the unpacking.
+GC_THRESHOLDS = (50_000, 20, 100)
+
+_BUSY_HINT = (
+    "Use the daemon that runs there (`trimpoint status`), stop it (`trimpoint shutdown`), "
+    "or give this one a --state-dir of its own."
+)
+_UNSAFE_HINT = "Give a --state-dir of your own that nobody else can write to (mode 0700)."
+_STATE_HINT = "Give another --state-dir, or make this one writable."
+
+
+class StopSignals:
+    """SIGTERM, SIGINT and SIGHUP, from the moment this is made until the process is gone; all mean: end cleanly."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        self._wake: Callable[[], object] | None = None
+        self._handle(self._receive)
+
+    def ignore(self) -> None:
+        """The end is near. A handler would be taken off before it (by Python itself), and a late signal then be fatal."""
+        self._handle(signal.SIG_IGN)
+
+    def _handle(self, handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, handler)
+
+    async def wait(self) -> signal.Signals:
+        """Return when one has come."""
+        arrived = anyio.Event()
+        self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
+        while self.received is None:
+            await arrived.wait()
+        return self.received
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        self.received = self.received or signal.Signals(number)
+        if self._wake is not None:
+            with suppress(RuntimeError):  # the loop is closed: the end is near anyhow
+                self._wake()
+
+
+def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]) -> int:
+    """Run `body` with logging and signals set up; its exit code.
+
+    :raises CliError: the daemon could not start, or may not.
+    """
+    if started_as_provider(dict(os.environ), os.getppid()):
+        raise CliError(
+            "This trimpoint was started by a trimpoint as its Codex, and would start another in its turn.",
+            "Let --codex, or path in the [codex] table of the configuration, name the real Codex.",
+        )
+    sys.stderr = cast("TextIO", LogStream())
+    try:
+        configure_logging(settings.config.log.level)
+    except ValueError as error:
+        raise UsageError(f"The configuration is not right: {error}.") from None
+    _prepare_process(settings.config.limits.descriptors)
+    stop = StopSignals()
+    try:
+        return anyio.run(body, stop)
+    except Exception as error:
+        explained = _explained(sole_error(error), settings.state_dir)
+        if explained is None:
+            raise
+        raise explained from None
+    finally:
+        stop.ignore()
+
+
+def _prepare_process(descriptors: int) -> None:
+    """Descriptors for as many clients as are allowed, and the stack in the log when a watchdog's SIGABRT ends a stuck loop."""
+    gc.set_threshold(*GC_THRESHOLDS)
+    if sys.__stderr__ is not None:
+        faulthandler.enable(sys.__stderr__)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < descriptors:
+        enough = descriptors if hard == resource.RLIM_INFINITY else min(descriptors, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, enough), hard))
+
+
+def _explained(error: BaseException, state_dir: Path) -> CliError | None:
+    """What a person can do something about, in their words; None for a defect, which needs its traceback."""
+    match error:
+        case CliError():
+            return error
+        case ListenError():
+            return CliError(f"{error}.", error.hint, reason="cannot_listen")
+        case StateDirectoryBusy():
+            return CliError(f"{error}.", _BUSY_HINT, reason="state_directory_busy")
+        case StateDirectoryUnsafe():
+            return CliError(f"{error}.", _UNSAFE_HINT, reason="state_directory")
+        case JournalError():
+            return CliError(f"{error}.", "See `trimpoint serve --help` for --state-dir.", reason="journal")
+        case OSError(filename=str(path)) if state_dir.is_relative_to(path) or Path(path).is_relative_to(state_dir):
+            return CliError(f"{path}: {error.strerror}.", _STATE_HINT, reason="state_directory")
+        case _:
+            return None
+
+
+@asynccontextmanager
+async def daemon_on_socket(
+    settings: Settings, profile: LaunchProfile, *, listener: socket.socket | None = None, may_lack_socket: bool = False
+) -> AsyncGenerator[Daemon]:
+    """A daemon that takes in clients at its socket; with `may_lack_socket` it runs without one if it cannot be had.
+
+    :param listener: the socket, if somebody opened it for us at `settings.socket`; its file is left alone.
+
+    :raises StateDirectoryBusy: another daemon holds the state directory; raised before anything was done.
+    :raises ListenError: the socket cannot be opened.
+    """
+    async with running_daemon(settings.config, settings.state_dir, profile) as daemon, AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(_listening(daemon, settings, listener))
+        except ListenError as error:
+            if not may_lack_socket:
+                raise
+            log.warning("not_listening", problem=str(error), hint="Others cannot join this client's daemon.")
+        yield daemon
+
+
+@asynccontextmanager
+async def _listening(daemon: Daemon, settings: Settings, listener: socket.socket | None) -> AsyncGenerator[None]:
+    place = settings.socket if listener is None else listener
+    serve = partial(serve_unix, place, daemon.serve, max_clients=settings.config.limits.max_clients)
+    try:
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(serve)
+            with noted(settings.state_dir, settings.socket):
+                log.info("listening", socket=str(settings.socket), handed_over=listener is not None, pid=os.getpid())
+                yield
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        raise sole_error(group) from None
+
+
+async def stop_asked(daemon: Daemon, stop: StopSignals) -> str:
+    """Wait until a signal or a client asks for the end; says which."""
+    reasons: list[str] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def by_signal() -> None:
+            reasons.append((await stop.wait()).name)
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(by_signal)
+        await daemon.stop_requested.wait()
+        reasons.append("sidecar/shutdown")
+        tasks.cancel_scope.cancel()
+    return reasons[0]

@@ -1,0 +1,64 @@
+"""Bytes both ways between a client at our stdin and stdout and a daemon; nothing is looked at, so nothing can be misread."""
+
+from collections.abc import Callable
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, End, Transport
+
+
+class _Gone(Exception):
+    """Nobody takes what is written."""
+
+
+async def relay(client: Transport, daemon: End, end_daemon_input: Callable[[], None]) -> bool:
+    """Until the daemon has ended the connection; whether the client had ended first, as it should.
+
+    A client that ends its input still gets the answers it is owed: the daemon is told of the end and ends when it has given them.
+    """
+    ends: list[str] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def up() -> None:
+            try:
+                await _pump(client.source, daemon)
+                ends.append("client")
+                end_daemon_input()
+            except (_Gone, OSError):
+                return  # the daemon is gone, which the other direction sees
+
+        tasks.start_soon(up)
+        try:
+            await _pump(daemon, client.sink)
+        except _Gone:
+            ends.append("client")
+        tasks.cancel_scope.cancel()
+    return bool(ends)
+
+
+async def _pump(source: End, sink: End) -> None:
+    while data := await _some(source):
+        await _write(sink, data)
+        await checkpoint()
+
+
+async def _some(end: End) -> bytes:
+    while True:
+        try:
+            return end.read(READ_CHUNK_BYTES)
+        except BlockingIOError:
+            await anyio.wait_readable(end.fileno())
+        except OSError:
+            return b""
+
+
+async def _write(end: End, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[end.write(rest) :]
+        except BlockingIOError:
+            await anyio.wait_writable(end.fileno())
+        except OSError as error:
+            raise _Gone from error

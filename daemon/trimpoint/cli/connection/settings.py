@@ -1,0 +1,73 @@
+"""From a command line to what a daemon runs with, or to where one is found."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from trimpoint.cli.exits import CliError, UsageError
+from trimpoint.config import Config, ConfigInvalid, default_socket_path, default_state_dir, load_config
+
+
+class Settings(NamedTuple):
+    """`socket_is_named`: a person chose the socket, by flag, file or environment; it is not merely the default."""
+
+    config: Config
+    state_dir: Path
+    socket: Path
+    socket_is_named: bool
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """What the flags, the environment and the configuration file say, in that order (spec §8).
+
+    :raises UsageError: the configuration cannot be used.
+    """
+    config = _config(arguments)
+    named_socket = arguments.socket or config.socket
+    named_state_dir = arguments.state_dir or config.state_dir
+    state_dir = _path(named_state_dir) if named_state_dir else default_state_dir(os.environ)
+    socket = _path(named_socket) if named_socket else default_socket_path(os.environ)
+    return Settings(_with_overrides(config, arguments), state_dir, socket, bool(named_socket))
+
+
+def codex_binary(arguments: argparse.Namespace) -> Path:
+    """The Codex to run: flag, configuration, `PATH`, bundled package.
+
+    :raises UsageError: the configuration cannot be used.
+    :raises CliError: there is no usable Codex.
+    """
+    from trimpoint.codex.appserver.locate import CodexNotFound, CodexUnusable, find_codex
+
+    configured = _config(arguments).codex.path
+    try:
+        return find_codex(flag=_optional(arguments.codex), configured=_optional(configured)).path
+    except CodexNotFound as error:
+        raise CliError(f"{error}.", error.hint, reason="codex_not_found") from None
+    except CodexUnusable as error:
+        raise CliError(f"{error}.", error.hint, reason="codex_unusable") from None
+
+
+def _config(arguments: argparse.Namespace) -> Config:
+    try:
+        return load_config(_optional(arguments.config))
+    except ConfigInvalid as error:
+        raise UsageError(f"{error.source}: {error.problem}", error.hint, reason="config_invalid") from None
+
+
+def _with_overrides(config: Config, arguments: argparse.Namespace) -> Config:
+    """Flags come after the file's, and so win."""
+    flags: list[str] = getattr(arguments, "overrides", [])
+    overrides = (*config.codex.overrides, *flags)
+    return msgspec.structs.replace(config, codex=msgspec.structs.replace(config.codex, overrides=overrides))
+
+
+def _optional(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
+def _path(text: str) -> Path:
+    # Absolute, because it is written down for others and a daemon's folder is its own affair.
+    return Path(os.path.abspath(os.path.expanduser(text)))

@@ -1,0 +1,1 @@
+"""One module for each command that starts, checks or serves the daemon, or needs none."""

@@ -1,0 +1,113 @@
+"""`trimpoint … app-server …`: called as a client calls its codex binary (spec §8).
+
+The overrides before `app-server` are Codex's too: that is how the official Python SDK passes its own.
+"""
+
+import argparse
+import importlib
+import os
+from collections.abc import Iterator
+from typing import NoReturn
+
+from trimpoint.cli.exits import UsageError
+from trimpoint.cli.parsing.arguments import parse
+from trimpoint.cli.parsing.options import override
+
+NAME = "app-server"
+_FOR_OVERRIDES = frozenset({"-c", "--config", "--enable", "--disable"})
+# Codex takes these before `app-server` and they do nothing to it: they are for its terminal UI (measured: 0.163).
+_WITHOUT_EFFECT = frozenset(
+    {
+        "--oss", "--approve-for-me", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "--search",
+        "--no-alt-screen",
+    }
+)  # fmt: skip
+_VALUE_WITHOUT_EFFECT = frozenset(
+    {"-m", "--model", "-s", "--sandbox", "-a", "--ask-for-approval", "-C", "--cd", "--add-dir", "--local-provider"}
+)
+# What an editor's extension sends. Codex is one for all clients here, and reports about none unless its configuration says so.
+_NOT_FOR_ONE_CLIENT = frozenset({"--analytics-default-enabled"})
+# Codex's own tools about its protocol: nothing of a conversation passes through them.
+_FOR_CODEX = frozenset({"generate-ts", "generate-json-schema"})
+_STDIO = "stdio://"
+_HINT = (
+    "trimpoint app-server takes -c KEY=VALUE, --config KEY=VALUE, --enable FEATURE, --disable FEATURE and "
+    "--listen stdio://, and answers at stdin and stdout. For a socket use trimpoint serve --socket PATH."
+)
+
+
+def is_meant(arguments: list[str]) -> bool:
+    """Whether this is a command line for Codex: `app-server`, after nothing but Codex's options."""
+    words = iter(arguments)
+    for word in words:
+        option, attached = _option(word)
+        if option in _FOR_OVERRIDES | _VALUE_WITHOUT_EFFECT:
+            _value(attached, words)
+        elif option not in _WITHOUT_EFFECT:
+            return word == NAME
+    return False
+
+
+def _option(word: str) -> tuple[str, str | None]:
+    """An option and the value in the same word, after `=` or, for one letter, right away; None if there is none."""
+    if word.startswith("--"):
+        option, equals, value = word.partition("=")
+        return option, value if equals else None
+    return word[:2], word[2:].removeprefix("=") if word[2:] else None
+
+
+def _value(attached: str | None, words: Iterator[str]) -> str:
+    return next(words, "") if attached is None else attached
+
+
+def run(arguments: list[str]) -> int:
+    """Serve the client at stdin and stdout, or become Codex for what is Codex's alone.
+
+    :raises UsageError: it asks for something that trimpoint does not do.
+    """
+    if _FOR_CODEX.intersection(arguments):
+        _become_codex(arguments)
+    if {"-h", "--help"}.intersection(arguments):
+        parse(["stdio", "--help"])
+    overrides = list(_overrides(arguments))
+    whereabouts = {"socket": None, "state_dir": None, "config": None, "codex": None}
+    return int(
+        importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(argparse.Namespace(overrides=overrides, **whereabouts))
+    )
+
+
+def _overrides(arguments: list[str]) -> Iterator[str]:
+    words = iter(arguments)
+    for word in words:
+        option, attached = _option(word)
+        match option:
+            case "-c" | "--config":
+                yield _checked(_value(attached, words))
+            case "--enable" | "--disable":
+                yield f"features.{_value(attached, words)}={'true' if option == '--enable' else 'false'}"
+            case "--listen":
+                _check_listen(_value(attached, words))
+            case _ if option in _VALUE_WITHOUT_EFFECT:
+                _value(attached, words)
+            case _ if word != NAME and option not in _WITHOUT_EFFECT | _NOT_FOR_ONE_CLIENT | {"--stdio"}:
+                raise UsageError(f"trimpoint app-server does not take {word!r}.", _HINT)
+            case _:
+                pass
+
+
+def _checked(text: str) -> str:
+    try:
+        return override(text)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"-c {error}.", _HINT) from None
+
+
+def _check_listen(url: str) -> None:
+    if url != _STDIO:
+        raise UsageError(f"trimpoint app-server listens on {_STDIO} only, not on {url!r}.", _HINT)
+
+
+def _become_codex(arguments: list[str]) -> NoReturn:
+    settings = importlib.import_module("trimpoint.cli.connection.settings")
+    codex = str(settings.codex_binary(argparse.Namespace(config=None, codex=None)))
+    os.execv(codex, [codex, *arguments])

@@ -1,0 +1,73 @@
+"""`trimpoint demo`: stage, client and timeline put together for the story."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+from rich.console import Console
+from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
+
+from trimpoint.cli.connection.client import Client, connect
+from trimpoint.cli.connection.settings import codex_binary
+from trimpoint.cli.exits import CliError, Exit, sole_error
+from trimpoint.cli.terminal import aside, out, plain, print_json
+from trimpoint.cli.views.timeline_view import Marks, timeline_rows
+from trimpoint.demo.proof import Findings
+from trimpoint.demo.stage import opened_stage
+from trimpoint.demo.story import DemoFailed, Story
+from trimpoint.logging import configure_logging
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play it; exit code 1 when something of what was pruned was found in the model's input.
+
+    :raises CliError: there is no Codex, no place for it, or it did not do its part.
+    """
+    codex = codex_binary(argparse.Namespace(codex=arguments.codex, config=None))
+    configure_logging("error")
+    try:
+        return anyio.run(_play, arguments, codex)
+    except (BaseExceptionGroup, DemoFailed, ValueError, TimeoutError) as raised:
+        error = sole_error(raised)
+        if isinstance(error, DemoFailed | ValueError | TimeoutError):
+            raise CliError(f"The demo could not go on: {error or 'Codex took too long'}.") from error
+        raise
+
+
+async def _play(arguments: argparse.Namespace, codex: Path) -> int:
+    console = _console(arguments)
+    with aside().status("Starting Codex …") as waiting:
+        async with opened_stage(codex) as stage, connect(stage.socket) as client:
+            await client.initialize("trimpoint-demo")
+            waiting.stop()
+            story = Story(console, stage, client, partial(_show_timeline, console, client))
+            findings = await story.play()
+    if arguments.json:
+        print_json(_document(story, findings))
+    return Exit.DONE if findings.are_good else Exit.FAILED
+
+
+def _console(arguments: argparse.Namespace) -> Console:
+    if arguments.json:
+        return Console(quiet=True, force_terminal=False)
+    return plain() if arguments.plain else out()
+
+
+async def _show_timeline(console: Console, client: Client, thread_id: str) -> None:
+    page = await client.request("timeline/read", threadId=thread_id, expand="all")
+    entries = msgspec.convert(page["entries"], list[TimelineEntry])
+    points = [entry.trim_point_id for entry in entries if isinstance(entry, ContextTrimPointDivider)]
+    marks = Marks(trim_points={point: number for number, point in enumerate(points, 1)})
+    for row in timeline_rows(entries, marks):
+        console.print(row)
+
+
+def _document(story: Story, findings: Findings) -> dict[str, Any]:
+    steps = [
+        {"command": step.command, "message": step.message, "modelInput": [row._asdict() for row in step.rows]}
+        for step in story.steps
+    ]
+    return {"steps": steps, "prunedTextFound": findings.leaked, "keptTextMissing": findings.missing, "ok": findings.are_good}

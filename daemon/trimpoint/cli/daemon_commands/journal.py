@@ -1,0 +1,215 @@
+"""`trimpoint journal`: look at the journals on disk, check them, mend them, hand out what is in them.
+
+The law: only `repair` and `expire` write, under the directory's lock, so neither runs beside a daemon; and nothing is deleted that
+was not asked for by name.
+"""
+
+import argparse
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trimpoint.cli.connection.settings import settings_of
+from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.terminal import out, print_json, say_plainly
+from trimpoint.cli.views import journal_view as view
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.journal import StateDirectory
+from trimpoint.journal.codec.records import UnreadableRecord
+from trimpoint.journal.codec.snapshots import decode_snapshot
+from trimpoint.journal.errors import JournalError, JournalWriteError, StateDirectoryBusy
+from trimpoint.journal.repair.event_export import exported
+from trimpoint.journal.repair.repair import Mended, Outcome, mend
+from trimpoint.journal.repair.verification import LOOKS_AT_TORN, SnapshotState, Verified, read_settled, records_of, verify
+from trimpoint.journal.storage.directory import snapshot_name
+from trimpoint.journal.storage.file_ops import SYSTEM_FILES, free_name
+from trimpoint.threads.retention import RetentionRule, expire
+
+
+def run_inspect(arguments: argparse.Namespace) -> int:
+    """Show what there is, sound or not."""
+    store = _store(arguments)
+    found = [_verified(store, thread_id) for thread_id in _chosen(store, arguments)]
+    if arguments.json:
+        print_json({"stateDir": str(store.root), "threads": [_document(one) for one in found]})
+    else:
+        out().print(view.one(found[0]) if arguments.thread else view.overview(found, store.root))
+    return Exit.DONE
+
+
+def run_verify(arguments: argparse.Namespace) -> int:
+    """Read everything; exit code 1 if anything is wrong."""
+    store = _store(arguments)
+    found = [_verified(store, thread_id) for thread_id in _chosen(store, arguments)]
+    is_sound = not any(one.problems for one in found)
+    if arguments.json:
+        print_json({"stateDir": str(store.root), "sound": is_sound, "threads": [_document(one) for one in found]})
+    else:
+        out().print(view.verdicts(found))
+    return Exit.DONE if is_sound else Exit.FAILED
+
+
+def run_repair(arguments: argparse.Namespace) -> int:
+    """Mend what can be mended; exit code 1 if something is left, 3 if there was nothing to mend."""
+    store = _store(arguments)
+    with _locked(store):
+        done = [(thread_id, _mended(store, thread_id, arguments.salvage)) for thread_id in _chosen(store, arguments)]
+    touched = [(thread_id, one) for thread_id, one in done if one.outcome is not Outcome.SOUND]
+    if arguments.json:
+        print_json({"stateDir": str(store.root), "repaired": [_mended_document(*one) for one in touched]})
+    else:
+        out().print(view.repairs(touched, salvaging=arguments.salvage))
+    if any(one.outcome is Outcome.LEFT for _, one in touched):
+        return Exit.FAILED
+    return Exit.DONE if touched else Exit.SKIPPED
+
+
+def run_expire(arguments: argparse.Namespace) -> int:
+    """Apply the rule of the configuration; exit code 1 if a thread was left in doubt, 3 if the rule names none."""
+    settings, store = settings_of(arguments), _store(arguments)
+    rule = RetentionRule(settings.config.retention.archived_after_days, settings.config.retention.delete)
+    try:
+        with nullcontext() if arguments.dry_run else _locked(store):
+            done = expire(store, rule, time.time_ns() // 1_000_000, dry_run=arguments.dry_run)
+    except OSError as error:
+        raise CliError(f"{error.filename}: {error.strerror}.", "What was not moved is where it was.", reason="disk") from None
+    if arguments.json:
+        print_json({"stateDir": str(store.root), "expired": msgspec.to_builtins(done)})
+    else:
+        out().print(view.expiries(done, is_on=rule.archived_after_days > 0))
+    if any(one.outcome == "left" for one in done):
+        return Exit.FAILED
+    return Exit.DONE if done else Exit.SKIPPED
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """Write events as JSON lines; exit code 1 if a journal could not be read to its end."""
+    store = _store(arguments)
+    code = Exit.DONE
+    for thread_id in _chosen(store, arguments):
+        if (problem := _export(store, thread_id, private=arguments.private)) is not None:
+            say_plainly(f"trimpoint: {thread_id}: {problem}")
+            code = Exit.FAILED
+    return code
+
+
+def _export(store: StateDirectory, thread_id: str, *, private: bool) -> str | None:
+    """What kept the journal from being exported whole, if anything did."""
+    try:
+        content = read_settled(store.journal_path(thread_id), LOOKS_AT_TORN)
+        for record in records_of(content):
+            for document in exported(thread_id, record, private=private):
+                print_json(document)
+    except BrokenPipeError:
+        raise
+    except (OSError, UnreadableRecord) as error:
+        return str(error)
+    return content.report.reason or None
+
+
+def _store(arguments: argparse.Namespace) -> StateDirectory:
+    store = StateDirectory(settings_of(arguments).state_dir)
+    if not store.root.is_dir():
+        raise CliError(f"{store.root}: there is no such state directory.", "Name one with --state-dir.", reason="no_state_dir")
+    return store
+
+
+def _chosen(store: StateDirectory, arguments: argparse.Namespace) -> list[str]:
+    """All threads, or the one that is named by its id, or the beginning or end of it."""
+    ids, wanted = [thread_id for thread_id, _ in store.journals()], arguments.thread
+    if wanted is None:
+        return ids
+    matching = [one for one in ids if one == wanted] or [one for one in ids if one.startswith(wanted) or one.endswith(wanted)]
+    if len(matching) != 1:
+        problem = f"could be {len(matching)} threads" if matching else "is no thread"
+        raise CliError(f"{wanted!r} {problem} of {store.root}.", "See `trimpoint journal inspect`.", reason="thread_not_found")
+    return matching
+
+
+@contextmanager
+def _locked(store: StateDirectory) -> Generator[None]:
+    try:
+        lock = store.lock()
+    except StateDirectoryBusy as busy:
+        raise CliError(f"{busy}.", "Stop the daemon first: trimpoint shutdown.", reason="state_directory_busy") from None
+    except OSError as error:
+        raise CliError(
+            f"{store.root}: {error.strerror}.", "It must be writable to be repaired.", reason="state_dir_unusable"
+        ) from None
+    with lock:
+        yield
+
+
+def _verified(store: StateDirectory, thread_id: str) -> Verified:
+    return verify(store, thread_id, is_live=store.holder() is not None)
+
+
+def _mended(store: StateDirectory, thread_id: str, salvage: bool) -> Mended:
+    name = snapshot_name(thread_id)
+    try:
+        snapshot = decode_snapshot(store.read(name), thread_id)
+        mended = mend(store.journal_path(thread_id), salvage=salvage, snapshot=snapshot)
+        if mended.outcome is Outcome.SOUND and snapshot is not None:
+            return _without_false_snapshot(store, thread_id)
+    except (JournalError, OSError) as error:
+        return Mended(Outcome.LEFT, _said(error))
+    return mended
+
+
+def _without_false_snapshot(store: StateDirectory, thread_id: str) -> Mended:
+    if verify(store, thread_id).snapshot is not SnapshotState.DIFFERS:
+        return Mended(Outcome.SOUND)
+    path = store.root / snapshot_name(thread_id)
+    kept_at = free_name(SYSTEM_FILES, path, "differs")
+    SYSTEM_FILES.replace(path, kept_at)
+    return Mended(Outcome.CUT, "the snapshot was not what the journal tells", kept_at)
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, JournalWriteError) or not isinstance(error, OSError) else str(error.strerror)
+
+
+def _document(found: Verified) -> dict[str, Any]:
+    report = found.report
+    return {
+        "threadId": found.thread_id,
+        "path": str(found.path),
+        "sizeBytes": found.size_bytes,
+        "format": report.version if report is not None else None,
+        "damage": report.damage.value if report is not None else None,
+        "damagedAtByte": report.end.offset_bytes if report is not None and report.damaged_bytes else None,
+        "damagedBytes": report.damaged_bytes if report is not None else 0,
+        "records": found.records,
+        "events": found.events,
+        "gaps": found.gaps,
+        "firstAt": _time(found.first_at_ms),
+        "lastAt": _time(found.last_at_ms),
+        "turns": len(found.state.turns),
+        "trimPoints": len(found.state.trim_points),
+        "generation": len(found.state.generations),
+        "name": found.state.name,
+        "archived": found.state.archived,
+        "snapshot": found.snapshot.value,
+        "snapshotRecords": found.snapshot_records,
+        "problems": msgspec.to_builtins(found.problems),
+    }
+
+
+def _mended_document(thread_id: str, mended: Mended) -> dict[str, Any]:
+    kept_at: Path | None = mended.kept_at
+    return {
+        "threadId": thread_id,
+        "outcome": mended.outcome.value,
+        "detail": mended.detail,
+        "keptAt": None if kept_at is None else str(kept_at),
+        "salvagedRecords": mended.salvaged,
+        "refusedRecords": mended.refused,
+    }
+
+
+def _time(at_ms: int | None) -> str | None:
+    return None if at_ms is None else rfc3339(at_ms)

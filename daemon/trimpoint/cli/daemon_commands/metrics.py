@@ -1,0 +1,54 @@
+"""`trimpoint metrics`: what the daemon counts about itself."""
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+
+from rich.table import Table
+from rich.text import Text
+from trimpoint_protocol.methods import MetricFamily, MetricsResult
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.exits import Exit
+from trimpoint.cli.terminal import out, print_json
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show them once."""
+    return with_daemon(arguments, partial(_show, arguments))
+
+
+async def _show(arguments: argparse.Namespace, client: Client) -> int:
+    if arguments.json:
+        print_json(await client.request("sidecar/metrics"))
+    elif arguments.prometheus:
+        result = await ask(client, MetricsResult, "sidecar/metrics", format="prometheus")
+        print(result.text, end="", flush=True)
+    else:
+        out().print(_table((await ask(client, MetricsResult, "sidecar/metrics")).families))
+    return Exit.DONE
+
+
+def _table(families: list[MetricFamily]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for family in families:
+        rows = _averages(family) if family.kind == "histogram" else ((s.value, family.help, s.labels) for s in family.samples)
+        for value, description, labels in rows:
+            told = f"  {', '.join(f'{name} {label}' for name, label in labels.items())}" if labels else ""
+            table.add_row(_readable(value), Text.assemble(description, (told, "cyan")))
+    return table
+
+
+def _averages(family: MetricFamily) -> Iterator[tuple[float, str, dict[str, str]]]:
+    """Of a histogram the average; its buckets are for machines."""
+    sums = [sample for sample in family.samples if sample.name.endswith("_sum")]
+    counts = [sample for sample in family.samples if sample.name.endswith("_count")]
+    for total, count in zip(sums, counts, strict=True):
+        yield total.value / count.value, f"{family.help.rstrip('.')}: seconds, the average of {count.value:.0f}.", total.labels
+
+
+def _readable(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.3f}"

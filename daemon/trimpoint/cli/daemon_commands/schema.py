@@ -1,0 +1,31 @@
+"""`trimpoint schema`: what trimpoint adds to the wire, as JSON Schema. Needs no daemon."""
+
+import argparse
+from pathlib import Path
+
+from rich.text import Text
+from trimpoint_protocol.schema import documents, encode
+
+from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.terminal import out, print_json
+from trimpoint.core.views.wire_events import payload_types
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files; what is there under their names is replaced.
+
+    :raises CliError: they cannot be written.
+    """
+    folder = Path(arguments.out)
+    written = documents(payload_types())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, document in written.items():
+            (folder / file).write_bytes(encode(document))
+    except OSError as error:
+        raise CliError(f"The schema cannot be written to {folder}: {error.strerror}.") from error
+    if arguments.json:
+        print_json({"out": str(folder), "files": list(written)})
+    else:
+        out().print(Text(f"Written to {folder}: {', '.join(written)}."))
+    return Exit.DONE

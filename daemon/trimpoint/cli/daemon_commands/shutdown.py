@@ -1,0 +1,60 @@
+"""`trimpoint shutdown`: ask the daemon to end, and see it gone."""
+
+import argparse
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+import anyio
+from rich.text import Text
+
+from trimpoint.cli.connection.client import Client, ConnectionLost
+from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.terminal import out, print_json
+
+# The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
+_DEADLINE_S = 20.0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Return when its process has ended."""
+    return with_daemon(arguments, partial(_shut_down, arguments))
+
+
+async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
+    pid = int((await client.request("sidecar/status"))["pid"])
+    with _process(pid) as process:
+        await client.request("sidecar/shutdown")
+        with anyio.move_on_after(_DEADLINE_S) as waiting:
+            await _ended(client, process)
+    if waiting.cancelled_caught:
+        raise CliError(f"The daemon (pid {pid}) was asked to end and has not yet.", "See its log.")
+    if arguments.json:
+        print_json({"pid": pid, "stopped": True})
+    else:
+        out().print(Text.assemble(("✓ ", "bold green"), f"The daemon has stopped (pid {pid})."))
+    return Exit.DONE
+
+
+async def _ended(client: Client, process: int | None) -> None:
+    if process is not None:
+        await anyio.wait_readable(process)
+        return
+    with suppress(ConnectionLost):
+        while True:
+            await client.next_change()
+
+
+@contextmanager
+def _process(pid: int) -> Generator[int | None]:
+    """A descriptor that turns readable when the process ends; None where the system has no such thing."""
+    descriptor: int | None = None
+    with suppress(OSError, AttributeError):
+        descriptor = os.pidfd_open(pid)
+    try:
+        yield descriptor
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Arguments: `arguments` is the parser, `daemon_arguments` and `thread_arguments` its commands, `options` shared options."""

@@ -1,0 +1,97 @@
+"""What the commands have in common: how one is declared, its shared options, and the values that options take."""
+
+import argparse
+import re
+from typing import Any
+
+MAX_TURNS = 1_000_000
+
+Commands = Any  # argparse names the type of a set of sub-commands with a leading underscore
+
+
+def command(commands: Commands, name: str, run: str, summary: str, details: str = "") -> argparse.ArgumentParser:
+    """A sub-command; `run` names what carries it out, as `room.module:function` below `trimpoint.cli`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        epilog=details or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=f"trimpoint.cli.{run}", command=name)
+    return parser
+
+
+def whereabouts(parser: argparse.ArgumentParser) -> None:
+    """Options that say where the daemon is."""
+    parser.add_argument("--socket", metavar="PATH", help="the daemon's Unix socket")
+    parser.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its journals")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
+
+
+def json_option(parser: argparse.ArgumentParser) -> None:
+    """The option to print for scripts."""
+    parser.add_argument("-j", "--json", action="store_true", help="print JSON, for scripts")
+
+
+def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> None:
+    """Options of everything that talks to a daemon."""
+    if thread:
+        thread_options(parser)
+    json_option(parser)
+    whereabouts(parser)
+
+
+def thread_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say which thread."""
+    parser.add_argument(
+        "-t", "--thread", metavar="THREAD", help="which thread: its id or the end of it, its name, or its first words"
+    )
+    parser.add_argument("--last", action="store_true", help="the thread that was used last, wherever it works")
+
+
+def for_one_thread(parser: argparse.ArgumentParser) -> None:
+    """Options of a command that is about one thread and takes nothing else."""
+    parser.add_argument("named", metavar="THREAD", nargs="?", help="the same as --thread THREAD")
+    for_clients(parser, thread=True)
+
+
+def for_daemons(parser: argparse.ArgumentParser) -> None:
+    """Options of everything that can be one."""
+    whereabouts(parser)
+    parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
+    parser.add_argument(
+        "-c", dest="overrides", metavar="KEY=VALUE", action="append", default=[], type=override, help="an override for Codex"
+    )
+
+
+def turn_count(text: str) -> int:
+    """A number of turns to keep."""
+    return _whole(text, 0, MAX_TURNS, "the number of turns to keep")
+
+
+def positive(text: str) -> int:
+    """A number of entries."""
+    return _whole(text, 1, MAX_TURNS, "a number")
+
+
+def seconds(text: str) -> float:
+    """A length of time."""
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text):
+        raise argparse.ArgumentTypeError(f"takes a number of seconds, not {text!r}")
+    return float(text)
+
+
+def override(text: str) -> str:
+    """`key=value`, as Codex takes it."""
+    key, equals, _ = text.partition("=")
+    if not equals or not key.strip():
+        raise argparse.ArgumentTypeError(f'takes KEY=VALUE, for example model="gpt-5", not {text!r}')
+    return text
+
+
+def _whole(text: str, least: int, most: int, what: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,7}", text) or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"takes {what}, {least} to {most:,}, not {text!r}")
+    return int(text)

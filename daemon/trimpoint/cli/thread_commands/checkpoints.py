@@ -1,0 +1,140 @@
+"""`trimpoint checkpoints`: which states of the files can be had back, what they keep on disk, and letting go of old ones."""
+
+import argparse
+import os
+from functools import partial
+from typing import Any
+
+import msgspec
+from rich.table import Table
+from rich.text import Text
+from trimpoint_protocol.checkpoints import (
+    CheckpointList,
+    CheckpointStorage,
+    PruneResult,
+    RepositoryStorage,
+    TurnCheckpoint,
+)
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.views.age import age, counted
+from trimpoint.cli.views.diff_view import counts
+
+_COMMIT_CHARS = 10
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP = 1024
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show or prune."""
+    if arguments.yes and not arguments.prune:
+        raise UsageError("--yes goes with --prune.", "See trimpoint checkpoints --help.")
+    act = _prune if arguments.prune else _storage if arguments.storage else _show
+    return with_daemon(arguments, partial(act, arguments))
+
+
+async def _show(arguments: argparse.Namespace, client: Client) -> int:
+    thread = await chosen_thread(client, arguments)
+    if arguments.json:
+        print_json(await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit))
+        return Exit.DONE
+    found = await ask(client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit)
+    say_which(thread, arguments)
+    if found.older:
+        out().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
+    out().print(_table(found.turns))
+    for row in found.turns:
+        for note in row.notes:
+            out().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+    if found.safety is not None:
+        out().print(Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim"))
+    return Exit.DONE
+
+
+def _table(rows: list[TurnCheckpoint]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for column, right in (("turn", True), ("changed", False), ("captured", False), ("commit", False), ("", False)):
+        table.add_column(column, justify="right" if right else "left", no_wrap=column != "", overflow="ellipsis")
+    for row in rows:
+        table.add_row(*_cells(row), style="dim" if row.trimmed else None)
+    return table
+
+
+def _cells(row: TurnCheckpoint) -> list[Text]:
+    said = Text(one_line(row.prompt, 100)) if row.number else Text("before the first turn", "dim")
+    if row.commit is None:
+        why = row.problem or ("it runs" if row.status == "running" else "there is no checkpoint")
+        said.append(f"{'  ' if said.plain else ''}{one_line(why)}", "yellow")
+    return [
+        Text(str(row.number)),
+        counts(row.changed) if row.changed is not None and row.number else Text(""),
+        Text(f"{age(row.captured_at)} ago" if row.captured_at is not None else ""),
+        Text((row.commit or "–")[:_COMMIT_CHARS], "cyan" if row.commit else "dim"),
+        said,
+    ]
+
+
+def _turn_name(row: TurnCheckpoint) -> str:
+    return f"after turn {row.number}" if row.number else "before turn 1"
+
+
+async def _storage(arguments: argparse.Namespace, client: Client) -> int:
+    params = _folder(arguments)
+    if arguments.json:
+        print_json(await client.request("checkpoint/storage", **params))
+        return Exit.DONE
+    found = (await ask(client, CheckpointStorage, "checkpoint/storage", **params)).repositories
+    for repository in found:
+        size = _size(repository.disk_bytes) if repository.disk_bytes is not None else repository.problem or "size unknown"
+        refs = sum(thread.refs for thread in repository.threads)
+        out().print(Text.assemble((repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"))
+        out().print(_threads(repository))
+    if not found:
+        out().print(Text("No thread works in a git repository.", "dim"))
+    return Exit.DONE
+
+
+def _threads(repository: RepositoryStorage) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for thread in repository.threads:
+        unknown = Text("" if thread.known else "not in this daemon's books", "yellow")
+        table.add_row(
+            f"  {one_line(thread.thread_id)}", counted(thread.refs, "checkpoint"), f"newest {age(thread.newest_at)} ago", unknown
+        )
+    return table
+
+
+async def _prune(arguments: argparse.Namespace, client: Client) -> int:
+    params: dict[str, Any] = {**_folder(arguments), "dryRun": not arguments.yes}
+    answer = await client.request("checkpoint/prune", **params)
+    result = msgspec.convert(answer, PruneResult)
+    if arguments.json:
+        print_json(answer)
+        return Exit.DONE if result.refs else Exit.SKIPPED
+    if not result.refs:
+        out().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
+        return Exit.SKIPPED
+    for repository in result.repositories:
+        out().print(Text(repository.repository, "bold"))
+        out().print(_threads(repository))
+    refs = counted(result.refs, "checkpoint")
+    if result.deleted:
+        out().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}. Git frees the space in its own time."))
+    else:
+        say(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
+    return Exit.DONE
+
+
+def _folder(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {"folder": os.path.abspath(arguments.repository)} if arguments.repository is not None else {}
+
+
+def _size(size_bytes: int) -> str:
+    size, unit = float(size_bytes), 0
+    while size >= _STEP and unit < len(_UNITS) - 1:
+        size, unit = size / _STEP, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"

@@ -1,0 +1,49 @@
+"""`trimpoint context`: how full a thread's context is."""
+
+import argparse
+from functools import partial
+from typing import Any
+
+import msgspec
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.cli.connection.client import Client, RemoteError
+from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.views.context_view import context_table
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show it.
+
+    :raises UsageError: two threads were named.
+    """
+    if arguments.named is not None and arguments.thread is not None:
+        raise UsageError("Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help.")
+    arguments.thread = arguments.thread or arguments.named
+    return with_daemon(arguments, partial(_show, arguments))
+
+
+async def _show(arguments: argparse.Namespace, client: Client) -> int:
+    status = await _status(client, arguments)
+    if arguments.json:
+        print_json(status)
+    else:
+        out().print(context_table(msgspec.convert(status, ContextStatus)))
+    return Exit.DONE
+
+
+async def _status(client: Client, arguments: argparse.Namespace) -> dict[str, Any]:
+    """By the id as it was given first: a sub-agent's thread has a meter and is in no list."""
+    if arguments.thread is not None:
+        try:
+            return dict(await client.request("context/status", threadId=arguments.thread))
+        except RemoteError as error:
+            if error.reason != "thread_not_found":
+                raise
+    thread = await chosen_thread(client, arguments)
+    if not arguments.json:
+        say_which(thread, arguments)
+    return dict(await client.request("context/status", threadId=thread.id))

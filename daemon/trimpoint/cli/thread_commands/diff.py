@@ -1,0 +1,64 @@
+"""`trimpoint diff`: what changed in the files, for eyes on a terminal, as git's own text elsewhere."""
+
+import argparse
+import sys
+from functools import partial
+
+from rich.text import Text
+from trimpoint_protocol.checkpoints import CheckpointDiff
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
+
+_MOST_MOMENTS = 2
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show it."""
+    if len(arguments.moments) > _MOST_MOMENTS:
+        raise UsageError("trimpoint diff takes two moments at most.", "See trimpoint diff --help.")
+    return with_daemon(arguments, partial(_show, arguments))
+
+
+async def _show(arguments: argparse.Namespace, client: Client) -> int:
+    thread = await chosen_thread(client, arguments)
+    older, newer = [None, None, *arguments.moments][-2:]
+    params = {
+        "threadId": thread.id,
+        "older": older,
+        "newer": newer,
+        "paths": arguments.path,
+        "maxBytes": 0 if arguments.stat else arguments.max_bytes,
+    }
+    if arguments.json:
+        print_json(await client.request("checkpoint/diff", **params))
+        return Exit.DONE
+    found = await ask(client, CheckpointDiff, "checkpoint/diff", **params)
+    say_which(thread, arguments)
+    if found.diff is not None and not out().is_terminal:
+        sys.stdout.write(found.diff)
+    else:
+        _print(found)
+    _say_limits(found)
+    return Exit.DONE
+
+
+def _print(found: CheckpointDiff) -> None:
+    moments = Text(f"{found.older.label} → {found.newer.label}  ", "bold")
+    out().print(moments.append_text(counts(found.changed) if found.files else Text("nothing differs", "dim")))
+    out().print(file_table(found.files))
+    for row in diff_rows(found.diff or ""):
+        out().print(row)
+
+
+def _say_limits(found: CheckpointDiff) -> None:
+    if found.truncated:
+        say(Text("The diff is cut here; see more with --max-bytes, or one file with --path.", "yellow"))
+    if len(found.files) < found.changed.files:
+        say(Text(f"{found.changed.files - len(found.files)} more files differ.", "yellow"))
+    for note in sorted({*found.older.notes, *found.newer.notes}):
+        say(Text(f"Not compared: {one_line(note)}", "dim"))

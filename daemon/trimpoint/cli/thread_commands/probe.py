@@ -1,0 +1,97 @@
+"""`trimpoint probe`: any method by hand, with what is said after it; or a prompt."""
+
+import argparse
+import sys
+from functools import partial
+from typing import Any, cast
+
+import anyio
+import orjson
+from rich.console import Console
+from rich.json import JSON
+from rich.text import Text
+
+from trimpoint.cli.connection.client import Client, Message, RemoteError
+from trimpoint.cli.connection.connect import refused, with_daemon
+from trimpoint.cli.exits import CliError, Exit, UsageError
+from trimpoint.cli.terminal import out, print_json, printable, show_error
+from trimpoint.cli.thread_commands.prompt import prompt
+
+_EXAMPLE = 'For example: trimpoint probe thread/read \'{"threadId": "…"}\'. See trimpoint probe --help.'
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Send it and show what comes back.
+
+    :raises UsageError: neither a method nor a prompt was given, or both, or the parameters are not right.
+    """
+    if (arguments.method is None) == (arguments.prompt is None):
+        raise UsageError("Probe takes a METHOD, or --prompt TEXT.", _EXAMPLE)
+    if arguments.prompt is not None:
+        _check_prompt(arguments)
+        return with_daemon(arguments, partial(prompt, arguments))
+    return with_daemon(arguments, partial(_probe, arguments, _params(arguments.params)))
+
+
+def _check_prompt(arguments: argparse.Namespace) -> None:
+    if not arguments.prompt.strip():
+        raise UsageError("The prompt is empty.", 'For example: --prompt "What does this project do?"')
+    if arguments.follow is not None or arguments.until is not None:
+        raise UsageError("--follow and --until go with a METHOD.", "A prompt is followed to the end of its turn by itself.")
+
+
+def _params(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    try:
+        params: Any = orjson.loads(sys.stdin.buffer.read() if text == "-" else text)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"The parameters are not JSON: {error}.", _EXAMPLE) from None
+    if not isinstance(params, dict):
+        raise UsageError("The parameters are JSON, but not an object.", _EXAMPLE)
+    return cast("dict[str, Any]", params)
+
+
+async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: Client) -> int:
+    show = _show_json if arguments.json else partial(_show, out())
+    try:
+        result = await client.request(arguments.method, **params)
+    except RemoteError as error:
+        if arguments.json:
+            print_json({"error": {"code": error.code, "message": error.message, "data": error.data}})
+            return refused(error).code
+        show_error(refused(error))
+        return refused(error).code
+    if arguments.json:
+        print_json({"result": result})
+    else:
+        _print_value(out(), result)
+    if arguments.until is not None or arguments.follow is not None:
+        await _follow(arguments, client, show)
+    return Exit.DONE
+
+
+async def _follow(arguments: argparse.Namespace, client: Client, show: Any) -> None:
+    with anyio.move_on_after(arguments.follow) as scope:
+        async for message in client.stream():
+            show(message)
+            if message.get("method") == arguments.until:
+                return
+    if scope.cancelled_caught and arguments.until is not None:
+        raise CliError(f"{arguments.until} was not heard within {arguments.follow:g} seconds.")
+
+
+def _show_json(message: Message) -> None:
+    print_json(message)
+
+
+def _show(console: Console, message: Message) -> None:
+    arrow, style = ("?", "bold yellow") if "id" in message else ("←", "cyan")
+    console.print(Text.assemble((f"{arrow} ", style), (printable(str(message.get("method"))), style)))
+    _print_value(console, message.get("params"))
+
+
+def _print_value(console: Console, value: Any) -> None:
+    """JSON, indented; never folded, so that it can be copied."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    console.print(JSON(printable(text)) if console.is_terminal else Text(text), soft_wrap=True)

@@ -1,0 +1,49 @@
+"""`trimpoint probe --prompt`: one turn, streamed, on a new thread or a named one."""
+
+import argparse
+import os
+
+from rich.text import Text
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.known_threads import current_folder
+from trimpoint.cli.exits import UsageError
+from trimpoint.cli.terminal import out, print_json, say
+from trimpoint.cli.thread_commands.running_turn import RunningTurn, check_login, exit_code
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread
+from trimpoint.cli.views.live_view import LiveView
+
+
+async def prompt(arguments: argparse.Namespace, client: Client) -> int:
+    """Run one turn; exit code 0 when it completed."""
+    await check_login(client)
+    thread_id = await _thread(arguments, client)
+    if not arguments.json:
+        say(Text(f"thread {thread_id}", "dim"))
+    text = [{"type": "text", "text": arguments.prompt}]
+    started = await client.request("turn/start", threadId=thread_id, input=text)
+    ids = thread_id, str(started["turn"]["id"])
+    ended = await RunningTurn(client, LiveView(out(), thread_id), ids, as_json=arguments.json).follow()
+    if arguments.json:
+        print_json({"threadId": thread_id, "turn": ended})
+    return exit_code(ended)
+
+
+async def _thread(arguments: argparse.Namespace, client: Client) -> str:
+    if arguments.thread is not None or arguments.last:
+        thread_id = (await chosen_thread(client, arguments)).id
+        await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
+        return thread_id
+    answer = await client.request("thread/start", cwd=folder(arguments.cwd))
+    return str(answer["thread"]["id"])
+
+
+def folder(named: str | None) -> str:
+    """The folder that a new thread works in.
+
+    :raises UsageError: there is no such folder.
+    """
+    path = os.path.abspath(os.path.expanduser(named or current_folder()))
+    if not os.path.isdir(path):
+        raise UsageError(f"--cwd {path}: there is no such folder.")
+    return path

@@ -1,0 +1,70 @@
+"""`trimpoint status`: the daemon, its Codex, its threads."""
+
+import argparse
+from functools import partial
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from trimpoint_protocol.methods import CodexStatus, SidecarStatus, SnapshotResult, ThreadOverview
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.known_threads import here, known
+from trimpoint.cli.exits import Exit
+from trimpoint.cli.terminal import one_line, out, print_json
+from trimpoint.cli.views.age import counted, duration
+from trimpoint.cli.views.threads_view import by_place, thread_groups
+
+_STATES = {"connected": ("●", "green"), "idle": ("○", "cyan"), "unavailable": ("●", "red")}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show it; exit code 0 whenever the daemon answers."""
+    return with_daemon(arguments, partial(_show, arguments))
+
+
+async def _show(arguments: argparse.Namespace, client: Client) -> int:
+    status = await client.request("sidecar/status")
+    snapshot = await client.request("orchestration/snapshot")
+    threads = [row for row in snapshot["threads"] if arguments.all or not row["archived"]]
+    if arguments.json:
+        print_json({"daemon": status, "threads": threads})
+        return Exit.DONE
+    _print_daemon(out(), msgspec.convert(status, SidecarStatus))
+    overviews = msgspec.convert({**snapshot, "threads": threads}, SnapshotResult).threads
+    _print_threads(out(), overviews, archived=len(snapshot["threads"]) - len(threads))
+    return Exit.DONE
+
+
+def _print_daemon(console: Console, status: SidecarStatus) -> None:
+    clients = status.clients - 1  # this command is one
+    table = Table.grid(padding=(0, 2))
+    table.add_row(
+        Text("trimpoint", "bold"),
+        Text.assemble(("● ", "green"), f"{status.version}, up {duration(status.uptime_s)}, pid {status.pid}"),
+    )
+    table.add_row("", Text(f"{counted(clients, 'other client')} connected", "dim"))
+    table.add_row(Text("Codex", "bold"), _codex(status.codex))
+    table.add_row("", Text(status.codex.path, "dim", overflow="fold"))
+    if keys := [override.partition("=")[0] for override in status.codex.overrides]:
+        # Values may be long, or hold a key; `--json` has them.
+        table.add_row("", Text(f"with -c for {one_line(', '.join(keys))}", "dim"))
+    table.add_row(Text("State", "bold"), Text(status.state_dir, overflow="fold"))
+    console.print(table)
+
+
+def _codex(codex: CodexStatus) -> Text:
+    glyph, colour = _STATES.get(codex.state, ("●", "yellow"))
+    text = Text.assemble((f"{glyph} ", colour), codex.version or "", " " if codex.version else "", codex.state)
+    return text if codex.problem is None else text.append(f": {one_line(codex.problem)}", "red")
+
+
+def _print_threads(console: Console, threads: list[ThreadOverview], archived: int) -> None:
+    console.print()
+    more = f" ({counted(archived, 'archived thread')} not shown; --all)" if archived else ""
+    console.print(Text.assemble((counted(len(threads), "thread"), "bold"), (more, "dim")))
+    if threads:
+        grouped = by_place(map(known, threads), here())
+        console.print(thread_groups(grouped, console.width, headings=list(grouped) != [here()]))

@@ -1,0 +1,76 @@
+"""`trimpoint timeline`: a thread's history, read back page by page."""
+
+import argparse
+from functools import partial
+from typing import Any
+
+import msgspec
+from rich.text import Text
+from trimpoint_protocol.methods import MAX_PAGE, SnapshotResult, TimelinePage
+from trimpoint_protocol.readmodel import TimelineEntry
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.views.timeline_view import Marks, timeline_rows, turn_marks
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show it."""
+    return with_daemon(arguments, partial(_show, arguments))
+
+
+async def _show(arguments: argparse.Namespace, client: Client) -> int:
+    thread = await chosen_thread(client, arguments)
+    snapshot = (await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)).thread
+    points = [point.id for point in snapshot.context_trim_points] if snapshot is not None else []
+    entries, cursor = await _newest(client, thread.id, _expansion(arguments.expand, points), arguments.limit)
+    if arguments.json:
+        print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
+        return Exit.DONE
+    say_which(thread, arguments)
+    if cursor is not None:
+        out().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
+    marks = Marks(
+        trim_points={point: number for number, point in enumerate(points, 1)},
+        turns=turn_marks(snapshot.turns if snapshot is not None else []),
+        rich_text=out().is_terminal,
+    )
+    for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
+        out().print(row)
+    if not entries:
+        out().print(Text("Nothing has been said yet.", "dim"))
+    return Exit.DONE
+
+
+async def _newest(client: Client, thread_id: str, expand: list[str] | str, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+    """The newest `limit` entries, oldest first, and the cursor to what is before them."""
+    entries: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        page = await client.request(
+            "timeline/read", threadId=thread_id, expand=expand, cursor=cursor, limit=min(MAX_PAGE, limit - len(entries))
+        )
+        entries[:0] = page["entries"]
+        cursor = msgspec.convert(page, TimelinePage).next_cursor
+        if cursor is None or len(entries) >= limit:
+            return entries, cursor
+
+
+def _expansion(wanted: list[str], points: list[str]) -> list[str] | str:
+    """What a person wants expanded, as trim point ids or "all"."""
+    return "all" if "all" in wanted else [_point(which, points) for which in wanted]
+
+
+def _point(which: str, points: list[str]) -> str:
+    if which.isdecimal() and 1 <= int(which) <= len(points):
+        return points[int(which) - 1]
+    matching = [point for point in points if point.startswith(which) or point.endswith(which)]
+    if len(matching) == 1:
+        return matching[0]
+    known = f"all, or 1 to {len(points)}: the numbers at the dividers" if points else "nothing was pruned on this thread yet"
+    raise UsageError(
+        f"--expand {which}: there is no such trim point.", f"It takes {known}." if points else f"{known.capitalize()}."
+    )

@@ -1,0 +1,1 @@
+"""Output for people: one module for each kind of answer; `approvals` asks, `age` words times and counts."""

@@ -1,0 +1,160 @@
+"""The agent's questions, put to the person at the terminal: may it run this, change that, and what else does it want to know."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from trimpoint.cli import keyboard
+from trimpoint.cli.connection.client import Client, Message
+from trimpoint.cli.terminal import aside, one_line, say
+from trimpoint.cli.views.timeline_view import command_line
+from trimpoint.core.model.lenient import members
+from trimpoint.core.model.shell_commands import unwrapped
+
+_APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})
+_PERMISSIONS = "item/permissions/requestApproval"
+_USER_INPUT = "item/tool/requestUserInput"
+_NOT_ME = {"code": -32601, "message": "trimpoint's command line does not answer this"}
+_CHOICES = {
+    "accept": ("y", "yes"),
+    "acceptForSession": ("s", "yes, for the whole session"),
+    "decline": ("n", "no"),
+    "cancel": ("c", "no, and stop the turn"),
+}
+
+
+_OUTCOMES = {
+    "accept": "Allowed.",
+    "acceptForSession": "Allowed, for the whole session.",
+    "decline": "Declined.",
+    "cancel": "Declined; the turn stops.",
+}
+
+
+async def answer_question(client: Client, question: Message, item: Mapping[str, Any] | None = None) -> None:
+    """Ask the person and send the answer; where there is no person to ask, an approval is declined, and said so.
+
+    :param item: what the question is about, as Codex announced it: the files of a change are only there
+    """
+    method, params = str(question["method"]), dict(question.get("params") or {})
+    if method in _APPROVALS:
+        result: Any = {"decision": await _decision(params, item or {})}
+    elif method == _PERMISSIONS:
+        wanted = permission_words(params.get("permissions"))
+        granted = await _yes(f"The agent asks for more permissions: {wanted}", _reason(params))
+        result = {"permissions": params.get("permissions") if granted else {}, "scope": "turn"}
+    elif method == _USER_INPUT and keyboard.is_there():
+        result = {"answers": {str(item["id"]): {"answers": [await _reply(item)]} for item in params.get("questions", ())}}
+    else:
+        await client.send({"id": question["id"], "error": _NOT_ME})
+        return
+    await client.send({"id": question["id"], "result": result})
+
+
+async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
+    """One of the decisions that Codex offers."""
+    offered = list(params.get("availableDecisions") or _CHOICES)
+    what = _wish(params, item)
+    if not keyboard.is_there():
+        say(Text(f"Declined, as there is no terminal to ask at: the agent asks to {what}", "yellow"))
+        return "decline" if "decline" in offered else offered[-1]
+    say(Text.assemble(("? ", "bold yellow"), f"The agent asks to {what}"))
+    if reason := _reason(params):
+        say(Text(f"  {reason}", "dim"))
+    menu = _menu(offered)
+    key = await _choice({key: words for key, words, _ in menu})
+    chosen, said = next((decision, words) for entry, words, decision in menu if entry == key)
+    say(Text(f"  {_OUTCOMES.get(str(chosen), f'{said[:1].upper()}{said[1:]}.')}", "dim"))
+    return chosen
+
+
+def _wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    """What the agent wants to do, to be read after "asks to"."""
+    if host := members(params.get("networkApprovalContext")).get("host"):
+        return f"reach {one_line(str(host))} over the network"
+    if params.get("command"):
+        return f"run {command_line(params)}"
+    changes = [members(change) for change in item.get("changes") or ()]
+    paths = [one_line(str(change.get("path", "?"))) for change in changes]
+    return f"change {', '.join(paths)}" if paths else "change files"
+
+
+def _menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
+    """Key, words and decision of each. Of the two ways to say no, an only one gets the plain key."""
+    menu: list[tuple[str, str, Any]] = []
+    for number, decision in enumerate(offered, 1):
+        key, words = _CHOICES.get(str(decision), ("", "")) if isinstance(decision, str) else _amendment(decision)
+        if decision == "cancel" and "decline" not in offered:
+            key = "n"
+        if not key or any(key == other for other, _, _ in menu):
+            key = str(number)
+        menu.append((key, words or one_line(str(decision), 80), decision))
+    return menu
+
+
+def _amendment(decision: Any) -> tuple[str, str]:
+    """Key and words of a decision that changes a rule for good."""
+    rule = members(members(decision).get("acceptWithExecpolicyAmendment")).get("execpolicy_amendment")
+    if isinstance(rule, list):
+        words = shlex.join(map(str, rule))
+        return "a", f"yes, and never ask again for `{one_line(unwrapped(words), 80)}`"
+    network = members(members(decision).get("applyNetworkPolicyAmendment")).get("network_policy_amendment")
+    host, action = one_line(str(members(network).get("host", "?"))), members(network).get("action")
+    if action == "deny":
+        return "d", f"no, and never allow {host}"
+    return ("a", f"yes, and always allow {host}") if action == "allow" else ("", "")
+
+
+def permission_words(permissions: Any) -> str:
+    """Permissions that the agent asks for, in words."""
+    wanted = members(permissions)
+    files = members(wanted.get("fileSystem"))
+    words = ["the network"] if members(wanted.get("network")).get("enabled") else []
+    for access in ("read", "write"):
+        words += [f"to {access} {one_line(str(path))}" for path in files.get(access) or ()]
+    for entry in map(members, files.get("entries") or ()):
+        path = members(entry.get("path"))
+        where = path.get("path") or path.get("pattern") or members(path.get("value")).get("kind") or "?"
+        words.append(f"to {entry.get('access')} {one_line(str(where))}")
+    return ", ".join(words) or "none that can be named"
+
+
+async def _yes(question: str, detail: str) -> bool:
+    if not keyboard.is_there():
+        say(Text(f"Declined, as there is no terminal to ask at: {one_line(question)}", "yellow"))
+        return False
+    say(Text.assemble(("? ", "bold yellow"), one_line(question, 2000)))
+    if detail:
+        say(Text(f"  {detail}", "dim"))
+    granted = await _choice({"y": "yes", "n": "no"}) == "y"
+    say(Text("  Allowed, for this turn." if granted else "  Declined.", "dim"))
+    return granted
+
+
+async def _choice(choices: Mapping[str, str]) -> str:
+    """One of the keys; asked again until it is one. The end of input means the last, which changes least."""
+    menu = "  ".join(f"[{key}] {words}" for key, words in choices.items())
+    while True:
+        aside().print(Text(f"  {menu}  > ", "bold"), end="", soft_wrap=True)
+        typed = await keyboard.typed_line()
+        if typed is None:
+            return list(choices)[-1]
+        if typed.lower() in choices:
+            return typed.lower()
+
+
+async def _reply(item: Mapping[str, Any]) -> str:
+    options = [str(option.get("label")) for option in item.get("options") or ()]
+    say(Text.assemble(("? ", "bold yellow"), one_line(str(item.get("question")), 2000)))
+    for number, option in enumerate(options, 1):
+        say(Text(f"  [{number}] {one_line(option)}"))
+    aside().print(Text("  > ", "bold"), end="")
+    typed = await keyboard.typed_line() or ""
+    return options[int(typed) - 1] if typed.isdecimal() and 1 <= int(typed) <= len(options) else typed
+
+
+def _reason(params: Mapping[str, Any]) -> str:
+    where = f"in {params['cwd']}" if params.get("cwd") else ""
+    return one_line(" ".join(filter(None, [str(params.get("reason") or ""), where])), 2000)

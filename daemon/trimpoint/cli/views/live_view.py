@@ -1,0 +1,190 @@
+"""What happens on a thread as it happens: prompts, streamed answers, activities, trims. For `watch` and `probe --prompt`."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.cli.connection.client import Message
+from trimpoint.cli.terminal import for_shells, one_line, printable
+from trimpoint.cli.views.context_view import context_line
+from trimpoint.cli.views.timeline_view import ANSWER, PROMPT, activity_mark, command_line, divider, marked, spoken, summary_panel
+from trimpoint.codex.notifications.translate import activity_title
+
+LINE_CELLS = 20
+
+
+class _Delta(NamedTuple):
+    """How a kind of streamed text looks; `margin` stands before its second line and every further one."""
+
+    glyph: str
+    glyph_style: str
+    style: str
+    margin: str
+
+
+_DELTAS = {
+    "item/agentMessage/delta": _Delta(f"{ANSWER[0]} ", ANSWER[1], "", "  "),
+    "item/reasoning/summaryTextDelta": _Delta("  ✻ ", "bright_black", "bright_black italic", "    "),
+    "item/plan/delta": _Delta("  ☰ ", "blue", "", "    "),
+    "item/commandExecution/outputDelta": _Delta("    │ ", "bright_black", "bright_black", "    │ "),
+}
+
+
+class LiveView:
+    """Give it every message in order of arrival; it prints what a person wants to see of it.
+
+    `with_meter`: how full the context is, too, whenever that changes.
+    """
+
+    def __init__(self, console: Console, thread_id: str, *, with_meter: bool = False, shows_prompts: bool = True) -> None:
+        self._shows_prompts = shows_prompts
+        self._console = console
+        self._thread_id = thread_id
+        self._streaming: str | None = None
+        self._line_is_open = False
+        self._streamed: set[str] = set()
+        self._with_meter = with_meter
+        self._metered: tuple[int, int | None] | None = None
+        self._advice = ""
+
+    def show(self, message: Message) -> None:
+        """Print what there is to see in one message."""
+        method, params = str(message.get("method")), dict(message.get("params") or {})
+        if params.get("threadId", self._thread_id) != self._thread_id:
+            return
+        if method in _DELTAS:
+            self._show_delta(method, params)
+        elif method == "item/started":
+            self._show_item(params["item"], ended=False)
+        elif method == "item/completed":
+            self._show_item(params["item"], ended=True)
+        elif method == "turn/completed":
+            self._show_turn_end(params["turn"])
+        elif method == "orchestration/event":
+            self._show_event(str(params.get("type")), dict(params.get("payload") or {}))
+        elif method == "context/updated" and self._with_meter:
+            self.show_context(msgspec.convert(params, ContextStatus))
+        elif method == "serverRequest/resolved":
+            self.note("The question was answered.")
+        elif method == "error":
+            self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
+
+    def show_context(self, context: ContextStatus) -> None:
+        """The bar, if it has moved, and what is said about it, if that is new."""
+        if (moved := (context.used_tokens, context.window_tokens)) != self._metered:
+            self._metered = moved
+            self.end_line()
+            self._console.print(Text("  ").append_text(context_line(context, LINE_CELLS)))
+        advice = context.auto.message if context.auto is not None and context.auto.state != "running" else ""
+        if advice and advice != self._advice:
+            self.note(f"  {one_line(for_shells(advice), 2000)}", "red" if context.level == "critical" else "yellow")
+        self._advice = advice
+
+    @property
+    def line_is_open(self) -> bool:
+        """Whether a line is being streamed."""
+        return self._line_is_open
+
+    def end_line(self) -> None:
+        """End a line that is being streamed."""
+        if self._line_is_open:
+            self._console.print()
+        self._streaming = None
+        self._line_is_open = False
+
+    def note(self, text: str, style: str = "dim") -> None:
+        """A line of our own."""
+        self.end_line()
+        self._console.print(Text(text, style))
+
+    def _show_delta(self, method: str, params: dict[str, Any]) -> None:
+        look = _DELTAS[method]
+        key = f"{method} {params.get('itemId')}"
+        if self._streaming != key:
+            self.end_line()
+            self._streaming = key
+            self._line_is_open = True
+            self._print(look.glyph, look.glyph_style)
+        self._streamed.add(str(params.get("itemId")))
+        for piece in printable(str(params.get("delta", ""))).splitlines(keepends=True):
+            if not self._line_is_open:
+                self._print(look.margin, look.glyph_style)
+            self._print(piece, look.style)
+            self._line_is_open = not piece.endswith("\n")
+        self._console.file.flush()
+
+    def _print(self, text: str, style: str) -> None:
+        self._console.print(Text(text, style), end="", soft_wrap=True)
+
+    def _show_item(self, item: dict[str, Any], *, ended: bool) -> None:
+        kind, text = str(item.get("type")), str(item.get("text", ""))
+        match kind, ended:
+            case "userMessage", True if self._shows_prompts:
+                prompt = "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in item.get("content") or ())
+                self._show_marked(*PROMPT, prompt, "bold")
+            case (("agentMessage" | "plan" | "reasoning"), True):
+                self.end_line()
+                if item.get("id") not in self._streamed and text:
+                    self._show_marked(*ANSWER, text)
+            case "commandExecution", False:
+                self._show_activity(kind, item)
+            case "commandExecution", True:
+                self._show_command_end(item)
+            case "contextCompaction", False:
+                self.note("  ⇲ The context is being compacted.", "yellow")
+            case (("userMessage" | "agentMessage" | "plan" | "reasoning" | "contextCompaction"), _):
+                pass
+            case _, True:
+                self._show_activity(kind, item)
+            case _:
+                pass
+
+    def _show_activity(self, kind: str, item: dict[str, Any]) -> None:
+        glyph, style = activity_mark(kind)
+        words = command_line(item) if item.get("command") else spoken(activity_title(kind, item))
+        self.end_line()
+        self._console.print(Text.assemble((f"  {glyph} ", style), (words, "bright_black")))
+
+    def _show_command_end(self, item: dict[str, Any]) -> None:
+        if item.get("id") not in self._streamed and (output := item.get("aggregatedOutput")):
+            # A command that is quick to end has its output in one piece (measured: 0.163).
+            self._show_delta("item/commandExecution/outputDelta", {"itemId": item.get("id"), "delta": output})
+        self.end_line()
+        status, code = item.get("status"), item.get("exitCode")
+        if status not in {"completed", None} or code:
+            self.note(f"    {status}{f', exit code {code}' if code is not None else ''}", "yellow")
+
+    def _show_marked(self, glyph: str, glyph_style: str, text: str, style: str = "") -> None:
+        self.end_line()
+        self._console.print(marked(glyph, glyph_style, Text(printable(text), style)))
+
+    def _show_turn_end(self, turn: dict[str, Any]) -> None:
+        self.end_line()
+        if turn.get("status") == "interrupted":
+            self.note("The turn was interrupted.", "yellow")
+        elif turn.get("status") == "failed":
+            error: dict[str, Any] = turn.get("error") or {}
+            reason = one_line(str(error.get("message") or "no reason given"), 2000)
+            self.note(f"The turn failed: {reason}", "red")
+
+    def _show_event(self, kind: str, payload: dict[str, Any]) -> None:
+        match kind:
+            case "thread.trim-point-created":
+                self.end_line()
+                self._console.print(divider("Earlier messages", int(payload.get("prunedMessageCount", 0)), expanded=False))
+            case "thread.context-summarized":
+                self.end_line()
+                self._console.print(summary_panel("Context compacted", str(payload.get("summary"))))
+            case "thread.operation-advanced":
+                self.note(f"⟳ {one_line(str(payload.get('message')))}")
+            case "thread.archived-and-new-created":
+                self.note(f"The thread is archived; it goes on as {payload.get('newThreadId')}.", "yellow")
+            case "thread.request-opened":
+                self.note(f"? The agent asks ({payload.get('method')}).", "yellow")
+            case "thread.context-lost":
+                self.note(f"! {one_line(str(payload.get('message')))}", "red")
+            case _:
+                pass

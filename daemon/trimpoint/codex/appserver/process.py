@@ -1,0 +1,343 @@
+"""One `codex app-server` child, owned from spawn to reaped.
+
+The law: a child never outlives its owner. It leads a session of its own and ends on end of input, on its
+parent's death (Linux), and on `stop`, which closes stdin, waits, sends SIGTERM to the group, waits, sends
+SIGKILL, shielded and bounded. Whatever is left of its group goes with it. Its stdout and stderr are read
+until then: a full pipe would keep it from ending (measured: 0.163 blocks on an undrained stderr, even before
+its first answer).
+
+Not ended: commands that Codex starts get sessions of their own, and what they leave in the background
+outlives Codex (measured: 0.163, on end of input, SIGTERM and SIGKILL alike). That is as without trimpoint.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import IO, Protocol, cast
+
+import anyio
+import msgspec
+import structlog
+
+from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
+from trimpoint.codex.appserver.orphans import CHILD_MARK, forget_child, record_child
+from trimpoint.codex.appserver.pipes import PipeReader, PipeWriter
+
+__all__ = [
+    "ChildExit",
+    "ChildNotStarted",
+    "ChildSink",
+    "CodexChild",
+    "LaunchProfile",
+    "StopGrace",
+    "spawn_codex",
+]
+
+_log = structlog.get_logger("trimpoint.codex.appserver.process")
+
+_STDERR_TAIL_BYTES = 16 * 1024
+_ROOM_BELOW_BYTES = 1024 * 1024
+# After the exit: for a pipe that some stranger still holds open. After the end of a pipe: for the exit to
+# follow.
+_SETTLE_S = 0.5
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+
+class StopGrace(msgspec.Struct, frozen=True):
+    """How long `stop` waits after each step before it takes the next."""
+
+    after_eof_s: float = 2.0
+    after_term_s: float = 2.0
+    after_kill_s: float = 5.0
+
+
+class ChildExit(msgspec.Struct, frozen=True):
+    """How a child ended: a status or a signal; neither when not even SIGKILL was seen to end it."""
+
+    status: int | None = None
+    signal: int | None = None
+
+    def __str__(self) -> str:
+        if self.signal is not None:
+            return f"was ended by {_signal_name(self.signal)}"
+        return "did not end after SIGKILL" if self.status is None else f"exited with status {self.status}"
+
+
+class ChildNotStarted(Exception):
+    """The operating system would not run the binary."""
+
+    def __init__(self, codex: Path, reason: str) -> None:
+        super().__init__(codex, reason)
+        self.codex = codex
+        self.reason = reason
+
+    @property
+    def hint(self) -> str:
+        """What a person can do about it."""
+        return "Name another with --codex; `trimpoint status` shows which one is used."
+
+    def __str__(self) -> str:
+        return f"cannot start {self.codex}: {self.reason}"
+
+
+class ChildSink(Protocol):
+    """Who takes what a child says. Called on the loop's thread; neither method may raise."""
+
+    def on_chunk(self, data: bytes) -> None:
+        """Some bytes of stdout, in order, cut anywhere."""
+        ...
+
+    def on_exit(self, exit_: ChildExit) -> None:
+        """Once, after the last chunk."""
+        ...
+
+
+class CodexChild:
+    """A running child. Made by `spawn_codex`, which also ends it."""
+
+    def __init__(self, profile: LaunchProfile, grace: StopGrace, mark: str, popen: subprocess.Popen[bytes]) -> None:
+        pipes = (popen.stdin, popen.stdout, popen.stderr)
+        stdin, stdout, stderr = (cast("IO[bytes]", pipe) for pipe in pipes)
+        self.profile = profile
+        self.pid = popen.pid
+        self.mark = mark
+        self._grace = grace
+        self._popen = popen
+        self._loop = asyncio.get_running_loop()
+        self._sink: ChildSink | None = None
+        self._exit: ChildExit | None = None
+        self._closed = anyio.Event()
+        self._stderr_tail = b""
+        self._stopping = False
+        self._stdin = PipeWriter(stdin, self._on_pipe_lost, room_below_bytes=_ROOM_BELOW_BYTES)
+        self._stdout = PipeReader(stdout, self._on_stdout, self._on_stdout_eof)
+        self._stderr = PipeReader(stderr, self._on_stderr, self._finish_if_drained)
+        self._stderr.start()
+        self._watch_exit()
+
+    @property
+    def accepts_input(self) -> bool:
+        """Whether its stdin is still open; `write` is without effect otherwise."""
+        return self._stdin.is_open
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What was written and the child has not taken yet."""
+        return self._stdin.unsent_bytes
+
+    @property
+    def has_room(self) -> bool:
+        """Whether less than 1 MiB is unsent."""
+        return self._stdin.unsent_bytes < _ROOM_BELOW_BYTES
+
+    @property
+    def exit(self) -> ChildExit | None:
+        """How it ended, once it has."""
+        return self._exit if self._closed.is_set() else None
+
+    def attach(self, sink: ChildSink) -> None:
+        """Start reading stdout into `sink`. Once; until then the child may block on a full stdout."""
+        assert self._sink is None, "a child has one reader"
+        self._sink = sink
+        if self._exit is not None and self._closed.is_set():
+            sink.on_exit(self._exit)
+        else:
+            self._stdout.start()
+
+    def write(self, data: bytes) -> None:
+        """Send to stdin, in call order, without ever waiting; `unsent_bytes` is the caller's to bound."""
+        self._stdin.write(data)
+
+    async def room(self) -> None:
+        """Wait for `has_room`, or until nothing will be sent any more."""
+        await self._stdin.room()
+
+    def stderr_tail(self) -> str:
+        """The last 16 KiB that it wrote to stderr, without colours, for error reports."""
+        return _ANSI.sub("", self._stderr_tail.decode(errors="replace"))
+
+    async def closed(self) -> ChildExit:
+        """Wait until it has ended and all it said was handed over."""
+        # Not even a checkpoint when it has: `stop` ends with this, outside its shield.
+        if self._exit is None or not self._closed.is_set():
+            await self._closed.wait()
+        assert self._exit is not None
+        return self._exit
+
+    def kill(self) -> None:
+        """SIGKILL to its whole group, now."""
+        self._signal_group(signal.SIGKILL)
+
+    async def stop(self) -> ChildExit:
+        """End it, gently first. Shielded from cancellation, bounded by the grace; may be called again."""
+        self._stopping = True
+        with anyio.CancelScope(shield=True):
+            if self._sink is None:
+                self.attach(_Discard())
+            await self._end()
+        return await self.closed()
+
+    async def _end(self) -> None:
+        self._stdin.finish()
+        if await self._closes_within(self._grace.after_eof_s):
+            return
+        self._signal_group(signal.SIGTERM)
+        if await self._closes_within(self._grace.after_term_s):
+            return
+        self.kill()
+        if not await self._closes_within(self._grace.after_kill_s):
+            self._give_up()
+
+    async def _closes_within(self, grace_s: float) -> bool:
+        with anyio.move_on_after(grace_s):
+            await self._closed.wait()
+        return self._closed.is_set()
+
+    def _give_up(self) -> None:
+        _log.error("codex_child_survived_sigkill", pid=self.pid)
+        self._exit = ChildExit()
+        self._finish()
+
+    def _signal_group(self, number: int) -> None:
+        # Not once it was waited for: from then on its number may be somebody else's.
+        if self._exit is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
+
+    def _watch_exit(self) -> None:
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                pidfd = os.pidfd_open(self.pid)
+                self._loop.add_reader(pidfd, self._on_pidfd, pidfd)
+                return
+        threading.Thread(target=self._wait_in_thread, name=f"codex-{self.pid}-exit", daemon=True).start()
+
+    def _on_pidfd(self, pidfd: int) -> None:
+        self._loop.remove_reader(pidfd)
+        os.close(pidfd)
+        self._on_exit()
+
+    def _wait_in_thread(self) -> None:
+        self._popen.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
+            self._loop.call_soon_threadsafe(self._on_exit)
+
+    def _on_exit(self) -> None:
+        # Members that outlive their leader keep the group's number from being used again: this meets them or
+        # nobody.
+        self._signal_group(signal.SIGKILL)
+        code = self._popen.wait()
+        self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
+        self._stdin.close()
+        self._loop.call_later(_SETTLE_S, self._finish)
+        self._finish_if_drained()
+
+    def _on_stdout(self, data: bytes) -> None:
+        assert self._sink is not None
+        self._sink.on_chunk(data)
+
+    def _on_stderr(self, data: bytes) -> None:
+        self._stderr_tail = (self._stderr_tail + data[-_STDERR_TAIL_BYTES:])[-_STDERR_TAIL_BYTES:]
+
+    def _on_stdout_eof(self) -> None:
+        self._finish_if_drained()
+        self._on_pipe_lost()
+
+    def _on_pipe_lost(self) -> None:
+        # It usually ends by itself at this point, and its own status is worth having. If not, it is of no
+        # use.
+        self._loop.call_later(_SETTLE_S, self._kill_unless_stopping)
+
+    def _kill_unless_stopping(self) -> None:
+        if not self._stopping:
+            self.kill()
+
+    def _finish_if_drained(self) -> None:
+        if self._exit is not None and self._stdout.is_closed and self._stderr.is_closed:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._closed.is_set() or self._exit is None:
+            return
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            pipe.close()
+        self._closed.set()
+        if self._sink is not None:
+            self._sink.on_exit(self._exit)
+
+
+def _signal_name(number: int) -> str:
+    # Real-time signals have no name.
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+class _Discard:
+    """The sink of a child that is stopped before anybody listened: drains, so that it can end."""
+
+    def on_chunk(self, data: bytes) -> None:
+        del data
+
+    def on_exit(self, exit_: ChildExit) -> None:
+        del exit_
+
+
+@contextlib.asynccontextmanager
+async def spawn_codex(
+    profile: LaunchProfile, *, state_dir: Path | None = None, grace: StopGrace | None = None
+) -> AsyncGenerator[CodexChild]:
+    """Run `codex app-server` for as long as the block lasts. Enter it on the main thread's loop.
+
+    With a `state_dir` the child is on record there while it runs, for `reap_leftover_children`.
+
+    :raises ChildNotStarted: the binary cannot be run
+    """
+    child = _spawn(profile, grace or StopGrace())
+    # No await between the spawn and this try: a cancellation in the gap would leak a live child.
+    try:
+        if state_dir is not None:
+            _record(state_dir, child)
+        yield child
+    finally:
+        exit_ = await child.stop()
+        if state_dir is not None and exit_ != ChildExit():
+            forget_child(state_dir, profile.key, mark=child.mark)
+
+
+def _record(state_dir: Path, child: CodexChild) -> None:
+    try:
+        record_child(state_dir, child.profile.key, pid=child.pid, mark=child.mark, codex=child.profile.codex)
+    except OSError:
+        # A full disk must not keep Codex from running; end of input and the parent's death still end it.
+        _log.warning("codex_child_not_recorded", pid=child.pid, exc_info=True)
+
+
+def _spawn(profile: LaunchProfile, grace: StopGrace) -> CodexChild:
+    # The shim hides a failed exec from Popen, so the common mistakes are looked for here.
+    if not (profile.codex.is_file() and os.access(profile.codex, os.X_OK)):
+        raise ChildNotStarted(profile.codex, "it is not an executable file")
+    mark = f"{os.getpid()}-{secrets.token_hex(8)}"
+    try:
+        popen = subprocess.Popen(
+            launch_command(profile),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=child_environment(profile, os.environ) | {CHILD_MARK: mark},
+            cwd=profile.cwd,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "an argument holds a NUL"
+        raise ChildNotStarted(profile.codex, reason) from error
+    return CodexChild(profile, grace, mark, popen)

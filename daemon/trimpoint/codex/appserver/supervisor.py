@@ -1,0 +1,187 @@
+"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it dies (spec §4, "Recovery").
+
+An *epoch* is the life of one child. Request ids, loaded threads and unanswered questions belong to an epoch and end with it.
+"""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+from msgspec import Raw
+
+from trimpoint import __version__
+from trimpoint.codex.appserver.lines import Traffic
+from trimpoint.codex.appserver.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderFailure, ProviderGone
+from trimpoint.codex.appserver.process import ChildExit, ChildNotStarted, LaunchProfile, StopGrace, spawn_codex
+from trimpoint.codex.appserver.versions import missing_method
+
+log = structlog.get_logger()
+
+CLIENT_INFO = {"name": "trimpoint", "title": "trimpoint", "version": __version__}
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 30.0
+# A child that lived this long was healthy: the next death starts again with the shortest pause.
+HEALTHY_AFTER_S = 30.0
+
+
+class ProviderUnavailable(ProviderFailure):
+    """There is no Codex to talk to now; `reason` says why and `hint` what to do."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"Codex is not available: {self.reason}"
+
+
+class LinkHandler(PeerHandler, Protocol):
+    """Who hears Codex, and of the end of each epoch."""
+
+    def on_epoch_ended(self, epoch: int, reason: str) -> None:
+        """The child of `epoch` is gone; everything that lived in it is over."""
+        ...
+
+
+class CodexLink:
+    """Give it a task group to live in with `start`; then `request` from anywhere."""
+
+    def __init__(self, profile: LaunchProfile, state_dir: Path | None, request_deadline_s: float) -> None:
+        self.profile = profile
+        self.epoch = 0
+        self.heard = Traffic()
+        """What all children together have said."""
+        self.identity: InitializeResult | None = None
+        self.request_deadline_s = request_deadline_s
+        self._state_dir = state_dir
+        self._handler: LinkHandler | None = None
+        self._peer: Peer | None = None
+        self._changed = anyio.Event()
+        self._wanted = anyio.Event()
+        self._failure: ProviderUnavailable | None = None
+
+    def start(self, tasks: TaskGroup, handler: LinkHandler) -> None:
+        """Supervise in `tasks`; the first child is spawned with the first request or `wake`."""
+        self._handler = handler
+        tasks.start_soon(self._supervise)
+
+    def wake(self) -> None:
+        """Want a child even though nothing is asked of it yet."""
+        self._wanted.set()
+
+    @property
+    def peer(self) -> Peer | None:
+        """The initialized peer of the current epoch, if there is one right now."""
+        return self._peer
+
+    @property
+    def version(self) -> tuple[int, int, int] | None:
+        """Codex's version, once it was reached."""
+        return self.identity.version if self.identity is not None else None
+
+    @property
+    def state(self) -> str:
+        """connected | unavailable | idle (nothing was asked of Codex yet, or it is being started)."""
+        return "connected" if self._peer is not None else "unavailable" if self._failure is not None else "idle"
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no Codex now, if that is known."""
+        return self._failure.reason if self._failure is not None else None
+
+    async def connected(self, deadline_s: float | None = None) -> Peer:
+        """The peer, spawning the child if need be.
+
+        :raises ProviderUnavailable: when none could be had within the deadline.
+        """
+        self.wake()
+        with anyio.move_on_after(deadline_s or self.request_deadline_s):
+            while self._peer is None:
+                if self._failure is not None:
+                    raise self._failure
+                await self._changed.wait()
+            return self._peer
+        raise self._failure or ProviderUnavailable("it did not start in time", "The log says what was tried.")
+
+    async def request(self, method: str, params: Any = None, *, deadline_s: float | None = None) -> Raw:
+        """One request to the current child.
+
+        :raises ProviderFailure: see `Peer.request`; ProviderUnavailable when there is no child.
+        """
+        peer = await self.connected()
+        return await peer.request(method, params, deadline_s=deadline_s or self.request_deadline_s)
+
+    async def _supervise(self) -> None:
+        pause_s = FIRST_PAUSE_S
+        while True:
+            await self._wanted.wait()
+            began = anyio.current_time()
+            reason = await self._live_one_epoch()
+            if anyio.current_time() - began > HEALTHY_AFTER_S:
+                pause_s = FIRST_PAUSE_S
+            log.warning("codex_gone", epoch=self.epoch, reason=reason, next_start_in_s=pause_s)
+            await anyio.sleep(pause_s)
+            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+            self._failure = None
+
+    async def _live_one_epoch(self) -> str:
+        assert self._handler is not None
+        self.epoch += 1
+        self._wanted = anyio.Event()
+        reason = "it was never reached"
+        try:
+            async with AsyncExitStack() as stack:
+                child = await stack.enter_async_context(spawn_codex(self.profile, state_dir=self._state_dir, grace=StopGrace()))
+                peer = Peer(child, self._handler, traffic=self.heard)
+                self.identity = await peer.initialize(CLIENT_INFO)
+                log.info("codex_ready", epoch=self.epoch, user_agent=self.identity.user_agent, pid=child.pid)
+                self._set_peer(peer)
+                exit_: ChildExit = await peer.closed()
+                reason = f"it {exit_}"
+        except ChildNotStarted as error:
+            reason = str(error)
+            self._fail(ProviderUnavailable(reason, error.hint))
+        except ProviderFailure as error:
+            reason = str(error)
+            tail = error.stderr_tail.strip().splitlines()[-1:] if isinstance(error, ProviderGone) else []
+            self._fail(
+                ProviderUnavailable(
+                    "; ".join([reason, *tail]), "`trimpoint status` shows which Codex is used; the log says what was tried."
+                )
+            )
+        finally:
+            was_connected, self._peer = self._peer is not None, None
+            if was_connected:
+                self._handler.on_epoch_ended(self.epoch, reason)
+        return reason
+
+    def _set_peer(self, peer: Peer) -> None:
+        self._peer, self._failure = peer, None
+        self._announce()
+
+    def _fail(self, failure: ProviderUnavailable) -> None:
+        self._failure = failure
+        self._announce()
+
+    def _announce(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()
+
+
+def lacks_method(error: ProviderFailure) -> bool:
+    """Whether Codex refused because its version has no such method."""
+    return missing_method(error) is not None
+
+
+def says_missing(error: ProviderFailure) -> bool:
+    """Whether Codex no longer has the thread."""
+    return isinstance(error, ProviderError) and ("no rollout found" in error.message or "thread not found" in error.message)
+
+
+def says_archived(error: ProviderFailure) -> bool:
+    """Whether Codex has the thread put away."""
+    return isinstance(error, ProviderError) and "is archived" in error.message

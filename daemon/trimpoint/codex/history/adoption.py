@@ -1,0 +1,111 @@
+"""A conversation that is new to our books: its turns as facts for a new ledger (spec §3, "adopted").
+
+What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import msgspec
+
+from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
+from trimpoint.codex.notifications.translate import entry_of, error_kind
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.state import ThreadState, Turn
+
+
+async def imported_turns(
+    thread: dict[str, Any], turns: list[dict[str, Any]], parent: ThreadState | None = None
+) -> tuple[ev.AnyEvent, ...]:
+    """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's rollout.
+
+    A turn of the `parent` that was tried again is more than Codex knows of it.
+    """
+    path = thread.get("path")
+    lines = await anyio.to_thread.run_sync(whole_conversation, str(path)) if path else []
+    items = items_by_turn(lines)
+    facts: list[ev.AnyEvent] = []
+    for turn in turns:
+        turn_id = str(turn["id"])
+        if parent is not None and parent.turn_aliases.get(turn_id) in parent.turn_index:
+            facts.extend(_retried_turn(parent, turn_id))
+        else:
+            facts.extend(_adopted_turn(turn, items.get(turn_id, [])))
+    return tuple(facts)
+
+
+def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.AnyEvent]:
+    turn = parent.turns[parent.turn_index[parent.turn_aliases[provider_turn_id]]]
+    started, *rest = _inherited_turn(parent, turn)
+    yield from (started, ev.TurnRetried(turn.id, provider_turn_id, 1), *rest)
+
+
+def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEvent]:
+    """A turn that still runs goes on under our eyes: its end is heard, not made up."""
+    is_running = turn.get("status") == "inProgress"
+    for fact in turn_facts(turn, 1, items):
+        if not (is_running and isinstance(fact, ev.TurnCompleted)):
+            yield fact
+
+
+def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Iterator[ev.AnyEvent]:
+    """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
+    turn_id = str(turn["id"])
+    status = str(turn.get("status", "completed"))
+    yield ev.TurnStarted(turn_id, generation)
+    for item in rows(turn.get("items")):
+        yield entry_of(turn_id, msgspec.json.encode(item))
+    if items:
+        yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
+    error = members(turn.get("error"))
+    message = error.get("message")
+    kind = error_kind(error.get("codexErrorInfo"), str(message))
+    yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, message, False, kind)
+
+
+def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:
+    """The past that a fork shares with its parent beyond the parent's present provider thread: earlier turns and the trim points.
+
+    They come before what Codex reports of the fork; items are kept only of turns that are still in the context.
+    """
+    current = parent.generation.number
+    earlier = [turn for turn in parent.turns if turn.generation < current]
+    turns = tuple(
+        fact
+        for index, turn in enumerate(earlier)
+        for fact in (*_discards(parent, index, fork_id), *_inherited_turn(parent, turn))
+    )
+    later = tuple(fact for index in range(len(earlier), len(parent.turns) + 1) for fact in _discards(parent, index, fork_id))
+    return (*turns, *later, *_inherited_trim_points(parent, earlier, fork_id))
+
+
+def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev.AnyEvent]:
+    """Those that the parent made when it had so many turns. They are about turns before, which all are the fork's too."""
+    for one in parent.discards:
+        if one.turn_index == turn_index:
+            items = tuple(one.positions.items())
+            yield ev.ContextDiscarded(fork_id, one.id, one.created_at_ms, one.entry_ids, items, 1, one.trigger, one.est_tokens)
+
+
+def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
+    index = parent.turn_index[turn.id]
+    yield ev.TurnStarted(turn.id, 1)
+    for entry in parent.entries[turn.first_entry_index : parent.entries_end(index)]:
+        yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
+    if turn.items:
+        yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout")
+    yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
+
+
+def _inherited_trim_points(parent: ThreadState, earlier: list[Turn], fork_id: str) -> Iterator[ev.AnyEvent]:
+    for point in parent.trim_points:
+        # A boundary after all earlier turns stands before whatever Codex reports of the fork.
+        first_kept = earlier[point.turn_index].id if point.turn_index < len(earlier) else None
+        yield ev.TrimPointCreated(
+            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, point.pruned_turn_ids,
+            first_kept, 1, point.trigger, point.summary_unavailable,
+        )  # fmt: skip
+        if point.summary is not None:
+            yield ev.ContextSummarized(fork_id, point.id, point.summary, 0)

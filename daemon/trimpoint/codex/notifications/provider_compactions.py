@@ -1,0 +1,39 @@
+"""When Codex compacts a thread by itself, in the middle of a turn, the model answers it as it answers anything else (measured: 0.163,
+0.171). That answer stands for what came before and is nothing that was said in the turn: it must not be kept with it.
+"""
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.core.decide.overflow import COMPACTION
+from trimpoint.core.model.lenient import members
+
+_MARK = COMPACTION.encode()
+_WRITTEN_BY_OTHERS = frozenset({"user", "developer", "system"})
+
+
+class OwnCompactions:
+    """Which provider threads are being compacted by Codex, as told by what it says of them, in order."""
+
+    def __init__(self) -> None:
+        self._under_way: set[str] = set()
+
+    def answers(self, provider_thread_id: str, method: str, params: Raw) -> bool:
+        """Whether the notification is what the model answered to a compaction. To be asked of each that is not a delta."""
+        if method == "item/started":
+            if _MARK in bytes(params) and _item_in(params).get("type") == COMPACTION:
+                self._under_way.add(provider_thread_id)
+        elif provider_thread_id in self._under_way:
+            if method == "rawResponseItem/completed":
+                return _item_in(params).get("role") not in _WRITTEN_BY_OTHERS
+            if method == "turn/completed" or (method == "item/completed" and _item_in(params).get("type") == COMPACTION):
+                self._under_way.discard(provider_thread_id)
+        return False
+
+    def forget_epoch(self) -> None:
+        """Codex is gone, and its compactions with it."""
+        self._under_way.clear()
+
+
+def _item_in(params: Raw) -> dict[str, object]:
+    return members(members(msgspec.json.decode(params)).get("item"))

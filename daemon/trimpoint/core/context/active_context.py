@@ -1,0 +1,284 @@
+"""What is in the agent's context: which turns a trim keeps, and the items a new session is given (spec §4).
+
+Turns are whole or absent; an item is the provider's JSON as the model saw it.
+"""
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.state import Discard, Entry, Generation, ThreadState, Turn
+
+# Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do not label
+# their content.
+PREAMBLE_PREFIXES = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<permissions instructions>",
+)
+# Content labels (measured: codex 0.163 and 0.171) that mark what the user, not Codex, put there.
+USER_CONTENT_KIND_PREFIX = "user."
+SEALED_SUMMARY_LOST = "Codex no longer has the conversation, and with it its sealed summary is gone."
+
+
+class TrimPlan(NamedTuple):
+    """What a trim that keeps `kept` would exclude: `pruned` are the active turns before them.
+
+    `pruned_message_count` are the messages newly excluded, prompts and answers alike; what was discarded before is none of them.
+    """
+
+    pruned: list[Turn]
+    kept: list[Turn]
+    before_entry_id: str | None
+    pruned_message_count: int
+
+
+def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
+    """The trim that keeps the last N turns of the active context, or None when it would exclude nothing.
+
+    A summary that stands in the context is excluded too: `/clear` right after `/compact` has something to do.
+    """
+    active = state.active_turns
+    cut = max(0, len(active) - keep_last_n_turns)
+    clears_summary = keep_last_n_turns == 0 and state.generation.bootstrap in ("summary", "provider")
+    if cut == 0 and not clears_summary:
+        return None
+    pruned, kept = active[:cut], active[cut:]
+    boundary = kept[0].first_entry_index if kept else len(state.entries)
+    before = state.entries[boundary - 1].id if boundary else None
+    return TrimPlan(pruned, kept, before, message_count(state, pruned))
+
+
+def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
+    """Messages of `turns` that were not discarded. Of a hundred thousand turns it is asked at every trim."""
+    count: int = sum(map(attrgetter("message_count"), turns))
+    if not state.discards:
+        return count
+    counted = set(map(attrgetter("id"), turns))
+    return count - sum(gone for one in state.discards for turn_id, gone in one.messages.items() if turn_id in counted)
+
+
+def active_message_count(state: ThreadState) -> int:
+    """Messages of the active context; a summary in it counts as one."""
+    has_summary = state.generation.summary is not None or has_sealed_summary(state)
+    return message_count(state, state.active_turns) + int(has_summary)
+
+
+def has_sealed_summary(state: ThreadState) -> bool:
+    """Whether the context begins with a summary that only the provider thread has."""
+    in_provider = state.generation.bootstrap == "provider"
+    return in_provider and bool(state.trim_points) and state.trim_points[-1].summary_unavailable
+
+
+class Summary(NamedTuple):
+    """The text that the active context begins with, and how many messages it stands for."""
+
+    text: str
+    messages: int
+
+
+def standing_summary(state: ThreadState) -> Summary | None:
+    """The readable summary that the active context begins with; a fork has it from the thread it was forked from."""
+    generation = state.generation
+    if generation.summary is not None:
+        return Summary(generation.summary, generation.summarized_messages)
+    point = state.trim_points[-1] if state.trim_points and generation.bootstrap == "provider" else None
+    if point is None or point.summary is None:
+        return None
+    return Summary(point.summary, point.pruned_message_count)
+
+
+def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
+    """A generation that holds the active context anew, from the ledger, when the provider lost its copy.
+
+    A sealed summary was only in that copy; that it is gone is said with an event of its own.
+    """
+    lost = state.generation
+    opened = reopened_generation(state, "resume")
+    if not has_sealed_summary(state):
+        return (opened,)
+    return (opened, ev.ContextLost(lost.number, SEALED_SUMMARY_LOST))
+
+
+def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
+    """The next generation, given what the active context holds now."""
+    summary, turn_ids = standing_summary(state), tuple(turn.id for turn in state.active_turns)
+    number = state.generation.number + 1
+    if summary is None:
+        return ev.GenerationOpened(number, reason, "turns" if turn_ids else "none", turn_ids)
+    skipped = state.generation.skipped_items
+    return ev.GenerationOpened(number, reason, "summary", turn_ids, summary.text, summary.messages, skipped)
+
+
+def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
+    """The items to inject into `generation`'s provider thread, in order; empty when it starts from nothing.
+
+    Where the provider keeps the context, there is nothing to add to it.
+    """
+    if generation.bootstrap == "provider":
+        return []
+    turns = [state.turns[state.turn_index[turn_id]] for turn_id in generation.turn_ids]
+    return context_items(state, generation.summary, generation.summarized_messages, turns, generation.skipped_items)
+
+
+def context_items(
+    state: ThreadState,
+    summary: str | None,
+    summarized_messages: int,
+    turns: Iterable[Turn],
+    skipped_items: int = 0,
+    discards: Sequence[Discard] | None = None,
+) -> list[bytes]:
+    """The items of a context that begins with `summary`, if there is one, and goes on with `turns`.
+
+    `skipped_items`: the summary stands for so many of the first turn's items too. `discards` are those that stand in it, if they are
+    not those that stand now.
+    """
+    items = [summary_item(summary, summarized_messages)] if summary is not None else []
+    for turn in turns:
+        items.extend(item for position, item in placed_items(state, turn, discards) if position >= skipped_items)
+        skipped_items = 0
+    return items
+
+
+def kept_items(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
+    """The items of the last N turns of the active context."""
+    kept = state.active_turns[-keep_last_n_turns:] if keep_last_n_turns else []
+    return [item for turn in kept for item in turn_items(state, turn)]
+
+
+def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
+    """A turn's items as the model saw them, or rebuilt from its messages when none were recorded, without what was discarded."""
+    return [item for _, item in placed_items(state, turn)]
+
+
+def placed_items(state: ThreadState, turn: Turn, discards: Sequence[Discard] | None = None) -> list[tuple[int, bytes]]:
+    """`turn_items`, each with its position among the turn's items; `discards` as in `context_items`."""
+    standing = state.discards if discards is None else discards
+    if turn.items:
+        gone = discarded_positions(turn.id, standing)
+        return [(at, item) for at, item in placed_injectable(turn.items) if at not in gone]
+    taken = {entry_id for discard in standing for entry_id in discard.entries.get(turn.id, ())}
+    messages = enumerate(entry for entry in state.entries_of(turn) if entry.kind == "message")
+    return [(at, message_item(entry)) for at, entry in messages if entry.id not in taken]
+
+
+def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[int]:
+    """Which of a turn's raw items `discards` took."""
+    return frozenset(position for discard in discards for position in discard.positions.get(turn_id, ()))
+
+
+def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:
+    """A turn's items without those that its prompt put there; see `prompt_span`."""
+    start, end = prompt_span(items, later_prompts)
+    return [*items[:start], *items[end:]]
+
+
+def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, int]:
+    """From where to where a turn's items are its prompt: first of all, unless Codex began the turn with a compaction.
+
+    `later_prompts` are what was said while it ran. It may stand there too, when the model had answered nothing yet, and is none of it.
+    """
+    decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
+    start = next((at for at, item in enumerate(decoded) if item.get("role") == "user"), len(items))
+    said, end = set(later_prompts), start
+    while end < len(items) and decoded[end].get("role") == "user" and (end == start or message_text(decoded[end]) not in said):
+        end += 1
+    return start, end
+
+
+def message_text(item: dict[str, Any]) -> str:
+    """All text of a message item."""
+    return "".join(str(part.get("text", "")) for part in map(members, rows(item.get("content"))))
+
+
+def summary_item(summary: str, message_count: int) -> bytes:
+    """The one user message that stands for what a compaction pruned.
+
+    It must not begin with Codex's own preface, or Codex drops it at its next compaction (measured).
+    """
+    text = f"<conversation-summary messages={message_count}>{summary}</conversation-summary>"
+    return msgspec.json.encode({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+
+
+def message_item(entry: Entry) -> bytes:
+    """A message of the ledger as an item, for want of the one that the model saw."""
+    part = "input_text" if entry.role == "user" else "output_text"
+    return msgspec.json.encode({"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]})
+
+
+def injectable(items: list[bytes]) -> list[bytes]:
+    """`items` without what a new thread refuses: half a tool call, reasoning without its sealed content."""
+    return [item for _, item in placed_injectable(items)]
+
+
+def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
+    """`injectable`, each with its position in `items`."""
+    return [(at, items[at]) for at in injectable_positions([msgspec.json.decode(item) for item in items])]
+
+
+def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
+    """Where `injectable` items stand among `items`, decoded ones."""
+    calls = {call_id(item) for item in items if is_call(item)}
+    outputs = {call_id(item) for item in items if is_output(item)}
+    return [position for position, item in enumerate(items) if _may_inject(item, calls, outputs)]
+
+
+def _may_inject(item: dict[str, Any], calls: set[Any], outputs: set[Any]) -> bool:
+    if is_call(item):
+        return call_id(item) in outputs
+    if is_output(item):
+        return call_id(item) in calls
+    return not is_reasoning(item) or bool(item.get("encrypted_content"))
+
+
+def call_id(item: dict[str, Any]) -> Any:
+    """What a tool call and its result have in common."""
+    return item.get("call_id")
+
+
+def is_call(item: dict[str, Any]) -> bool:
+    """Whether the item asks for a tool whose result is an item of its own."""
+    return str(item.get("type", "")).endswith("_call") and call_id(item) is not None and "output" not in item
+
+
+def is_output(item: dict[str, Any]) -> bool:
+    """Whether the item is a tool's result."""
+    return str(item.get("type", "")).endswith(("_call_output", "tool_search_output"))
+
+
+def is_reasoning(item: dict[str, Any]) -> bool:
+    """Whether the item is a thought of the model's."""
+    return item.get("type") == "reasoning"
+
+
+def is_preamble(item: dict[str, Any]) -> bool:
+    """Whether Codex wrote the item by itself (instructions, environment, tools); a new thread has its own."""
+    if item.get("type") in ("additional_tools", "configuration_update"):
+        return True
+    if item.get("type") != "message":
+        return False
+    if item.get("role") in ("developer", "system"):
+        return True
+    return item.get("role") == "user" and _is_context_block(item)
+
+
+def _is_context_block(item: dict[str, Any]) -> bool:
+    labels: dict[str, Any] = item.get("internal_chat_message_metadata_passthrough") or {}
+    kinds: list[Any] = labels.get("content_item_kinds") or []
+    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in kinds):
+        return False
+    return _looks_written_by_codex(item)
+
+
+def _looks_written_by_codex(item: dict[str, Any]) -> bool:
+    match item.get("content"):
+        case [{"text": str(text)}, *_]:
+            return text.lstrip().startswith(PREAMBLE_PREFIXES)
+        case _:
+            return False

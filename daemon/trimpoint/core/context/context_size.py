@@ -1,0 +1,144 @@
+"""What a context holds and how that is known: as reported, or estimated where nothing is (spec §6).
+
+The law: Codex's `last.totalTokens` is what the context holds, its `total` never is. What is no measurement is marked as an estimate.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from trimpoint.core.context.active_context import bootstrap_items, summary_item, turn_items
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.state import Entry, Generation, ThreadState
+from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
+from trimpoint.core.model.usage import Basis, Usage, model_in
+
+BASELINE_TOKENS = 12_000
+"""What Codex takes for instructions and tools, and leaves out of what it calls left (measured: 0.163, 0.171)."""
+RAW_WINDOW_PERCENT = 95
+"""What Codex gives away of a model's window as `modelContextWindow` (measured: 0.163, 0.171)."""
+PROVIDER_COMPACTS_PERCENT = 90
+"""How full of the raw window Codex compacts by itself, unless it is configured otherwise (measured: 0.163, 0.171)."""
+# Turns that came before a generation's first call was heard, as those of an adopted thread: of many, no overhead can be told apart.
+MAX_WEIGHED_TURNS = 200
+
+Level = Literal["ok", "warning", "critical"]
+
+
+class Fill(NamedTuple):
+    """What a context holds, and whether that was measured."""
+
+    used: int
+    is_estimate: bool
+    is_unknown: bool
+
+
+def fill_of(state: ThreadState, policy: Policy) -> Fill:
+    """What the thread's context holds. Costs an estimate of the whole of it while nothing is reported, else next to nothing."""
+    known = reported_fill(state.usage, window_of(state.usage, model_in(state.settings), policy))
+    return known or Fill(estimated_use(state), is_estimate=True, is_unknown=True)
+
+
+def window_of(usage: Usage, model: str | None, policy: Policy) -> int | None:
+    """Tokens that fit: as the provider says, else as configured for the model."""
+    return usage.window or policy.model_windows.get(model or "")
+
+
+def reported_fill(usage: Usage, window: int | None) -> Fill | None:
+    """What the provider reported, None when it has not; a context that overflowed fills the window."""
+    if usage.report is None:
+        return None
+    basis = usage.report.basis
+    used = window if basis is Basis.FULL and window is not None else usage.report.used + usage.unreported
+    return Fill(used, is_estimate=basis is not Basis.MEASURED or usage.unreported > 0, is_unknown=False)
+
+
+def left_percent(used: int, window: int) -> int:
+    """What Codex's own interface calls left, in percent of what it takes for usable."""
+    if window <= BASELINE_TOKENS:
+        return 0
+    usable = window - BASELINE_TOKENS
+    left = usable - max(0, used - BASELINE_TOKENS)
+    return int(max(0, left) * 100 / usable + 0.5)
+
+
+def provider_compacts_at(window: int, configured: int | None) -> int:
+    """Where Codex would compact by itself: at its own limit, or earlier where it is told to."""
+    own = window * PROVIDER_COMPACTS_PERCENT // RAW_WINDOW_PERCENT
+    return own if configured is None else min(own, configured)
+
+
+def level_of(used: int, window: int, policy: Policy) -> Level:
+    """ok | warning | critical."""
+    share = used / window
+    return "critical" if share >= policy.critical_at else "warning" if share >= policy.warning_at else "ok"
+
+
+def estimated_use(state: ThreadState) -> int:
+    """Tokens of a context that nothing was reported of: its items, and what came before the first item when that was measured."""
+    return overhead_tokens(state) + sum(estimate_tokens(item) for item in _context_items(state))
+
+
+def overhead_tokens(state: ThreadState) -> int:
+    """What a session costs before anything is said in it (instructions, tools), as last measured; 0 while it never was.
+
+    A generation's first call was given that, its bootstrap and the prompt. One that began with kept turns is taken only if there is no
+    other, because what their items weigh is known but roughly once they are pruned.
+    """
+    roughly: Generation | None = None
+    for generation in reversed(state.generations):
+        if _is_measured(state, generation):
+            if _begins_clean(generation):
+                return _measured_overhead(state, generation)
+            roughly = roughly or generation
+    return 0 if roughly is None else _measured_overhead(state, roughly)
+
+
+def _measured_overhead(state: ThreadState, generation: Generation) -> int:
+    assert generation.first_call is not None
+    return max(0, generation.first_call.input_tokens - sum(_weights_at_first_call(state, generation)))
+
+
+def _is_measured(state: ThreadState, generation: Generation) -> bool:
+    first = generation.first_call
+    if first is None or not all(turn_id in state.turn_index for turn_id in (first.turn_id, *generation.turn_ids)):
+        return False
+    return len(_turns_before_first_call(state, generation)) <= MAX_WEIGHED_TURNS
+
+
+def _begins_clean(generation: Generation) -> bool:
+    return not generation.turn_ids and generation.bootstrap != "provider"
+
+
+def _turns_before_first_call(state: ThreadState, generation: Generation) -> range:
+    """Places of the generation's own turns before the one of its first call; no more are looked for than could be weighed."""
+    assert generation.first_call is not None
+    first = start = state.turn_index[generation.first_call.turn_id]
+    while start > 0 and first - start <= MAX_WEIGHED_TURNS and state.turns[start - 1].generation == generation.number:
+        start -= 1
+    return range(start, first)
+
+
+def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterator[int]:
+    if generation.summary is not None:
+        yield estimate_tokens(summary_item(generation.summary, generation.summarized_messages))
+    before = _turns_before_first_call(state, generation)
+    kept = [state.turn_index[turn_id] for turn_id in generation.turn_ids]
+    for index in (*kept, *before):
+        yield sum(_entry_tokens(entry) for entry in _entries(state, index))
+    yield sum(_entry_tokens(entry) for entry in _entries(state, before.stop) if entry.role == "user")
+
+
+def _entries(state: ThreadState, turn_index: int) -> list[Entry]:
+    return list(state.entries[state.turns[turn_index].first_entry_index : state.entries_end(turn_index)])
+
+
+def _entry_tokens(entry: Entry) -> int:
+    return estimate_tokens(entry.detail) if entry.detail else estimate_text_tokens(entry.text)
+
+
+def _context_items(state: ThreadState) -> Iterator[bytes]:
+    generation = state.generation
+    yield from bootstrap_items(state, generation)
+    for turn in state.active_turns:
+        if turn.generation == generation.number or generation.bootstrap == "provider":
+            yield from turn_items(state, turn)

@@ -1,0 +1,128 @@
+"""The raw items of one turn in groups that leave a context only together, each with the ledger's entries that tell of it.
+
+The law: what came of one thought stays with it, and a result with its call, because a model refuses the one without the other. Items
+are only ever added behind those there are, so that a group keeps its number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from trimpoint.core.context.active_context import call_id, is_call, is_output, is_reasoning
+from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.state import Entry
+
+Item = dict[str, Any]
+
+
+@dataclass(eq=False)
+class Group:
+    """`positions` are those of its items in the turn.
+
+    `is_anonymous`: a tool call of which the ledger tells nothing under the call's own name. Entries that no item has the name of
+    are taken for what such a call did: code that calls tools has an entry for each of them, and one item for all.
+    """
+
+    positions: list[int] = field(default_factory=list[int])
+    items: list[Item] = field(default_factory=list[Item])
+    entries: list[Entry] = field(default_factory=list[Entry])
+    is_anonymous: bool = False
+
+    @property
+    def calls(self) -> list[Item]:
+        """Its tool calls, also those that the provider carries out by itself."""
+        return [item for item in self.items if str(item.get("type", "")).endswith("_call")]
+
+    @property
+    def text(self) -> str:
+        """What its first message says."""
+        return next((message_text(item) for item in self.items if is_message(item)), "")
+
+
+def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[Group]:
+    """The items of a turn in groups, in the order of their first items."""
+    groups = _by_thought(items)
+    names = _owners(groups)
+    told = {entry.id for entry in entries if entry.kind != "message"}
+    for one in groups:
+        one.is_anonymous = bool(one.calls) and not any(name in told for item in one.items for name in _names(item))
+    unsaid = {id(group): group for group in groups if group.text}
+    anonymous = [group for group in groups if group.is_anonymous]
+    begun = -1
+    for entry in entries:
+        group: Group | None = names.get(entry.id)
+        if group is None and entry.kind == "message":
+            group = next((one for one in unsaid.values() if _says(one, entry)), None)
+        elif group is None:
+            group = next((one for one in anonymous if one.positions[0] >= begun), None)
+        if group is not None:
+            begun = group.positions[0]
+            unsaid.pop(id(group), None)
+            group.entries.append(entry)
+    return groups
+
+
+def is_message(item: Item) -> bool:
+    """Whether the item is a prompt or an answer."""
+    return item.get("type") == "message"
+
+
+def message_text(item: Item) -> str:
+    """What a message says, in the words of its entry."""
+    return "\n".join(str(part["text"]) for part in map(members, rows(item.get("content"))) if "text" in part)
+
+
+def _by_thought(items: Sequence[Item]) -> list[Group]:
+    groups: list[Group] = []
+    callers: dict[Any, Group] = {}
+    thought: Group | None = None
+    for position, item in enumerate(items):
+        group = callers.get(call_id(item)) if is_output(item) else _goes_on(thought, item)
+        if group is None:
+            groups.append(group := Group())
+        group.positions.append(position)
+        group.items.append(item)
+        if is_call(item):
+            # Ids are used again by some providers, so a result answers the call before it.
+            callers[call_id(item)] = group
+        thought = group if is_reasoning(item) else thought if _is_of_model(item) else None
+    return groups
+
+
+def _goes_on(thought: Group | None, item: Item) -> Group | None:
+    """`thought`, if the item came of it. More reasoning goes on with one that has led to nothing yet, and else opens another."""
+    if thought is None or not _is_of_model(item):
+        return None
+    return thought if not is_reasoning(item) or is_reasoning(thought.items[-1]) else None
+
+
+def _is_of_model(item: Item) -> bool:
+    if is_message(item):
+        return item.get("role") == "assistant"
+    return is_reasoning(item) or str(item.get("type", "")).endswith("_call")
+
+
+def _owners(groups: Sequence[Group]) -> dict[str, Group]:
+    """The group of each item's and call's name; of a name that was given out twice, the first."""
+    owners: dict[str, Group] = {}
+    for group in groups:
+        for item in group.items:
+            for name in _names(item):
+                owners.setdefault(name, group)
+    return owners
+
+
+def _says(group: Group, entry: Entry) -> bool:
+    said = [message_text(item) for item in group.items if is_message(item) and item.get("role") == entry.role]
+    if not entry.detail:
+        return entry.text in said
+    # Around attachments Codex puts words that the entry has not.
+    parts = map(members, rows(members(msgspec.json.decode(entry.detail)).get("content")))
+    texts = [str(part["text"]) for part in parts if part.get("type") == "text"]
+    return any(all(text in whole for text in texts) for whole in said)
+
+
+def _names(item: Item) -> list[str]:
+    return [str(name) for name in (item.get("id"), call_id(item)) if name]

@@ -1,0 +1,115 @@
+"""What a unit of the context is, and how it looks in one line: by its tool calls and by what Codex says of them."""
+
+import re
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from trimpoint.core.context.groups import Group
+from trimpoint.core.model.lenient import members, rows
+
+PREVIEW_CHARS = 120
+
+
+class Kind(StrEnum):
+    """Tool calls from what is needed least to what is needed most, then what is said."""
+
+    CONTEXT_TOOL = "contextTool"  # get_messages, discard_messages
+    TITLE = "title"
+    FILE_READ = "fileRead"
+    COMMAND = "command"
+    CHECK = "check"
+    TOOL_CALL = "toolCall"
+    PLAN = "plan"
+    FILE_CHANGE = "fileChange"
+    MESSAGE = "message"
+    SUMMARY = "summary"
+
+
+CONTEXT_TOOLS = frozenset({"get_messages", "discard_messages"})
+_SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell", "local_shell_call", "write_stdin", "unified_exec"})
+_READING = frozenset({"read", "listFiles", "search"})
+# What is run to see whether something works, and looked at once.
+_CHECK = re.compile(
+    r"""\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|ruff|flake8|mypy|pyright|eslint|tsc|clippy)\b
+    |\b(?:npm|pnpm|yarn|cargo|go|make|mvn|gradle|dotnet|bazel|mix|swift)\s+(?:run\s+)?(?:test|check|lint|vet|verify)\b
+    |\b(?:python[\d.]*|node|ruby|perl|php|deno|bun)\s+(?:-[ce]\b|-\s*<<|eval\b)""",
+    re.VERBOSE,
+)
+_PATCH = "*** Begin Patch"
+_SHELL_WRAP = re.compile(r"\S*/(?:ba|z|)sh -l?c (['\"])(.*)\1", re.DOTALL)
+
+
+def kind_of(group: Group) -> Kind:
+    """What the group is: of several calls, the one that is needed most."""
+    of_entries = [kind for entry in group.entries if (kind := _entry_kind(entry.role, entry.detail)) is not None]
+    of_calls = [_call_kind(call) for call in group.calls if not of_entries or _is_change_or_plan(call)]
+    found = [*of_entries, *of_calls]
+    return max(found, key=list(Kind).index) if found else Kind.MESSAGE
+
+
+def preview(text: str) -> str:
+    """`text` in one line, cut to `PREVIEW_CHARS`."""
+    line = " ".join(text[: PREVIEW_CHARS * 8].split())
+    return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
+
+
+def preview_of(group: Group) -> str:
+    """What the group is recognised by: what is said, or which tool is called with what."""
+    activities = [entry.text for entry in group.entries if entry.kind == "activity" and entry.role != "reasoning"]
+    calls = [_unwrapped(title) for title in activities] or [_call_text(call) for call in group.calls]
+    return preview("; ".join(calls) if calls else group.text)
+
+
+def _entry_kind(role: str, detail: bytes) -> Kind | None:
+    match role:
+        case "fileChange":
+            return Kind.FILE_CHANGE
+        case "plan":
+            return Kind.PLAN
+        case "commandExecution":
+            return _command_kind(msgspec.json.decode(detail))
+        case _:
+            return None
+
+
+def _command_kind(item: dict[str, Any]) -> Kind:
+    actions = [members(action).get("type") for action in rows(item.get("commandActions"))]
+    if actions and _READING.issuperset(actions):
+        return Kind.FILE_READ
+    return Kind.CHECK if _CHECK.search(str(item.get("command", ""))) else Kind.COMMAND
+
+
+def _is_change_or_plan(call: dict[str, Any]) -> bool:
+    return _call_kind(call) in (Kind.FILE_CHANGE, Kind.PLAN)
+
+
+def _call_kind(call: dict[str, Any]) -> Kind:
+    name = str(call.get("name") or call.get("type", ""))
+    if name == "apply_patch" or _PATCH in _arguments(call):
+        return Kind.FILE_CHANGE
+    if name == "update_plan":
+        return Kind.PLAN
+    if name in CONTEXT_TOOLS:
+        return Kind.CONTEXT_TOOL
+    if "title" in name:
+        return Kind.TITLE
+    if name in _SHELLS:
+        return Kind.CHECK if _CHECK.search(_arguments(call)) else Kind.COMMAND
+    return Kind.TOOL_CALL
+
+
+def _call_text(call: dict[str, Any]) -> str:
+    return f"{call.get('name') or call.get('type')} {_arguments(call)}".rstrip()
+
+
+def _arguments(call: dict[str, Any]) -> str:
+    given = call.get("arguments", call.get("input", call.get("action", "")))
+    return given if isinstance(given, str) else msgspec.json.encode(given).decode()
+
+
+def _unwrapped(title: str) -> str:
+    """A command without the shell that Codex wraps it in."""
+    wrapped = _SHELL_WRAP.fullmatch(title)
+    return wrapped.group(2) if wrapped else title

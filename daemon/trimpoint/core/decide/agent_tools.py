@@ -1,0 +1,151 @@
+"""The tools with which an agent looks at its own context and reduces it: what they are, and what they answer. Pure.
+
+What the agent chooses is checked at once, so that it can choose anew, and taken out when its turn has ended: the model that answers
+must not lose what it is looking at.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from trimpoint.core.context.segment_kinds import Kind
+from trimpoint.core.context.segments import FOLLOW_UP_PREFIX, Unit, context_units
+from trimpoint.core.decide.discarding import impossible, names_of, total_tokens, why_protected
+from trimpoint.core.model.decision import DiscardPolicy, counted
+from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.state import ThreadState
+
+GET_MESSAGES: Final = "get_messages"
+DISCARD_MESSAGES: Final = "discard_messages"
+NAMES: Final = frozenset({GET_MESSAGES, DISCARD_MESSAGES})
+# A listing is part of the context itself: of more than this the cheapest are left out.
+MAX_LISTED: Final = 300
+PREVIEW_CHARS: Final = 60
+
+SPECIFICATIONS: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "type": "function",
+        "name": GET_MESSAGES,
+        "description": (
+            "List what your context holds: each message or tool call with its result has a short_id, a preview, est_tokens, and, where "
+            "it cannot be discarded, why it is protected. total_est_tokens is what all of it costs; when it is far above target_tokens, "
+            "discard what you no longer need. Nothing changes."
+        ),
+        "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    {
+        "type": "function",
+        "name": DISCARD_MESSAGES,
+        "description": (
+            "Take messages out of your context for good, to make room. Choose single ones by the short_id that get_messages gave: first "
+            "file reads you are done with, then one-off command output, quick checks, titles and old prompts that were dealt with. Never "
+            "below floor_tokens. It is done when your turn has ended; a new turn then begins by itself in the reduced context, so end "
+            "your turn and go on there."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {"short_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+            "required": ["short_ids"],
+            "additionalProperties": False,
+        },
+    },
+)
+
+
+class Answer(NamedTuple):
+    """What a tool says, and whether it did what it was asked to."""
+
+    text: str
+    success: bool
+
+
+class Choice(NamedTuple):
+    """What an agent has chosen: names that mean the units alone."""
+
+    names: tuple[str, ...]
+    answer: Answer
+
+
+def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> Answer:
+    """What `get_messages` answers, JSON. What was chosen already is left out."""
+    units = _left(state, chosen)
+    costliest = {unit.short_id for unit in sorted(units, key=lambda unit: -unit.tokens)[:MAX_LISTED]}
+    omitted = [unit for unit in units if unit.short_id not in costliest]
+    answer: dict[str, Any] = {
+        "messages": [_shown(unit) for unit in units if unit.short_id in costliest],
+        "total_est_tokens": total_tokens(units),
+        "target_tokens": policy.target_tokens,
+        "floor_tokens": policy.floor_tokens,
+    }
+    if omitted:
+        answer["omitted"] = {"count": len(omitted), "est_tokens": total_tokens(omitted)}
+    if (refusal := impossible(state)) is not None:
+        answer["refusal"] = refusal.message
+    return Answer(msgspec.json.encode(answer).decode(), success=True)
+
+
+def choose(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arguments: Any) -> Choice:
+    """What `discard_messages` answers, with what is chosen now besides `chosen`; nothing of it when any is refused."""
+    if (refusal := impossible(state)) is not None:
+        return _refused(refusal.message)
+    wanted = _short_ids(arguments)
+    if not wanted:
+        return _refused(f"{DISCARD_MESSAGES} takes short_ids, a list of what {GET_MESSAGES} gave.")
+    units = {unit.short_id: unit for unit in _left(state, chosen)}
+    if unknown := [name for name in wanted if name not in units]:
+        return _refused(f"Nothing was discarded: your context holds no {', '.join(unknown)}. {GET_MESSAGES} says what there is.")
+    picked = [units[name] for name in wanted]
+    if kept := [unit for unit in picked if unit.protected is not None]:
+        reasons = "; ".join(f"{unit.short_id} {why_protected(unit)}" for unit in kept)
+        return _refused(f"Nothing was discarded, because some of it is protected: {reasons}.")
+    left = total_tokens(units.values()) - total_tokens(picked)
+    if left < policy.floor_tokens:
+        below = f"about {left:,} tokens would be left, less than the floor of {policy.floor_tokens:,}"
+        return _refused(f"Nothing was discarded: {below}. Choose fewer.")
+    going = f"{counted(len(picked), 'message')} of about {total_tokens(picked):,} tokens will leave your context when this turn has ended"
+    text = f"{going}; about {left:,} stay. A new turn then begins by itself. End this turn now."
+    return Choice(tuple(name for unit in picked for name in names_of(unit)), Answer(text, success=True))
+
+
+def to_discard(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> list[str]:
+    """Which of what was chosen earlier can go now, and with it the looking and choosing itself, which tells of what is no longer there."""
+    wanted, units = set(chosen), context_units(state)
+    free = [unit for unit in units if unit.protected is None]
+    going = [unit for unit in free if not wanted.isdisjoint(names_of(unit))]
+    left = total_tokens(units) - total_tokens(going)
+    for unit in free if going else ():
+        if unit.kind is Kind.CONTEXT_TOOL and unit not in going and left - unit.tokens >= policy.floor_tokens:
+            going.append(unit)
+            left -= unit.tokens
+    return [name for unit in going for name in names_of(unit)]
+
+
+def follow_up_text(outcome: str) -> str:
+    """The prompt of the turn that begins by itself; it is recognised, so that it never counts as the person's newest."""
+    return f"{FOLLOW_UP_PREFIX}{outcome} Go on with your task where you left off; this is no new request.</context-reduced>"
+
+
+def _left(state: ThreadState, chosen: Sequence[str]) -> list[Unit]:
+    gone = set(chosen)
+    return [unit for unit in context_units(state) if gone.isdisjoint(names_of(unit))]
+
+
+def _short_ids(arguments: Any) -> list[str]:
+    return list(dict.fromkeys(str(name) for name in rows(members(arguments).get("short_ids"))))
+
+
+def _refused(text: str) -> Choice:
+    return Choice((), Answer(text, success=False))
+
+
+def _shown(unit: Unit) -> dict[str, Any]:
+    preview = unit.preview if len(unit.preview) <= PREVIEW_CHARS else unit.preview[: PREVIEW_CHARS - 1] + "…"
+    shown: dict[str, Any] = {
+        "short_id": unit.short_id,
+        "role": unit.role,
+        "kind": str(unit.kind),
+        "preview": preview,
+        "est_tokens": unit.tokens,
+    }
+    return shown if unit.protected is None else {**shown, "protected": unit.protected}

@@ -1,0 +1,107 @@
+"""The rule of automatic compaction: when a critical context is compacted without being asked, and when that stops (spec §6).
+
+The law: between turns only, one at a time, and never again after two attempts in vain until something has changed. An agent that is
+compacted over and over does nothing else any more.
+"""
+
+from trimpoint_protocol import readmodel as rm
+
+from trimpoint.core.context.active_context import plan_trim
+from trimpoint.core.context.context_size import level_of, reported_fill, window_of
+from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, when_idle
+from trimpoint.core.model.state import CompactionAttempt, ThreadState
+from trimpoint.core.model.usage import Basis, model_in
+
+ADVICE = "/compact summarizes it; /clear N keeps the last N turns and needs no model call."
+
+
+def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
+    """Begin a compaction if one is due and the thread is idle; else nothing happens."""
+    if not is_due(state, policy) or when_idle(state, "compact") is not None:
+        return Accepted(())
+    requested = ev.CompactionRequested(stamp.id, _turns_to_keep(state, policy), None, AUTO)
+    return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
+
+
+def is_due(state: ThreadState, policy: Policy) -> bool:
+    """Whether the context is to be compacted as soon as the thread is idle."""
+    return (
+        policy.auto == "compact"
+        and _can_be_judged(state, policy)
+        and _level(state, policy) == "critical"
+        and not has_stopped(state, policy)
+        and plan_trim(state, _turns_to_keep(state, policy)) is not None
+    )
+
+
+def has_stopped(state: ThreadState, policy: Policy) -> bool:
+    """Whether the last attempts were all in vain."""
+    attempts = state.auto_attempts
+    return len(attempts) == REMEMBERED and all(_was_in_vain(state, attempt, policy) for attempt in attempts)
+
+
+def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
+    """What is being done about a full context, and what a person should know of it."""
+    operation = state.open_operation
+    if operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO:
+        return rm.AutoCompaction(
+            mode=policy.auto, state="running", message=f"{_how_full(state, policy)} {operation.message}".strip()
+        )
+    level = _level(state, policy)
+    if policy.auto == "off" or level in (None, "ok"):
+        return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
+    if policy.auto == "compact" and has_stopped(state, policy):
+        return rm.AutoCompaction(mode=policy.auto, state="stopped", message=_why_stopped(state, policy))
+    if is_due(state, policy):
+        return rm.AutoCompaction(
+            mode=policy.auto, state="due", message=f"{_how_full(state, policy)} It is compacted before the next turn."
+        )
+    return rm.AutoCompaction(mode=policy.auto, state="idle", message=f"{_how_full(state, policy)} {ADVICE}")
+
+
+def _can_be_judged(state: ThreadState, policy: Policy) -> bool:
+    """Whether the present session was measured. What overflowed is left to the recovery, where there is one."""
+    report = state.usage.report
+    if report is None or not state.generation.ready or state.may_have_missed:
+        return False
+    return report.basis is Basis.MEASURED or (report.basis is Basis.FULL and not policy.overflow_recovery)
+
+
+def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
+    """As many as configured, but never all: a context of few long turns would stay critical for ever."""
+    return max(0, min(policy.preserve_recent_turns, len(state.active_turns) - 1))
+
+
+def _was_in_vain(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
+    window = window_of(state.usage, model_in(state.settings), policy)
+    if attempt.lowest is None or window is None:
+        return attempt.failure is not None
+    return attempt.used - attempt.lowest < policy.min_freed * window
+
+
+def _level(state: ThreadState, policy: Policy) -> str | None:
+    """The level of what was reported; an estimate of our own is no reason to do anything."""
+    window = window_of(state.usage, model_in(state.settings), policy)
+    fill = reported_fill(state.usage, window)
+    return level_of(fill.used, window, policy) if fill is not None and window is not None else None
+
+
+def _how_full(state: ThreadState, policy: Policy) -> str:
+    window = window_of(state.usage, model_in(state.settings), policy)
+    fill = reported_fill(state.usage, window)
+    return f"The context is {fill.used / window:.0%} full." if fill is not None and window is not None else ""
+
+
+def _why_stopped(state: ThreadState, policy: Policy) -> str:
+    failures = [attempt.failure for attempt in state.auto_attempts if attempt.failure is not None]
+    outcome = (
+        "freed next to nothing"
+        if not failures
+        else "failed"
+        if len(failures) == REMEMBERED
+        else "failed or freed next to nothing"
+    )
+    said = f" ({failures[-1].rstrip('.')})" if failures else ""
+    return f"{_how_full(state, policy)} Automatic compaction has stopped: the last two attempts {outcome}{said}. {ADVICE}"

@@ -1,0 +1,153 @@
+"""The decider: `(state, command, stamp, policy) -> events or a rejection`.
+
+Pure. It hands each command to its rule, here or in a module of the rules' own; rules live nowhere else. A rejection is a value.
+`decide` never changes the state; the projector does, from the events returned.
+"""
+
+from typing import assert_never
+
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.decide.auto_compaction import compact_when_critical
+from trimpoint.core.decide.discarding import discard
+from trimpoint.core.decide.new_facts import news
+from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
+from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, revert_turns
+from trimpoint.core.decide.trimming import compact, complete_compaction, trim
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
+from trimpoint.core.model.operations import Phase, may_follow
+from trimpoint.core.model.state import ThreadState
+
+AnyCommand = wire.AnyClientCommand | internal.InternalCommand
+
+
+def decide(state: ThreadState, command: AnyCommand, stamp: Stamp, policy: Policy) -> Decision:
+    """What `command` does to `state`: events to write, or why not."""
+    if not state.exists and not isinstance(command, internal.CreateThread):
+        return Rejected(Reason.THREAD_NOT_FOUND, "There is no such thread.")
+    if isinstance(command, wire.ClientCommand):
+        return _decide_client(state, command, stamp, policy)
+    return _decide_internal(state, command, stamp, policy)
+
+
+def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: Stamp, policy: Policy) -> Decision:
+    match command:
+        case wire.TrimContext():
+            return when_idle(state, "clear") or trim(state, command, stamp)
+        case wire.CompactContext():
+            return when_idle(state, "compact") or compact(state, command, stamp, policy)
+        case wire.DiscardContext():
+            return when_idle(state, "discard from") or discard(state, command, stamp, policy.discard)
+        case wire.ArchiveAndNew():
+            return when_idle(state, "replace") or _archive_and_new(state, command, stamp)
+        case wire.RevertToCheckpoint():
+            return when_idle(state, "revert") or revert_to_checkpoint(state, command, stamp)
+        case wire.StopSession():
+            return when_idle(state, "stop") or _stop(state)
+        case wire.StartSession():
+            return when_idle(state, "start") or _start(state, stamp)
+        case wire.ArchiveThread():
+            return when_idle(state, "archive") or _archive(state)
+        case wire.UnarchiveThread():
+            return Accepted((ev.ThreadUnarchived(),) if state.archived else ())
+        case wire.RenameThread():
+            return Accepted((ev.ThreadRenamed(command.name),))
+        case _:
+            assert_never(command)
+
+
+def _decide_internal(state: ThreadState, command: internal.InternalCommand, stamp: Stamp, policy: Policy) -> Decision:
+    match command:
+        case internal.CreateThread():
+            return _create(state, command, stamp)
+        case internal.RecordFacts():
+            return Accepted(news(state, command.events))
+        case internal.AdvanceOperation():
+            return _advance(state, command)
+        case internal.CompleteCompaction():
+            return complete_compaction(state, command, stamp)
+        case internal.RecoverFromOverflow():
+            return recover_from_overflow(state, command, stamp, policy)
+        case internal.CompleteRecovery():
+            return complete_recovery(state, command, stamp)
+        case internal.CompactWhenCritical():
+            return compact_when_critical(state, stamp, policy)
+        case internal.OpenSession():
+            return _start(state, stamp, force=command.force) if state.open_operation is None else Accepted(())
+        case internal.RevertTurns():
+            return revert_turns(state, command, stamp)
+        case internal.CompleteRevert():
+            return complete_revert(state, command)
+        case internal.AbandonOpenWork():
+            return Accepted(_abandon(state, command.reason))
+        case _:
+            assert_never(command)
+
+
+def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) -> Decision:
+    if state.exists:
+        return Rejected(Reason.INTERNAL, "The thread exists already.")
+    created = ev.ThreadCreated(
+        command.thread_id, command.cwd, command.origin, command.settings, command.project_id,
+        command.worktree_id, command.branch_name, command.parent_thread_id, command.name,
+    )  # fmt: skip
+    reason = "resume" if command.origin == "adopted" else "start"
+    if command.provider_thread_id is None:
+        opened = ev.GenerationOpened(1, reason, "none")
+        return Accepted((created, opened, ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(1)), stamp.id)
+    opened = ev.GenerationOpened(1, reason, "none" if command.origin == "started" else "provider")
+    bound = ev.ProviderThreadBound(1, command.provider_thread_id, command.rollout_path, command.raw_events)
+    return Accepted((created, opened, bound, ev.SessionReady(1)))
+
+
+def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Stamp) -> Decision:
+    created = ev.ArchivedAndNewCreated(
+        state.id, command.new_thread_id or stamp.id, state.worktree_id, state.branch_name, state.project_id,
+        state.cwd, state.settings,
+    )  # fmt: skip
+    return Accepted((created, ev.SessionStopRequested(state.generation.number)))
+
+
+def _stop(state: ThreadState) -> Decision:
+    return Accepted(() if state.session_stopped else (ev.SessionStopRequested(state.generation.number),))
+
+
+def _start(state: ThreadState, stamp: Stamp, *, force: bool = False) -> Decision:
+    if state.generation.ready and not state.session_stopped and not force:
+        return Accepted(())
+    requested = ev.SessionStartRequested(state.generation.number)
+    return Accepted((ev.OperationStarted(stamp.id, "start"), requested), stamp.id)
+
+
+def _archive(state: ThreadState) -> Decision:
+    if state.archived:
+        return Accepted(())
+    return Accepted((ev.ThreadArchived(), ev.SessionStopRequested(state.generation.number)))
+
+
+def _advance(state: ThreadState, command: internal.AdvanceOperation) -> Decision:
+    operation = operation_under_way(state, command.operation_id)
+    if operation is None or not may_follow(operation.phase, command.phase):
+        return Rejected(Reason.INTERNAL, "The operation is not in a phase that this can follow.")
+    if command.phase is Phase.READY and state.generation.provider_thread_id is None and not _binds(command.facts):
+        return Rejected(Reason.INTERNAL, "The generation has no provider thread that could be ready.")
+    failure: tuple[ev.AnyEvent, ...] = ()
+    if command.phase is Phase.FAILED and operation.phase in (Phase.REQUESTED, Phase.COMPACTING) and operation.kind == "compact":
+        failure = (ev.CompactionFailed(operation.id, command.message),)
+    advanced = ev.OperationAdvanced(operation.id, command.phase, command.message, command.reason)
+    return Accepted((*command.facts, *failure, advanced), operation.id)
+
+
+def _binds(facts: tuple[ev.AnyEvent, ...]) -> bool:
+    return any(isinstance(fact, ev.ProviderThreadBound) for fact in facts)
+
+
+def _abandon(state: ThreadState, reason: str) -> tuple[ev.AnyEvent, ...]:
+    ended: list[ev.AnyEvent] = [ev.TurnRequestEnded(request_id, None, reason) for request_id in state.turn_requests]
+    if state.running_turn_id is not None:
+        ended.append(ev.TurnCompleted(state.running_turn_id, "interrupted", reason, items_heard=False))
+    ended.extend(ev.RequestClosed(request_id, "expired") for request_id in state.pending_requests)
+    return tuple(ended)

@@ -1,0 +1,208 @@
+"""The rules of discarding: what may be taken out of the active context, and what `/compress` takes (spec §6).
+
+The law: nothing is taken that is protected, and never so much that less than the floor would be left. What was asked for is done whole
+or refused whole.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.context.active_context import has_sealed_summary, reopened_generation
+from trimpoint.core.context.segment_kinds import Kind
+from trimpoint.core.context.segments import Unit, context_units
+from trimpoint.core.decide.overflow import compacted_by_codex
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, DiscardPolicy, Rejected, Stamp, counted
+from trimpoint.core.model.state import ThreadState, qualified_entry_id
+
+# What `/compress` takes, in this order; within a class the oldest first.
+PRIORITY: tuple[Kind, ...] = (Kind.CONTEXT_TOOL, Kind.FILE_READ, Kind.COMMAND, Kind.CHECK, Kind.TITLE, Kind.MESSAGE)
+SHOWN_IDS = 5
+
+_WHY = {
+    "newest": "belongs to the newest prompt and its answer",
+    "codeChange": "changes code",
+    "plan": "is a plan",
+    "finalAnswer": "is a final answer",
+    "summary": "is the summary of what came before",
+    "notRecorded": "was not recorded as the model saw it",
+}
+
+
+class CompressionPlan(NamedTuple):
+    """What `/compress` would take out of `units`. `is_enough`: that brings the context down to `target_tokens`."""
+
+    units: list[Unit]
+    chosen: list[Unit]
+    target_tokens: int
+    floor_tokens: int
+
+    @property
+    def total_tokens(self) -> int:
+        """What the context is estimated to cost now."""
+        return total_tokens(self.units)
+
+    @property
+    def left_tokens(self) -> int:
+        """What it would cost then."""
+        return self.total_tokens - total_tokens(self.chosen)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the target is reached."""
+        return self.left_tokens <= self.target_tokens
+
+
+def total_tokens(units: Iterable[Unit]) -> int:
+    """What `units` are estimated to cost."""
+    return sum(unit.tokens for unit in units)
+
+
+def discard(state: ThreadState, command: wire.DiscardContext, stamp: Stamp, policy: DiscardPolicy) -> Decision:
+    """`thread.context.discard`: the trim point of its own kind and the generation that it opens."""
+    if (refusal := impossible(state)) is not None:
+        return refusal
+    if (command.entry_ids is None) == (command.target_tokens is None):
+        return Rejected(Reason.USAGE, "Say what to discard: either entryIds or targetTokens.")
+    units = context_units(state)
+    if command.entry_ids is not None:
+        chosen = _named(state, units, command.entry_ids)
+        trigger = "discard"
+    else:
+        chosen = _proposed(state, units, command.target_tokens or 0, policy)
+        trigger = "compress"
+    if isinstance(chosen, Rejected):
+        return chosen
+    left = total_tokens(units) - total_tokens(chosen)
+    if left < policy.floor_tokens:
+        return _below_floor(units, chosen, policy)
+    return Accepted(
+        (ev.OperationStarted(stamp.id, "discard"), *_opened(state, chosen, stamp, command.trigger or trigger)), stamp.id
+    )
+
+
+def plan_compression(state: ThreadState, target_tokens: int | None, policy: DiscardPolicy) -> CompressionPlan | Rejected:
+    """What `/compress` takes, or why it cannot be asked to. Without `target_tokens` the configured one counts."""
+    target = policy.target_tokens if target_tokens is None else target_tokens
+    if (refusal := impossible(state)) is not None:
+        return refusal
+    if target < policy.floor_tokens:
+        floor = f"Below {policy.floor_tokens:,} tokens too little would be left to go on with, so {target:,} is no target."
+        return Rejected(Reason.USAGE, floor)
+    units = context_units(state)
+    chosen: list[Unit] = []
+    left = total_tokens(units)
+    for unit in _by_priority(state, units):
+        if left <= target:
+            break
+        if left - unit.tokens >= policy.floor_tokens:
+            chosen.append(unit)
+            left -= unit.tokens
+    return CompressionPlan(units, chosen, target, policy.floor_tokens)
+
+
+def _by_priority(state: ThreadState, units: Sequence[Unit]) -> Iterator[Unit]:
+    """What may go without being asked for by name: the newest turn is still at work with what it has read."""
+    newest = state.turns[-1].id if state.turns else ""
+    for kind in PRIORITY:
+        for unit in units:
+            if unit.kind is kind and unit.protected is None and unit.turn_id != newest and _is_addressed(unit):
+                yield unit
+
+
+def _is_addressed(unit: Unit) -> bool:
+    """Prompts of earlier turns have been answered; what the agent said on the way goes only when it is asked for."""
+    return unit.kind is not Kind.MESSAGE or unit.role == "user"
+
+
+def impossible(state: ThreadState) -> Rejected | None:
+    """Why nothing can be discarded: a new session is given exactly what is left, so all of it must be known."""
+    if has_sealed_summary(state):
+        sealed = "Only Codex can read the summary that the context begins with, so nothing can be taken out beside it."
+        return Rejected(Reason.NOT_SUPPORTED, f"{sealed} /clear N and /compact work.")
+    if compacted_by_codex(state):
+        own = "Codex has compacted the context by itself, so what it holds is not known item by item."
+        return Rejected(Reason.NOT_SUPPORTED, f"{own} /clear N and /compact work.")
+    return None
+
+
+def _named(state: ThreadState, units: Sequence[Unit], names: Sequence[str]) -> list[Unit] | Rejected:
+    by_name = {name: unit for unit in units for name in (*unit.entry_ids, *names_of(unit))}
+    if missing := [name for name in names if name not in by_name]:
+        return _not_there(state, missing)
+    chosen = list({unit.short_id: unit for unit in (by_name[name] for name in names)}.values())
+    if kept := [unit for unit in chosen if unit.protected is not None]:
+        reasons = "; ".join(f"{_quoted(unit.entry_ids)} {why_protected(unit)}" for unit in kept[:SHOWN_IDS])
+        return Rejected(
+            Reason.ENTRY_PROTECTED, f"Nothing was discarded, because some of it is protected: {reasons}{_more(kept)}."
+        )
+    return chosen
+
+
+def names_of(unit: Unit) -> list[str]:
+    """The unit's entries by names that go on meaning them alone, whatever is said later."""
+    return [qualified_entry_id(unit.turn_id, entry_id) for entry_id in unit.ids]
+
+
+def why_protected(unit: Unit) -> str:
+    """Why a protected unit stays, as the rest of a sentence."""
+    return _WHY[str(unit.protected)]
+
+
+def _not_there(state: ThreadState, names: Sequence[str]) -> Rejected:
+    gone = {name for one in state.discards for name in one.entry_ids}
+    gone |= {
+        qualified_entry_id(turn, entry) for one in state.discards for turn, of_turn in one.entries.items() for entry in of_turn
+    }
+    if discarded := [name for name in names if name in gone]:
+        return Rejected(Reason.ALREADY_DISCARDED, f"Nothing was discarded: {_quoted(discarded)} is out of the context already.")
+    known = "context/messages/list says what there is"
+    return Rejected(Reason.ENTRY_NOT_FOUND, f"Nothing was discarded: the context holds no {_quoted(names)}; {known}.")
+
+
+def _proposed(state: ThreadState, units: Sequence[Unit], target: int, policy: DiscardPolicy) -> list[Unit] | Rejected:
+    plan = plan_compression(state, target, policy)
+    if isinstance(plan, Rejected):
+        return plan
+    return plan.chosen or Rejected(Reason.NOTHING_TO_TRIM, nothing_to_take(plan))
+
+
+def nothing_to_take(plan: CompressionPlan) -> str:
+    """Why `/compress` does nothing, in a sentence."""
+    holds = f"the context holds about {plan.total_tokens:,} tokens"
+    if plan.is_enough:
+        return f"Nothing to discard: {holds}, no more than the target of {plan.target_tokens:,}."
+    return f"Nothing to discard: {holds}, but nothing of it may go by itself. /compact or /clear N make room."
+
+
+def _below_floor(units: Sequence[Unit], chosen: Sequence[Unit], policy: DiscardPolicy) -> Rejected:
+    total, gone = total_tokens(units), total_tokens(chosen)
+    names = [name for unit in chosen for name in unit.entry_ids]
+    would = f"about {total - gone:,} of {total:,} tokens would be left without {_quoted(names)}"
+    return Rejected(Reason.BELOW_FLOOR, f"Nothing was discarded: {would}, less than the floor of {policy.floor_tokens:,}.")
+
+
+def _opened(state: ThreadState, chosen: Sequence[Unit], stamp: Stamp, trigger: str) -> tuple[ev.AnyEvent, ...]:
+    """The discard and generation n+1 in one record; the summary in the context stays in it."""
+    number = state.generation.number + 1
+    names = tuple(name for unit in chosen for name in unit.entry_ids)
+    items: dict[str, tuple[int, ...]] = {}
+    for unit in chosen:
+        items[unit.turn_id] = (*items.get(unit.turn_id, ()), *unit.positions)
+    discarded = ev.ContextDiscarded(
+        state.id, stamp.id, stamp.now_ms, names, tuple(items.items()), number, trigger, total_tokens(chosen)
+    )
+    opened = reopened_generation(state, "discard")
+    return (discarded, opened, ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number))
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_IDS]) + _more(names)
+
+
+def _more(things: Sequence[object]) -> str:
+    left = len(things) - SHOWN_IDS
+    return f" and {counted(left, 'other')}" if left > 0 else ""

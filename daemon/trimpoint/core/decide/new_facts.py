@@ -1,0 +1,103 @@
+"""What a report adds to a thread: the facts that its state does not know yet, and can take.
+
+A provider repeats itself after a resume, and facts come in batches: each is judged as if those before it in
+its batch were written already. Raw items have no identity of their own and are news whenever their turn is known; usage is
+of the present session, whatever turn it is reported with.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.usage import is_repetition
+
+# What a batch changes before it is written: (kind of thing, its id) -> whether the thread has it then.
+_Ahead = dict[tuple[str, str], bool]
+
+
+def news(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
+    """`facts`, in order, without those that would tell `state` nothing or that it cannot place."""
+    ahead: _Ahead = {}
+    fresh: list[ev.AnyEvent] = []
+    for told in facts:
+        fact = _in_our_words(state, told) if state.turn_aliases else told
+        if _is_news(state, ahead, fact):
+            ahead.update(_changes(fact))
+            fresh.append(fact)
+    return tuple(fresh)
+
+
+def _in_our_words(state: ThreadState, fact: ev.AnyEvent) -> ev.AnyEvent:
+    """What the provider calls a turn that was tried again is known by the turn's own id."""
+    turn_id = state.turn_aliases.get(getattr(fact, "turn_id", None) or "")
+    return fact if turn_id is None else msgspec.structs.replace(fact, turn_id=turn_id)
+
+
+def _is_news(state: ThreadState, ahead: _Ahead, fact: ev.AnyEvent) -> bool:
+    match fact:
+        case ev.TurnStarted():
+            return not _has_turn(state, ahead, fact.turn_id)
+        case ev.EntryRecorded():
+            return _has_turn(state, ahead, fact.turn_id) and not _has_entry(state, ahead, fact)
+        case ev.ContextItemsRecorded():
+            return _has_turn(state, ahead, fact.turn_id)
+        case ev.UsageReported():
+            return ahead.get(("usage", ""), not is_repetition(state.usage, fact))
+        case ev.TurnCompleted():
+            return ahead.get(("running turn", fact.turn_id), _is_running(state, fact.turn_id))
+        case ev.TurnRequestEnded():
+            return ahead.get(("turn request", fact.request_id), fact.request_id in state.turn_requests)
+        case ev.RequestOpened():
+            return not ahead.get(("request", fact.request_id), fact.request_id in state.pending_requests)
+        case ev.RequestClosed():
+            return ahead.get(("request", fact.request_id), fact.request_id in state.pending_requests)
+        case ev.SettingsChanged():
+            return ahead.get(("settings", ""), fact.settings != state.settings)
+        case ev.ThreadRenamed():
+            return ahead.get(("name", ""), fact.name != state.name)
+        case _:
+            return True
+
+
+def _changes(fact: ev.AnyEvent) -> _Ahead:
+    match fact:
+        case ev.TurnStarted():
+            return {("turn", fact.turn_id): True, ("running turn", fact.turn_id): True}
+        case ev.UsageReported():
+            return {("usage", ""): True}
+        case ev.EntryRecorded():
+            return {("entry of " + fact.turn_id, fact.entry_id): True}
+        case ev.TurnCompleted():
+            return {("running turn", fact.turn_id): False}
+        case ev.TurnRequested():
+            return {("turn request", fact.request_id): True}
+        case ev.TurnRequestEnded():
+            return {("turn request", fact.request_id): False}
+        case ev.RequestOpened():
+            return {("request", fact.request_id): True}
+        case ev.RequestClosed():
+            return {("request", fact.request_id): False}
+        case ev.SettingsChanged():
+            return {("settings", ""): True}
+        case ev.ThreadRenamed():
+            return {("name", ""): True}
+        case _:
+            return {}
+
+
+def _has_turn(state: ThreadState, ahead: _Ahead, turn_id: str) -> bool:
+    return ahead.get(("turn", turn_id), turn_id in state.turn_index)
+
+
+def _has_entry(state: ThreadState, ahead: _Ahead, fact: ev.EntryRecorded) -> bool:
+    # Model providers number items and calls as they like (`call_0`): an id means something within its turn.
+    at = state.entry_index.get(fact.entry_id)
+    known = at is not None and state.entries[at].turn_id == fact.turn_id
+    return ahead.get(("entry of " + fact.turn_id, fact.entry_id), known)
+
+
+def _is_running(state: ThreadState, turn_id: str) -> bool:
+    at = state.turn_index.get(turn_id)
+    return at is not None and state.turns[at].status == "running"

@@ -1,0 +1,207 @@
+"""The rules of recovery from an overflow: which turn may be tried again, and what of the context makes room for it (spec §6).
+
+The law: the context is cut by the walker (`core/context/split_point.py`) and nowhere else, and nothing of it
+changes before the turn goes on in what is left. The prompt of the turn is in neither part: it is sent again,
+and so stands once, as the newest.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.context.active_context import (
+    TrimPlan,
+    has_sealed_summary,
+    message_count,
+    placed_injectable,
+    placed_items,
+    prompt_span,
+    standing_summary,
+    summary_item,
+    without_prompt,
+)
+from trimpoint.core.context.split_point import find_cut, is_message
+from trimpoint.core.decide.trimming import open_trimmed_generation
+from trimpoint.core.evolve.retry_folds import later_prompts
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.tokens import estimate_tokens
+
+EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED
+# A review has no prompt of a person's that could be sent again.
+NOT_RETRIED = "enteredReviewMode"
+COMPACTION = "contextCompaction"
+COMPACTED = "The oldest part of the context was summarized to make room"
+
+
+class OverflowPlan(NamedTuple):
+    """`before` is to be summarized and `after` to be kept, both raw items; the former hold `messages` and cost `before_tokens`, estimated.
+
+    The first turn of which anything is kept is `first_kept_turn_id`; `skipped_items` of its items belong to `before`.
+    """
+
+    before: list[bytes]
+    after: list[bytes]
+    messages: int
+    before_tokens: int
+    first_kept_turn_id: str
+    skipped_items: int
+
+
+class ProviderCompaction(NamedTuple):
+    """What Codex put in place of the context when it compacted by itself: raw items, and how many each turn has added `since`."""
+
+    items: list[bytes]
+    since: dict[str, int]
+
+
+class _Placed(NamedTuple):
+    turn_id: str | None
+    position: int
+    item: bytes
+
+
+def recover_from_overflow(state: ThreadState, command: internal.RecoverFromOverflow, stamp: Stamp, policy: Policy) -> Decision:
+    """Begin the recovery, or say why the turn's failure stands."""
+    if not policy.overflow_recovery:
+        return Rejected(Reason.NOT_SUPPORTED, "Recovery from an overflow is switched off.")
+    if (refusal := when_idle(state, "recover")) is not None:
+        return refusal
+    turn = state.turns[-1] if state.turns else None
+    if turn is None or turn.id != command.turn_id or turn.error_kind != EXCEEDED:
+        return Rejected(Reason.NOT_SUPPORTED, "The thread's last turn did not fail because of an overflow.")
+    if turn.provider_turn_id is not None:
+        return Rejected(Reason.NOT_SUPPORTED, "The turn was tried again once already.")
+    if not _has_prompt(state, turn) or has_sealed_summary(state):
+        return Rejected(Reason.NOT_SUPPORTED, "The turn has no prompt to send again, or only Codex can read what came before it.")
+    requested = ev.OverflowRecoveryRequested(stamp.id, turn.id)
+    return Accepted((ev.OperationStarted(stamp.id, "overflow"), requested), stamp.id)
+
+
+def _has_prompt(state: ThreadState, turn: Turn) -> bool:
+    roles = {entry.role for entry in state.entries_of(turn)}
+    return "user" in roles and NOT_RETRIED not in roles
+
+
+def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
+    """What a turn was begun with, as `turn/start` takes it, as far as the ledger has it."""
+    turn = state.turns[state.turn_index[turn_id]]
+    entry = next(entry for entry in state.entries_of(turn) if entry.role == "user")
+    if entry.detail:
+        content: list[Any] = msgspec.json.decode(entry.detail)["content"]
+        return content
+    return [{"type": "text", "text": entry.text}]
+
+
+def plan_overflow(state: ThreadState, turn_id: str, compaction: ProviderCompaction | None = None) -> OverflowPlan | None:
+    """Where to cut the active context so that the turn may fit, or None when it cannot be cut.
+
+    `compaction` is to be given where Codex compacted the context by itself (`compacted_by_codex`).
+    """
+    placed = _placed(state, turn_id, compaction)
+    items = [one.item for one in placed]
+    tokens = [estimate_tokens(item) for item in items]
+    # What Codex wrote stands for no turn, so it cannot be kept.
+    cut = find_cut(items, tokens, min_items=len(compaction.items) if compaction is not None else 0)
+    if cut is None:
+        return None
+    kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
+    messages = sum(is_message(msgspec.json.decode(item)) for item in items[:cut])
+    return OverflowPlan(items[:cut], items[cut:], messages, sum(tokens[:cut]), str(kept.turn_id), kept.position)
+
+
+def compacted_by_codex(state: ThreadState) -> bool:
+    """Whether Codex has compacted the present context by itself, so that it holds something else than the turns say."""
+    here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
+    start = state.active_turns[0].first_entry_index if here else len(state.entries)
+    compactions = (entry for entry in state.entries[start:] if entry.role == COMPACTION and entry.turn_id in here)
+    return any(entry.text != COMPACTED for entry in compactions)
+
+
+def _placed(state: ThreadState, turn_id: str, compaction: ProviderCompaction | None) -> list[_Placed]:
+    """The active context, oldest first: what stands for what is gone, and the items of its turns with their places."""
+    placed = [_Placed(None, 0, item) for item in _opening(state, compaction)]
+    skipped = state.generation.skipped_items
+    for turn in state.active_turns:
+        fails = turn.id == turn_id
+        of_turn = _placed_work(state, turn) if fails else placed_items(state, turn)
+        first = skipped if compaction is None else _first_since(state, turn, compaction, fails=fails)
+        placed.extend(_Placed(turn.id, at, item) for at, item in of_turn if at >= first)
+        skipped = 0
+    return placed
+
+
+def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[bytes]:
+    if compaction is not None:
+        return compaction.items
+    summary = standing_summary(state)
+    return [] if summary is None else [summary_item(summary.text, summary.messages)]
+
+
+def _first_since(state: ThreadState, turn: Turn, compaction: ProviderCompaction, *, fails: bool) -> int:
+    """Position of the turn's first item after the compaction; of the turn that fails, not counting its prompt."""
+    first = max(0, len(turn.items) - compaction.since.get(turn.id, 0))
+    if not fails:
+        return first
+    start, end = prompt_span(turn.items, later_prompts(state, turn.id))
+    return first - max(0, min(end, first) - start)
+
+
+def _work(state: ThreadState, turn_id: str) -> list[bytes]:
+    """What the turn had done before it failed."""
+    turn = state.turns[state.turn_index[turn_id]]
+    return without_prompt(turn.items, later_prompts(state, turn_id))
+
+
+def _placed_work(state: ThreadState, turn: Turn) -> list[tuple[int, bytes]]:
+    return placed_injectable(_work(state, turn.id)) if turn.items else placed_items(state, turn)[1:]
+
+
+def complete_recovery(state: ThreadState, command: internal.CompleteRecovery, stamp: Stamp) -> Decision:
+    """The turn goes on: one record makes the trim point, the next generation and the turn in it."""
+    operation = operation_under_way(state, command.operation_id)
+    turn_id = operation.failed_turn_id if operation is not None else None
+    if operation is None or turn_id is None or operation.phase is not Phase.RETRYING or state.turns[-1].id != turn_id:
+        return Rejected(Reason.INTERNAL, "The recovery is no longer under way.")
+    events = open_trimmed_generation(
+        state, _trim_plan(state, command), stamp, "overflow", "overflow", command.summary, command.compact_duration_ms
+    )
+    opened = next(event for event in events if isinstance(event, ev.GenerationOpened))
+    number, kept = opened.generation, _kept_ids(state, opened, turn_id, command)
+    in_place = (
+        msgspec.structs.replace(
+            opened, turn_ids=kept, summarized_messages=command.summarized_messages, skipped_items=command.skipped_items
+        ),
+        ev.SessionStopRequested(number - 1),
+        ev.ProviderThreadBound(number, command.provider_thread_id, command.rollout_path, raw_events=True),
+        ev.SessionReady(number),
+        ev.TurnRetried(turn_id, command.provider_turn_id, number),
+        ev.EntryRecorded(turn_id, operation.id, "activity", COMPACTION, COMPACTED, _compaction_item(operation.id)),
+        ev.OperationAdvanced(operation.id, Phase.READY, command.message),
+    )
+    return Accepted((*events[: events.index(opened)], *in_place), operation.id)
+
+
+def _compaction_item(item_id: str) -> bytes:
+    return msgspec.json.encode({"type": COMPACTION, "id": item_id})
+
+
+def _trim_plan(state: ThreadState, command: internal.CompleteRecovery) -> TrimPlan:
+    index = state.turn_index[command.first_kept_turn_id]
+    boundary = state.turns[index].first_entry_index
+    before_entry_id = state.entries[boundary - 1].id if boundary else None
+    pruned, kept = list(state.turns[state.active_from_turn : index]), list(state.turns[index:])
+    return TrimPlan(pruned, kept, before_entry_id, message_count(state, pruned))
+
+
+def _kept_ids(
+    state: ThreadState, opened: ev.GenerationOpened, turn_id: str, command: internal.CompleteRecovery
+) -> tuple[str, ...]:
+    """Without the turn itself when nothing of what it did is kept: then it only runs in the generation."""
+    done = len(_work(state, turn_id))
+    kept_of_it = done - command.skipped_items if command.first_kept_turn_id == turn_id else done
+    return opened.turn_ids if kept_of_it > 0 else opened.turn_ids[:-1]

@@ -1,0 +1,196 @@
+"""The rules of taking back: which turns go, and the context that was active at the turn that stays last."""
+
+from typing import NamedTuple
+
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.context.active_context import context_items
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, counted, operation_under_way, when_idle
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Checkpoint, Discard, Reverting, ThreadState, TrimPoint, Turn
+
+FILES = "files+context"
+
+
+class Aim(NamedTuple):
+    """What a revert leads to: the turns that will be active, the trim point before them, and where Codex has just that.
+
+    `discards` are those that stand there.
+
+    `generation` is the number of the one whose provider thread holds the context, `through` the last turn of it that counts, as the
+    provider calls it, None when all of it does. `generation` is None when there is no turn and so no context.
+    """
+
+    active: list[Turn]
+    point: TrimPoint | None
+    generation: int | None
+    through: str | None
+    discards: list[Discard]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Only the provider can read the summary that stands before the turns."""
+        return self.point is not None and self.point.summary_unavailable
+
+
+def revert_to_checkpoint(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) -> Decision:
+    """`/revert`: the target, or why there is none. Nothing changes yet."""
+    if (command.turn_id is not None) + (command.turn_count is not None) + command.undo > 1:
+        return Rejected(Reason.USAGE, "Name what to revert to by only one of turnId, turnCount and undo.")
+    if command.undo:
+        return _undo(state, command, stamp)
+    kept = _turns_kept(state, command)
+    if isinstance(kept, Rejected):
+        return kept
+    if command.scope != FILES:
+        if not _changes_context(state, kept):
+            return Rejected(Reason.NOTHING_TO_REVERT, "Nothing to revert: the context is already the one of that turn.")
+        return _requested(state, kept, command, stamp, None)
+    checkpoint = checkpoint_after(state, kept)
+    return checkpoint if isinstance(checkpoint, Rejected) else _requested(state, kept, command, stamp, checkpoint)
+
+
+def _turns_kept(state: ThreadState, command: wire.RevertToCheckpoint) -> int | Rejected:
+    if command.turn_id is not None:
+        index = state.turn_index.get(command.turn_id)
+        return Rejected(Reason.TURN_NOT_FOUND, "The thread has no such turn.") if index is None else index + 1
+    kept = command.turn_count if command.turn_count is not None else max(0, len(state.turns) - 1)
+    if kept > len(state.turns):
+        return Rejected(Reason.TURN_NOT_FOUND, f"The thread has only {counted(len(state.turns), 'turn')}.")
+    if not state.turns:
+        return Rejected(Reason.NOTHING_TO_REVERT, "Nothing to revert: the thread has no turns.")
+    return kept
+
+
+def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
+    """The files as they were when the thread had its first `kept` turns, or why nobody knows."""
+    after = _moments(state, state.turns[kept - 1].id, "after") if kept else []
+    before = _moments(state, state.turns[kept].id, "before") if kept < len(state.turns) else []
+    candidates = [*after, *before]
+    found = next((checkpoint for checkpoint in candidates if checkpoint.commit), None)
+    if found is not None:
+        return found
+    problems = [one.problem for one in (*candidates, *reversed(state.checkpoints)) if one.problem]
+    why = problems[0] if problems else "none was made then"
+    where = f"turn {kept}" if kept else "the time before the first turn"
+    return Rejected(
+        Reason.CHECKPOINT_NOT_FOUND, f"There is no checkpoint of {where}: {why.rstrip('.')}. The context alone can be taken back."
+    )
+
+
+def _moments(state: ThreadState, turn_id: str, moment: str) -> list[Checkpoint]:
+    """The checkpoints of that moment, newest first."""
+    return [one for one in reversed(state.checkpoints) if one.turn_id == turn_id and one.moment == moment]
+
+
+def _changes_context(state: ThreadState, kept: int) -> bool:
+    last = state.turns[kept - 1].generation if kept else 0
+    return kept < len(state.turns) or any(point.generation > last for point in state.boundaries)
+
+
+def _requested(
+    state: ThreadState, kept: int, command: wire.RevertToCheckpoint, stamp: Stamp, checkpoint: Checkpoint | None
+) -> Decision:
+    turn_id = state.turns[kept - 1].id if kept else None
+    files = (checkpoint.repository, checkpoint.commit) if checkpoint is not None else ("", "")
+    requested = ev.RevertRequested(stamp.id, turn_id, command.scope, False, command.force, *files)
+    return Accepted((ev.OperationStarted(stamp.id, "revert"), requested), stamp.id)
+
+
+def _undo(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) -> Decision:
+    past = state.taken_back
+    if past is None:
+        return Rejected(Reason.NOTHING_TO_REVERT, "There is no revert that could be undone.")
+    with_files = command.scope == FILES and bool(past.commit)
+    scope, files = (FILES, (past.repository, past.commit)) if with_files else ("context", ("", ""))
+    requested = ev.RevertRequested(stamp.id, None, scope, True, command.force, *files)
+    return Accepted((ev.OperationStarted(stamp.id, "revert"), requested), stamp.id)
+
+
+def aim_of(state: ThreadState, reverting: Reverting) -> Aim | None:
+    """Where the revert leads, or None when the context stays what it is."""
+    if reverting.undo and (past := state.taken_back) is not None:
+        if past.generation == state.generation.number and past.kept_turns == len(state.turns):
+            return None  # that revert was of files alone, and nothing has happened since
+        turns = [*state.turns[: past.kept_turns], *past.turns]
+        return _aim(turns, past.trim_points, past.generation, None, past.discards)
+    kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
+    if not _changes_context(state, kept):
+        return None
+    last = state.turns[kept - 1].generation if kept else 0
+    points = [point for point in state.trim_points if point.generation <= last]
+    discards = [discard for discard in state.discards if discard.generation <= last]
+    through = state.turns[kept - 1].provider_turn_id or reverting.turn_id if kept else None
+    return _aim(list(state.turns[:kept]), points, last or None, through, discards)
+
+
+def _aim(turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None, discards: list[Discard]) -> Aim:
+    point = points[-1] if points else None
+    return Aim(turns[point.turn_index :] if point is not None else turns, point, generation, through, discards)
+
+
+def aimed_items(state: ThreadState, aim: Aim) -> list[bytes]:
+    """The items of that context, to inject where Codex does not have it any more."""
+    opened = _opened(state, aim, in_provider=False)
+    return context_items(state, opened.summary, opened.summarized_messages, aim.active, opened.skipped_items, aim.discards)
+
+
+def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:
+    """Everything is in place: one record makes it so."""
+    operation = operation_under_way(state, command.operation_id)
+    reverting = operation.reverting if operation is not None else None
+    if operation is None or reverting is None or operation.phase not in (Phase.STARTING, Phase.RESTORING):
+        return Rejected(Reason.INTERNAL, "The revert is no longer under way.")
+    events: list[ev.AnyEvent] = []
+    if reverting.commit:
+        events.append(ev.FilesRestored(operation.id, reverting.commit, command.written, command.removed))
+    events.append(ev.Reverted(operation.id, reverting.turn_id, reverting.scope, reverting.undo))
+    aim = aim_of(state, reverting)
+    if aim is not None and command.provider_thread_id is not None:
+        opened = _opened(state, aim, in_provider=command.in_provider)
+        bound = ev.ProviderThreadBound(opened.generation, command.provider_thread_id, command.rollout_path, command.raw_events)
+        events += [opened, bound, ev.SessionReady(opened.generation)]
+    events.append(ev.OperationAdvanced(operation.id, Phase.READY, command.message))
+    return Accepted(tuple(events), operation.id)
+
+
+def _opened(state: ThreadState, aim: Aim, *, in_provider: bool) -> ev.GenerationOpened:
+    turn_ids = tuple(turn.id for turn in aim.active)
+    summary = aim.point.summary if aim.point is not None else None
+    bootstrap = "provider" if in_provider else "summary" if summary is not None else "turns" if turn_ids else "none"
+    summarized = skipped = 0
+    if summary is not None and aim.point is not None:
+        trimmed = state.generations[aim.point.generation - 1]
+        summarized, skipped = trimmed.summarized_messages, trimmed.skipped_items
+    return ev.GenerationOpened(state.generation.number + 1, "revert", bootstrap, turn_ids, summary, summarized, skipped)
+
+
+def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
+    """Take back a turn and all after it, files as they are."""
+    reverted = ev.TurnsReverted(command.turn_id)
+    if command.provider_did:
+        return Accepted((reverted,) if command.turn_id in state.turn_index else ())
+    if (refusal := when_idle(state, "revert")) is not None:
+        return refusal
+    index = state.turn_index.get(command.turn_id)
+    if index is None:
+        return Rejected(Reason.NOT_SUPPORTED, "The thread has no such turn.")
+    point = next((point for point in reversed(state.trim_points) if point.turn_index <= index), None)
+    if point is not None and point.summary_unavailable:
+        return Rejected(
+            Reason.NOT_SUPPORTED, "Only Codex has the summary that the turn builds on, so it cannot be taken back to."
+        )
+    # The context that was active at that turn: what the last trim before it had left, and the turns since.
+    left = tuple(turn.id for turn in state.turns[point.turn_index if point is not None else 0 : index])
+    summary = point.summary if point is not None else None
+    bootstrap = "summary" if summary is not None else "turns" if left else "none"
+    number = state.generation.number + 1
+    summarized = skipped = 0
+    if point is not None and summary is not None:
+        summarized, skipped = point.pruned_message_count, state.generations[point.generation - 1].skipped_items
+    opened = ev.GenerationOpened(number, "revert", bootstrap, left, summary, summarized, skipped)
+    requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
+    return Accepted((ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id)

@@ -1,0 +1,160 @@
+"""Naming moments of a thread's worktree: what a person types, and the checkpoint that is meant."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model.decision import Rejected, counted
+from trimpoint.core.model.state import Checkpoint, ThreadState, Turn
+
+NOW, SAFETY = "now", "safety"
+
+_MIN_COMMIT_PREFIX = 7
+_PROMPT_CHARS = 200
+_MAX_DIGITS = 9
+
+
+class Point(NamedTuple):
+    """A moment: `label` says which, for a person. No checkpoint: the worktree as it is now."""
+
+    label: str
+    checkpoint: Checkpoint | None
+
+    @property
+    def commit(self) -> str:
+        """Empty for now."""
+        return self.checkpoint.commit if self.checkpoint is not None else ""
+
+
+class TurnFiles(NamedTuple):
+    """What is known of the worktree around one turn. Number 0 is no turn but the time before the first.
+
+    `before` and `after` are None where there is no checkpoint; `problem` says why, `notes` what is not in `after`.
+    """
+
+    number: int
+    turn: Turn | None
+    prompt: str
+    before: Checkpoint | None
+    after: Checkpoint | None
+    notes: tuple[str, ...]
+    problem: str
+
+
+def span(state: ThreadState, older: str | None, newer: str | None) -> tuple[Point, Point] | Rejected:
+    """Two moments to compare. A turn's number or id means the end of that turn; without `older` it is compared to its beginning.
+
+    Without `newer`, the last turn is meant. With `now` and no `older`: what has changed since the last turn began or ended.
+    """
+    if not state.turns:
+        return Rejected(Reason.CHECKPOINT_NOT_FOUND, "The thread has no turns yet, so there are no checkpoints to compare.")
+    end = _named(state, str(len(state.turns)) if newer is None else newer)
+    if isinstance(end, Rejected):
+        return end
+    begin = _beginning(state, newer) if older is None else _named(state, older)
+    return begin if isinstance(begin, Rejected) else (begin, end)
+
+
+def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
+    """One for each turn from number `first` on, in order."""
+    newest = {(one.turn_id, one.moment): one for one in state.checkpoints}
+    for number in range(first, len(state.turns) + 1):
+        turn = state.turns[number - 1] if number else None
+        made = newest.get((turn.id, "after")) if turn is not None else _begun(state, newest, 1)
+        after = made if made is not None and made.commit else _begun(state, newest, number + 1)
+        is_missing = after is None and turn is not None and turn.id != state.running_turn_id
+        yield TurnFiles(
+            number,
+            turn,
+            _prompt(state, turn) if turn is not None else "",
+            _begun(state, newest, number) if number else None,
+            after,
+            made.notes if made is not None else (),
+            made.problem if made is not None and made.problem else _last_problem(state) if is_missing else "",
+        )
+
+
+def _last_problem(state: ThreadState) -> str:
+    """Why there are no checkpoints: the same reason is recorded once, not with every turn."""
+    return next((one.problem for one in reversed(state.checkpoints) if one.problem), "")
+
+
+def _begun(state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint], number: int) -> Checkpoint | None:
+    """What the worktree was when turn `number` began: its baseline, or what the turn before it left."""
+    turns = state.turns
+    baseline = newest.get((turns[number - 1].id, "before")) if number <= len(turns) else None
+    if baseline is not None and baseline.commit:
+        return baseline
+    left = newest.get((turns[number - 2].id, "after")) if number > 1 else None
+    return left if left is not None and left.commit else None
+
+
+def _named(state: ThreadState, name: str) -> Point | Rejected:
+    match name:
+        case "now":
+            return Point("now", None)
+        case "safety":
+            return _safety(state)
+        case _ if name in state.turn_index:
+            return _ended(state, state.turn_index[name] + 1)
+        case _ if _is_number(name) and int(name) <= len(state.turns):
+            return _ended(state, int(name))
+        case _:
+            return _by_commit(state, name)
+
+
+def _is_number(name: str) -> bool:
+    # Longer ones count no turns, and some are more than Python will read.
+    return name.isdecimal() and len(name) <= _MAX_DIGITS
+
+
+def _safety(state: ThreadState) -> Point | Rejected:
+    for checkpoint in reversed(state.checkpoints):
+        if checkpoint.moment == SAFETY:
+            return Point("before the last revert", checkpoint)
+    return Rejected(Reason.CHECKPOINT_NOT_FOUND, "There is no safety checkpoint: no files were reverted yet.")
+
+
+def _by_commit(state: ThreadState, name: str) -> Point | Rejected:
+    for checkpoint in state.checkpoints if len(name) >= _MIN_COMMIT_PREFIX else ():
+        if checkpoint.commit.startswith(name):
+            return Point(name, checkpoint)
+    turns = counted(len(state.turns), "turn")
+    return Rejected(Reason.TURN_NOT_FOUND, f"{name!r} names no turn and no checkpoint of the thread, which has {turns}.")
+
+
+def _ended(state: ThreadState, number: int) -> Point | Rejected:
+    if number and state.turns[number - 1].id == state.running_turn_id:
+        return Point("now", None)
+    files = next(turn_files(state, first=number))
+    label = f"after turn {number}" if number else "before turn 1"
+    return _point(label, files.after, files.problem)
+
+
+def _beginning(state: ThreadState, newer: str | None) -> Point | Rejected:
+    """What a moment is compared to when nobody says."""
+    number = len(state.turns)
+    if newer is not None and newer in state.turn_index:
+        number = state.turn_index[newer] + 1
+    elif newer is not None and _is_number(newer):
+        number = int(newer)
+    elif newer is not None and state.running_turn_id is None:
+        return _ended(state, number)
+    if number == 0:
+        return Rejected(Reason.CHECKPOINT_NOT_FOUND, "There is nothing before the first turn to compare with.")
+    return _point(f"before turn {number}", next(turn_files(state, first=number)).before, _last_problem(state))
+
+
+def _point(label: str, checkpoint: Checkpoint | None, problem: str) -> Point | Rejected:
+    if checkpoint is None:
+        why = problem.rstrip(".") or "none was made"
+        return Rejected(Reason.CHECKPOINT_NOT_FOUND, f"There is no checkpoint of the files {label}: {why}.")
+    return Point(label, checkpoint)
+
+
+def _prompt(state: ThreadState, turn: Turn) -> str:
+    for entry in state.entries_of(turn):
+        if entry.kind == "message" and entry.role == "user":
+            return " ".join(entry.text.split())[:_PROMPT_CHARS]
+    return ""

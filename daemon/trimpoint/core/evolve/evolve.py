@@ -1,0 +1,351 @@
+"""The one projector: `apply(state, record)` is the only code that turns events into state.
+
+Replay, live writes and recovery all run through it, so they cannot disagree (spec §10.10). It trusts events:
+what may happen was decided before they were written.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
+from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
+from trimpoint.core.evolve.revert_folds import (
+    capture_checkpoint,
+    miss_checkpoint,
+    prepare_revert,
+    request_revert,
+    restore_files,
+    revert_turns,
+    take_back,
+)
+from trimpoint.core.evolve.usage_folds import change_settings, note_overflow, report_usage, weigh_injected
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import (
+    MAX_RECEIPTS,
+    Discard,
+    Entry,
+    Generation,
+    Operation,
+    Pending,
+    Receipt,
+    ThreadState,
+    TrimPoint,
+    Turn,
+    qualified_entry_id,
+)
+from trimpoint.core.model.usage import begin_era
+
+PROVIDER_COMPACTION = "contextCompaction"
+COMPACTIONS = frozenset({"compact", "auto", "overflow"})
+"""What triggers a trim that summarizes."""
+
+
+def replay(records: Iterable[ev.Record]) -> ThreadState:
+    """The state after `records`, in order."""
+    state = ThreadState()
+    for record in records:
+        apply(state, record)
+    return state
+
+
+def apply(state: ThreadState, record: ev.Record) -> None:
+    """Fold one record into `state`."""
+    at_ms = record.occurred_at_ms
+    for event in record.events:
+        FOLDS[type(event)](state, event, at_ms)
+    state.sequence = record.sequence + len(record.events) - 1
+    state.thread_sequence = record.thread_sequence + len(record.events) - 1
+    state.updated_at_ms = at_ms
+    if record.command_id is not None:
+        _keep_receipt(state, record.command_id, record)
+
+
+def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> None:
+    """Keep the newest only: a receipt serves whoever repeats a command, and nobody does after a thousand others."""
+    state.receipts.pop(command_id, None)
+    state.receipts[command_id] = Receipt(
+        record.fingerprint,
+        record.sequence,
+        record.thread_sequence,
+        record.occurred_at_ms,
+        record.events,
+        record.operation_id,
+    )
+    if len(state.receipts) > MAX_RECEIPTS:
+        del state.receipts[next(iter(state.receipts))]
+
+
+def _intent_only(state: ThreadState, event: ev.Event, at_ms: int) -> None:
+    """An intent or a note: the state changes with the fact that follows it."""
+
+
+def _create(state: ThreadState, event: ev.ThreadCreated, at_ms: int) -> None:
+    state.id, state.cwd, state.origin, state.created_at_ms = event.thread_id, event.cwd, event.origin, at_ms
+    state.settings, state.name = event.settings, event.name
+    state.project_id, state.worktree_id = event.project_id, event.worktree_id
+    state.branch_name, state.parent_thread_id = event.branch_name, event.parent_thread_id
+
+
+def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int) -> None:
+    state.generations.append(
+        Generation(
+            event.generation,
+            event.reason,
+            event.bootstrap,
+            event.turn_ids,
+            event.summary,
+            event.summarized_messages,
+            event.skipped_items,
+        )
+    )
+    begin_era(state.usage)
+    state.session_stopped = False
+
+
+def _bind(state: ThreadState, event: ev.ProviderThreadBound, at_ms: int) -> None:
+    generation = state.generations[event.generation - 1]
+    generation.provider_thread_id = event.provider_thread_id
+    generation.rollout_path, generation.raw_events = event.rollout_path, event.raw_events
+    generation.ready = False
+
+
+def _session_ready(state: ThreadState, event: ev.SessionReady, at_ms: int) -> None:
+    state.generations[event.generation - 1].ready = True
+    state.session_stopped = state.may_have_missed = False
+
+
+def _session_stopped(state: ThreadState, event: ev.SessionStopped, at_ms: int) -> None:
+    if event.generation == state.generation.number:
+        state.session_stopped = True
+
+
+def _start_operation(state: ThreadState, event: ev.OperationStarted, at_ms: int) -> None:
+    state.operation = Operation(event.operation_id, event.kind, Phase.REQUESTED, at_ms)
+
+
+def _advance(state: ThreadState, event: ev.OperationAdvanced, at_ms: int) -> None:
+    operation = state.operation
+    if operation is not None and operation.id == event.operation_id:
+        operation.phase = Phase(event.phase)
+        operation.message, operation.reason = event.message or operation.message, event.reason
+
+
+def _request_compaction(state: ThreadState, event: ev.CompactionRequested, at_ms: int) -> None:
+    if state.operation is not None:
+        state.operation.compaction_keep = event.keep_last_n_turns
+        state.operation.compaction_guidance = event.guidance
+        state.operation.compaction_trigger = event.trigger
+
+
+def _fork_compaction(state: ThreadState, event: ev.CompactionForked, at_ms: int) -> None:
+    if state.operation is not None:
+        state.operation.compaction_fork = event.provider_thread_id
+
+
+def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
+    kept = event.first_kept_turn_id
+    turn_index = len(state.turns) if kept is None else state.turn_index[kept]
+    entry_index = len(state.entries) if kept is None else state.turns[turn_index].first_entry_index
+    for turn in state.turns[state.active_from_turn : turn_index]:
+        # Memory holds what a bootstrap can need; should the turn come back by a revert, the rollout has its items still.
+        turn.items, turn.items_complete, turn.earlier_items = [], False, 0
+    state.trim_points.append(
+        TrimPoint(
+            id=event.trim_point_id,
+            created_at_ms=event.created_at_ms,
+            before_entry_id=event.before_entry_id,
+            pruned_message_count=event.pruned_message_count,
+            pruned_turn_ids=event.pruned_turn_ids,
+            first_kept_turn_id=kept,
+            trigger=event.trigger,
+            generation=event.generation,
+            turn_index=turn_index,
+            entry_index=entry_index,
+            summary_unavailable=event.summary_unavailable,
+        )
+    )
+    note_trim(state)
+    if event.trigger in COMPACTIONS:
+        state.compaction_count += 1
+
+
+def _summarize(state: ThreadState, event: ev.ContextSummarized, at_ms: int) -> None:
+    for point in reversed(state.trim_points):
+        if point.id == event.trim_point_id:
+            point.summary, point.summary_unavailable = event.summary, False
+            return
+
+
+def _discard(state: ThreadState, event: ev.ContextDiscarded, at_ms: int) -> None:
+    named = frozenset(event.entry_ids)
+    entries = {turn_id: _entries_named(state, turn_id, named) for turn_id, _ in event.items}
+    state.discards.append(
+        Discard(
+            id=event.trim_point_id,
+            created_at_ms=event.created_at_ms,
+            entry_ids=event.entry_ids,
+            positions=dict(event.items),
+            entries={turn_id: tuple(entry.id for entry in of_turn) for turn_id, of_turn in entries.items()},
+            messages={turn_id: sum(entry.kind == "message" for entry in of_turn) for turn_id, of_turn in entries.items()},
+            generation=event.generation,
+            trigger=event.trigger,
+            est_tokens=event.est_tokens,
+            turn_index=len(state.turns),
+            entry_index=len(state.entries),
+        )
+    )
+
+
+def _entries_named(state: ThreadState, turn_id: str, names: frozenset[str]) -> list[Entry]:
+    index = state.turn_index[turn_id]
+    entries = state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
+    return [entry for entry in entries if not names.isdisjoint((entry.id, qualified_entry_id(turn_id, entry.id)))]
+
+
+def _archive(state: ThreadState, event: ev.ThreadArchived, at_ms: int) -> None:
+    state.archived = True
+
+
+def _archive_for_new(state: ThreadState, event: ev.ArchivedAndNewCreated, at_ms: int) -> None:
+    state.archived, state.new_thread_id = True, event.new_thread_id
+
+
+def _unarchive(state: ThreadState, event: ev.ThreadUnarchived, at_ms: int) -> None:
+    state.archived = False
+
+
+def _rename(state: ThreadState, event: ev.ThreadRenamed, at_ms: int) -> None:
+    state.name = event.name
+
+
+def _request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> None:
+    state.turn_requests[event.request_id] = Pending(event.request_id, "turn", at_ms)
+
+
+def _end_turn_request(state: ThreadState, event: ev.TurnRequestEnded, at_ms: int) -> None:
+    answered = state.turn_requests.pop(event.request_id, None)
+    state.may_have_missed |= event.turn_id is None
+    if answered is not None and event.turn_id is not None and event.turn_id not in state.turn_index:
+        state.turn_requests[event.turn_id] = Pending(event.turn_id, "turn", answered.since_ms)
+
+
+def _start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
+    state.turn_requests.pop(event.turn_id, None)
+    state.turn_index[event.turn_id] = len(state.turns)
+    state.turns.append(Turn(event.turn_id, event.generation, at_ms, len(state.entries)))
+    state.running_turn_id = event.turn_id
+    state.generations[event.generation - 1].turn_count += 1
+
+
+def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> None:
+    entry = Entry(event.entry_id, event.turn_id, event.kind, event.role, event.text, at_ms, event.detail)
+    index = state.turn_index[event.turn_id]
+    if entry.kind == "message":
+        state.turns[index].message_count += 1
+    elif entry.role == PROVIDER_COMPACTION:
+        state.provider_compaction_count += 1
+    if index == len(state.turns) - 1 and index >= state.active_from_turn:
+        state.entry_index[entry.id] = len(state.entries)
+        state.entries.append(entry)
+    else:
+        _file_late_entry(state, entry, index)
+    for discard in state.discards:
+        discard.entry_index += discard.turn_index > index
+
+
+def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
+    """Put an entry at the end of its turn, though later turns or a trim came in between.
+
+    A command that outlives its turn is reported when it ends (measured: codex 0.163); a position tells what
+    is trimmed only where the entries of a turn stand together.
+    """
+    at = state.entries_end(turn_index)
+    state.entries.insert(at, entry)
+    for later in state.turns[turn_index + 1 :]:
+        later.first_entry_index += 1
+    state.entry_index.update((moved.id, at + offset) for offset, moved in enumerate(state.entries[at:]))
+    passed = [point for point in state.trim_points if point.turn_index > turn_index]
+    for point in passed:
+        point.entry_index += 1
+        point.before_entry_id = state.entries[point.entry_index - 1].id
+    if passed and entry.kind == "message":
+        passed[0].pruned_message_count += 1
+
+
+def _record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int) -> None:
+    turn = state.turns[state.turn_index[event.turn_id]]
+    if event.source == "rollout":
+        turn.items[turn.earlier_items :], turn.items_complete = event.items, True
+    else:
+        turn.items.extend(event.items)
+        weigh_injected(state, event)
+
+
+def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:
+    turn = state.turns[state.turn_index[event.turn_id]]
+    turn.status, turn.error, turn.completed_at_ms = event.status, event.error, at_ms
+    turn.error_kind = event.error_kind
+    if event.error_kind == ev.CONTEXT_WINDOW_EXCEEDED:
+        note_overflow(state, turn)
+    if state.running_turn_id == event.turn_id:
+        state.running_turn_id = None
+    state.may_have_missed |= event.status == "interrupted" and not event.items_heard
+    if event.items_heard and state.generations[turn.generation - 1].raw_events:
+        turn.items_complete = True
+
+
+def _open_request(state: ThreadState, event: ev.RequestOpened, at_ms: int) -> None:
+    state.pending_requests[event.request_id] = Pending(event.request_id, event.method, at_ms)
+
+
+def _close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> None:
+    state.pending_requests.pop(event.request_id, None)
+    state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION
+
+
+# A table instead of a match: replay looks a fold up some 300,000 times a second (spec §9), and a match of
+# thirty cases is a chain of thirty tests. `tests/core/test_projector.py` holds the table against `AnyEvent`,
+# so that no event goes unfolded.
+FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
+    ev.ThreadCreated: _create,
+    ev.GenerationOpened: _open_generation,
+    ev.ProviderThreadBound: _bind,
+    ev.SessionReady: _session_ready,
+    ev.SessionStopRequested: _intent_only,
+    ev.SessionStopped: _session_stopped,
+    ev.SessionStartRequested: _intent_only,
+    ev.OperationStarted: _start_operation,
+    ev.OperationAdvanced: _advance,
+    ev.TrimPointCreated: _trim,
+    ev.ContextSummarized: _summarize,
+    ev.ContextDiscarded: _discard,
+    ev.CompactionRequested: _request_compaction,
+    ev.CompactionForked: _fork_compaction,
+    ev.CompactionFailed: note_failure,
+    ev.OverflowRecoveryRequested: request_recovery,
+    ev.TurnRetried: retry_turn,
+    ev.ArchivedAndNewCreated: _archive_for_new,
+    ev.ThreadArchived: _archive,
+    ev.ThreadUnarchived: _unarchive,
+    ev.ThreadRenamed: _rename,
+    ev.SettingsChanged: change_settings,
+    ev.TurnRequested: _request_turn,
+    ev.TurnRequestEnded: _end_turn_request,
+    ev.TurnStarted: _start_turn,
+    ev.EntryRecorded: _record_entry,
+    ev.ContextItemsRecorded: _record_items,
+    ev.UsageReported: report_usage,
+    ev.TurnCompleted: _complete_turn,
+    ev.TurnsReverted: revert_turns,
+    ev.CheckpointCaptured: capture_checkpoint,
+    ev.CheckpointFailed: miss_checkpoint,
+    ev.RevertRequested: request_revert,
+    ev.RevertPrepared: prepare_revert,
+    ev.FilesRestored: restore_files,
+    ev.Reverted: take_back,
+    ev.RequestOpened: _open_request,
+    ev.RequestClosed: _close_request,
+    ev.ContextLost: _intent_only,
+    ev.CommandRejected: _intent_only,
+}

@@ -1,0 +1,128 @@
+"""How checkpoints and reverts change a thread's state: folds of the projector."""
+
+from trimpoint.core.evolve.compaction_attempts import note_lowest
+from trimpoint.core.evolve.usage_folds import report_before_revert
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import Checkpoint, Reverting, TakenBack, ThreadState
+
+
+def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> None:
+    """Codex took turns back by itself; files are as they were."""
+    first = state.turn_index[event.turn_id]
+    ran_in = state.turns[first].generation
+    if state.taken_back is not None and first < state.taken_back.kept_turns:
+        state.taken_back = None
+    _cut_ledger(state, first)
+    state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
+    state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
+
+
+def _cut_ledger(state: ThreadState, first: int) -> None:
+    """Take the turns from position `first` on out of the ledger."""
+    if first == len(state.turns):
+        return
+    first_entry = state.turns[first].first_entry_index
+    for turn in state.turns[first:]:
+        del state.turn_index[turn.id]
+    reverted = {entry.id for entry in state.entries[first_entry:]}
+    del state.turns[first:], state.entries[first_entry:]
+    _forget_entries(state, reverted)
+    state.usage.report = report_before_revert(state)
+    note_lowest(state)
+
+
+def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
+    """Take entries out of the index; an id means something within its turn, so an active turn before may have had the same."""
+    for entry_id in reverted:
+        state.entry_index.pop(entry_id, None)
+    active_from = max((point.entry_index for point in state.trim_points if point.entry_index <= len(state.entries)), default=0)
+    for index, entry in enumerate(state.entries[active_from:], active_from):
+        if entry.id in reverted:
+            state.entry_index[entry.id] = index
+
+
+def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
+    """The thread knows its files as it captured them, except before a revert: what it finds there may be somebody else's."""
+    state.checkpoints.append(
+        Checkpoint(event.turn_id, event.moment, at_ms, event.repository, event.ref, event.commit, event.notes)
+    )
+    if event.moment != "safety":
+        state.known_files = event.commit
+        return
+    assert state.operation is not None
+    assert state.operation.reverting is not None
+    state.operation.reverting.safety = event.commit
+
+
+def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> None:
+    """The thread knows the files that it restored."""
+    state.known_files = event.commit
+
+
+def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) -> None:
+    """There is no such checkpoint, and this is why."""
+    state.checkpoints.append(Checkpoint(event.turn_id, event.moment, at_ms, problem=event.reason))
+
+
+def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) -> None:
+    """The open operation aims there."""
+    assert state.operation is not None
+    state.operation.reverting = Reverting(event.turn_id, event.scope, event.undo, event.force, event.repository, event.commit)
+
+
+def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> None:
+    """The open operation has a session to change over to."""
+    assert state.operation is not None
+    assert state.operation.reverting is not None
+    state.operation.reverting.prepared = event.provider_thread_id
+
+
+def take_back(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
+    """The record opens the new generation after this event, so the present one is still the one before."""
+    before, undone = state.taken_back, event.undone
+    kept = before.kept_turns if undone and before is not None else _turns_through(state, event.turn_id)
+    reverting = state.operation.reverting if state.operation is not None else None
+    state.taken_back = TakenBack(
+        generation=state.generation.number,
+        kept_turns=kept,
+        kept_entries=state.turns[kept].first_entry_index if kept < len(state.turns) else len(state.entries),
+        turns=list(state.turns[kept:]),
+        entries=list(state.entries[state.entries_end(kept - 1) if kept else 0 :]),
+        trim_points=state.trim_points,
+        discards=state.discards,
+        scope=event.scope,
+        repository=reverting.repository if reverting is not None else "",
+        commit=reverting.safety if reverting is not None else "",
+    )
+    _cut_ledger(state, kept)
+    if undone and before is not None:
+        _put_back(state, before)
+    else:
+        last = state.turns[-1].generation if state.turns else 0
+        state.trim_points = [point for point in state.trim_points if point.generation <= last]
+        state.discards = [discard for discard in state.discards if discard.generation <= last]
+
+
+def _turns_through(state: ThreadState, turn_id: str | None) -> int:
+    return 0 if turn_id is None else state.turn_index[turn_id] + 1
+
+
+def _put_back(state: ThreadState, past: TakenBack) -> None:
+    """Entries may have come late to the turns that stayed, so positions are counted anew."""
+    shift = len(state.entries) - past.kept_entries
+    for turn in past.turns:
+        turn.first_entry_index += shift
+        state.turn_index[turn.id] = len(state.turns)
+        state.turns.append(turn)
+    for entry in past.entries:
+        state.entry_index[entry.id] = len(state.entries)
+        state.entries.append(entry)
+    stayed = {point.id: point for point in state.trim_points}
+    state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]
+    kept = {discard.id: discard for discard in state.discards}
+    state.discards = [kept.get(discard.id, discard) for discard in past.discards]
+    for point in state.boundaries:
+        within = point.turn_index < len(state.turns)
+        point.entry_index = state.turns[point.turn_index].first_entry_index if within else len(state.entries)
+    for point in state.trim_points:
+        point.before_entry_id = state.entries[point.entry_index - 1].id if point.entry_index else None

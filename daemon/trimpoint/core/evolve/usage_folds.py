@@ -1,0 +1,50 @@
+"""How reports of tokens change a thread's state: folds of the projector."""
+
+from itertools import takewhile
+
+from trimpoint.core.evolve.compaction_attempts import note_lowest
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import FirstCall, ThreadState, Turn
+from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.usage import Report, hear, model_in, overflowed
+
+
+def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
+    """What the present context holds; also remembered of the turn, for a revert to it."""
+    hear(state.usage, event, is_live=event.turn_id == state.running_turn_id)
+    note_lowest(state)
+    index = state.turn_index.get(event.turn_id)
+    if index is None:
+        return
+    state.turns[index].report = state.usage.report
+    generation = state.generation
+    if generation.first_call is None and event.input > 0 and state.turns[index].generation == generation.number:
+        generation.first_call = FirstCall(event.turn_id, event.input)
+
+
+def weigh_injected(state: ThreadState, event: ev.ContextItemsRecorded) -> None:
+    """Items that come between turns were put there by a client; the next report will include them."""
+    if state.running_turn_id is None and event.source == "events":
+        state.usage.unreported += sum(estimate_tokens(item) for item in event.items)
+
+
+def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -> None:
+    """Another model has another window, which is not known before it is reported."""
+    before, state.settings = model_in(state.settings), event.settings
+    if before is not None and model_in(event.settings) != before:
+        state.usage.window = None
+        state.auto_attempts.clear()  # what was in vain with a small window may not be with a large one
+
+
+def note_overflow(state: ThreadState, turn: Turn) -> None:
+    """The turn did not fit; that says something of the present context if it is the newest."""
+    if turn is state.turns[-1] and turn.generation == state.generation.number:
+        overflowed(state.usage)
+        turn.report = state.usage.report
+
+
+def report_before_revert(state: ThreadState) -> Report | None:
+    """What was last heard of the context that the turns which are left make."""
+    current = state.generation.number
+    left = takewhile(lambda turn: turn.generation == current, reversed(state.turns))
+    return next((turn.report for turn in left if turn.report is not None), None)

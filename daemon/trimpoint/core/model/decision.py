@@ -1,0 +1,129 @@
+"""What a decision is made of: who may refuse and why, and the one predicate of a busy thread.
+
+Rules stand in `decider.py` and the modules it hands commands on to; they all answer in these words.
+"""
+
+from typing import Literal, NamedTuple
+
+import msgspec
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import Operation, Pending, ThreadState
+
+
+class Stamp(NamedTuple):
+    """Time and identity for one decision: milliseconds since the epoch, and an id unique in the world."""
+
+    now_ms: int
+    id: str
+
+
+class DiscardPolicy(msgspec.Struct, frozen=True):
+    """`floor_tokens`: no discard leaves less than this. `target_tokens`: where `/compress` stops unless it is told otherwise."""
+
+    floor_tokens: int = 30_000
+    target_tokens: int = 50_000
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize.
+
+    `overflow_recovery`: whether a turn that did not fit is tried again in a smaller context.
+    `warning_at` and `critical_at` are shares of the window, `model_windows` its size in tokens where Codex does not say it,
+    `provider_compacts_at` the number of tokens at which Codex is told to compact by itself, if it is told.
+    `auto` says what is done about a critical context; a compaction of that kind keeps `preserve_recent_turns` turns, and was in vain
+    when it freed less than `min_freed` of the window.
+    """
+
+    min_messages: int = 6
+    overflow_recovery: bool = True
+    warning_at: float = 0.70
+    critical_at: float = 0.90
+    model_windows: dict[str, int] = {}
+    provider_compacts_at: int | None = None
+    auto: Literal["off", "warn", "compact"] = "warn"
+    preserve_recent_turns: int = 3
+    min_freed: float = 0.10
+    discard: DiscardPolicy = DiscardPolicy()
+
+
+class Block(NamedTuple):
+    """What keeps a thread busy; `kind`: turn | operation | request."""
+
+    kind: str
+    id: str
+    since_ms: int
+    detail: str
+
+
+class Rejected(NamedTuple):
+    """A rule says no. `message` is a sentence for a person."""
+
+    reason: Reason
+    message: str
+    block: Block | None = None
+
+
+class Accepted(NamedTuple):
+    """What happens instead of nothing; `operation_id` when it opened or belongs to an operation."""
+
+    events: tuple[ev.AnyEvent, ...]
+    operation_id: str | None = None
+
+
+Decision = Accepted | Rejected
+
+_BUSY_REASONS = {
+    "turn": Reason.TURN_IN_PROGRESS,
+    "operation": Reason.ALREADY_IN_PROGRESS,
+    "request": Reason.REQUEST_PENDING,
+}
+
+
+def busy(state: ThreadState) -> Block | None:
+    """The one predicate of a busy thread.
+
+    A turn requested, starting or running, an open operation, an unanswered question of the agent.
+    """
+    if (operation := state.open_operation) is not None:
+        return Block("operation", operation.id, operation.started_at_ms, operation.kind)
+    if state.running_turn_id is not None:
+        turn = state.turns[state.turn_index[state.running_turn_id]]
+        return Block("turn", turn.id, turn.started_at_ms, "running")
+    if state.turn_requests:
+        first = _first(state.turn_requests)
+        return Block("turn", first.id, first.since_ms, "starting")
+    if state.pending_requests:
+        first = _first(state.pending_requests)
+        return Block("request", first.id, first.since_ms, first.what)
+    return None
+
+
+def _first(pending: dict[str, Pending]) -> Pending:
+    return next(iter(pending.values()))
+
+
+def when_idle(state: ThreadState, verb: str) -> Rejected | None:
+    """Why the thread cannot be changed now (`verb` says how), or None when it can."""
+    if state.archived and verb != "archive":
+        return Rejected(Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.")
+    if (block := busy(state)) is None:
+        return None
+    what = {
+        "turn": "a turn is running",
+        "operation": f"its {block.detail} operation is still under way",
+        "request": f"the agent waits for an answer ({block.detail})",
+    }[block.kind]
+    return Rejected(_BUSY_REASONS[block.kind], f"Cannot {verb} the thread now: {what}.", block)
+
+
+def counted(count: int, noun: str) -> str:
+    """`count` and its noun, as a person writes it."""
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def operation_under_way(state: ThreadState, operation_id: str) -> Operation | None:
+    """The open operation, if it is that one."""
+    operation = state.open_operation
+    return operation if operation is not None and operation.id == operation_id else None

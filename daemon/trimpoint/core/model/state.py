@@ -1,0 +1,314 @@
+"""A thread's state: the fold of its events, written by the projector alone.
+
+Mutable on purpose: replaying a long journal must not copy the ledger at every event. Nobody but
+`projector.apply` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
+"""
+
+from collections.abc import MutableMapping, MutableSequence
+
+import msgspec
+
+from trimpoint.core.model.events import AnyEvent
+from trimpoint.core.model.operations import Phase, is_open
+from trimpoint.core.model.usage import Report, Usage
+
+MAX_RECEIPTS = 1_000
+"""How many of a thread's newest receipts are remembered: a command id is recognised for as many commands."""
+
+
+class Turn(msgspec.Struct, gc=False):
+    """`first_entry_index` is where its entries begin; `items` are its raw items while it is in context.
+
+    `report` is the last that was heard, while it ran, of what the context holds.
+    Of a turn that was tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it had failed,
+    and `earlier_items` counts those of its items that are from there; they stand first.
+    """
+
+    id: str
+    generation: int
+    started_at_ms: int
+    first_entry_index: int
+    status: str = "running"
+    completed_at_ms: int | None = None
+    error: str | None = None
+    error_kind: str = ""
+    message_count: int = 0
+    items: list[bytes] = []
+    items_complete: bool = False
+    provider_turn_id: str | None = None
+    first_generation: int = 0
+    earlier_items: int = 0
+    report: Report | None = None
+
+
+class Entry(msgspec.Struct, gc=False):
+    """One message or activity of the ledger."""
+
+    id: str
+    turn_id: str
+    kind: str
+    role: str
+    text: str
+    created_at_ms: int
+    detail: bytes = b""
+
+
+def qualified_entry_id(turn_id: str, entry_id: str) -> str:
+    """A name for an entry that means it alone: model providers number items as they like, and may use a number again."""
+    return f"{turn_id}#{entry_id}"
+
+
+class TrimPoint(msgspec.Struct):
+    """`turn_index` and `entry_index` are the first positions after the boundary."""
+
+    id: str
+    created_at_ms: int
+    before_entry_id: str | None
+    pruned_message_count: int
+    pruned_turn_ids: tuple[str, ...]
+    first_kept_turn_id: str | None
+    trigger: str
+    generation: int
+    turn_index: int
+    entry_index: int
+    summary: str | None = None
+    summary_unavailable: bool = False
+
+
+class Discard(msgspec.Struct):
+    """A trim point of another kind: it took single things out of the context and moved no boundary.
+
+    `positions` are those of the raw items, `entries` the ids of the ledger's entries and `messages` how many of these are prompts and
+    answers, each by turn id. `entry_ids` are what clients know the entries by.
+    It was made when the thread had `turn_index` turns and `entry_index` entries.
+    """
+
+    id: str
+    created_at_ms: int
+    entry_ids: tuple[str, ...]
+    positions: dict[str, tuple[int, ...]]
+    entries: dict[str, tuple[str, ...]]
+    messages: dict[str, int]
+    generation: int
+    trigger: str
+    est_tokens: int
+    turn_index: int
+    entry_index: int
+
+
+class FirstCall(msgspec.Struct, frozen=True):
+    """The first model call of a generation, how much it was given."""
+
+    turn_id: str
+    input_tokens: int
+
+
+class Generation(msgspec.Struct):
+    """One life of the thread in the provider. `ready`: the bootstrap is in place."""
+
+    number: int
+    reason: str
+    bootstrap: str
+    turn_ids: tuple[str, ...] = ()
+    summary: str | None = None
+    summarized_messages: int = 0
+    skipped_items: int = 0
+    provider_thread_id: str | None = None
+    rollout_path: str | None = None
+    raw_events: bool = False
+    ready: bool = False
+    turn_count: int = 0
+    session_approvals: bool = False
+    first_call: FirstCall | None = None
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A snapshot of the worktree, or why there is none: then `commit` is empty. See `events.CheckpointCaptured`."""
+
+    turn_id: str | None
+    moment: str
+    created_at_ms: int
+    repository: str = ""
+    ref: str = ""
+    commit: str = ""
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Reverting(msgspec.Struct):
+    """What a revert aims at. `prepared` is the provider thread that will serve, `safety` the commit to go back to."""
+
+    turn_id: str | None
+    scope: str
+    undo: bool
+    force: bool
+    repository: str
+    commit: str
+    prepared: str | None = None
+    safety: str = ""
+
+
+class TakenBack(msgspec.Struct):
+    """What the last revert took out of the thread, for as long as that can be undone.
+
+    `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before it. `commit` holds the files as they
+    were, empty when the revert left them alone.
+    """
+
+    generation: int
+    kept_turns: int
+    kept_entries: int
+    turns: list[Turn]
+    entries: list[Entry]
+    trim_points: list[TrimPoint]
+    scope: str
+    repository: str = ""
+    commit: str = ""
+    discards: list[Discard] = []
+
+
+class Operation(msgspec.Struct):
+    """The operation under way or last ended. `failed_turn_id` is the turn that an overflow recovery is about."""
+
+    id: str
+    kind: str
+    phase: Phase
+    started_at_ms: int
+    message: str = ""
+    reason: str = ""
+    compaction_keep: int = 0
+    compaction_guidance: str | None = None
+    compaction_trigger: str = "user"
+    compaction_fork: str | None = None
+    reverting: Reverting | None = None
+    failed_turn_id: str | None = None
+
+
+class CompactionAttempt(msgspec.Struct):
+    """One automatic compaction. `used`: tokens of the context before it; `lowest`: the least that was reported since.
+
+    `failure` says why it failed, if it did.
+    """
+
+    used: int
+    failure: str | None = None
+    lowest: int | None = None
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What a command was answered with: its events, or the one rejection."""
+
+    fingerprint: bytes
+    sequence: int
+    thread_sequence: int
+    occurred_at_ms: int
+    events: tuple[AnyEvent, ...]
+    operation_id: str | None
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A turn that is asked for and has not begun, or a question of the agent that has no answer yet."""
+
+    id: str
+    what: str
+    since_ms: int
+
+
+class ThreadState(msgspec.Struct):
+    """Everything the decider, the timeline and the reactors know of one thread.
+
+    `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the ledger has heard.
+    What grows with a thread's age for ever is declared `MutableSequence` or `MutableMapping`: read from a snapshot it stays
+    packed until it is looked at (`journal/codec/lazy_list.py`), so look at the part you need, and copy by slicing.
+    `known_files` is the commit that holds the files as the thread last knew them: what it captured around its turns, or restored.
+    `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
+    answers and then by turn id until the turn begins: between the two the thread is as busy as before and
+    after. `turn_aliases`: what the provider calls a turn that was tried again -> the turn.
+    """
+
+    id: str = ""
+    cwd: str = ""
+    origin: str = ""
+    created_at_ms: int = 0
+    name: str | None = None
+    project_id: str | None = None
+    worktree_id: str | None = None
+    branch_name: str | None = None
+    parent_thread_id: str | None = None
+    new_thread_id: str | None = None
+    archived: bool = False
+    settings: bytes = b"{}"
+    sequence: int = 0
+    thread_sequence: int = 0
+    updated_at_ms: int = 0
+    turns: MutableSequence[Turn] = []
+    turn_index: MutableMapping[str, int] = {}
+    turn_aliases: dict[str, str] = {}
+    entries: MutableSequence[Entry] = []
+    entry_index: MutableMapping[str, int] = {}
+    trim_points: list[TrimPoint] = []
+    discards: list[Discard] = []
+    generations: list[Generation] = []
+    operation: Operation | None = None
+    turn_requests: dict[str, Pending] = {}
+    running_turn_id: str | None = None
+    pending_requests: dict[str, Pending] = {}
+    session_stopped: bool = False
+    may_have_missed: bool = False
+    compaction_count: int = 0
+    checkpoints: MutableSequence[Checkpoint] = []
+    known_files: str = ""
+    taken_back: TakenBack | None = None
+    provider_compaction_count: int = 0
+    usage: Usage = msgspec.field(default_factory=Usage)
+    auto_attempts: list[CompactionAttempt] = []
+    receipts: dict[str, Receipt] = {}
+
+    @property
+    def exists(self) -> bool:
+        """Whether the thread was created at all."""
+        return bool(self.id)
+
+    @property
+    def generation(self) -> Generation:
+        """The generation that serves the thread at present."""
+        return self.generations[-1]
+
+    @property
+    def boundaries(self) -> list[TrimPoint | Discard]:
+        """Trim points of both kinds, those that prune turns first."""
+        return [*self.trim_points, *self.discards]
+
+    @property
+    def active_from_turn(self) -> int:
+        """Index of the first turn of the active context."""
+        return self.trim_points[-1].turn_index if self.trim_points else 0
+
+    @property
+    def active_turns(self) -> list[Turn]:
+        """The turns of the active context, oldest first."""
+        return list(self.turns[self.active_from_turn :])
+
+    def entries_end(self, turn_index: int) -> int:
+        """Index just after the last entry of the turn at `turn_index`."""
+        following = turn_index + 1
+        return self.turns[following].first_entry_index if following < len(self.turns) else len(self.entries)
+
+    def entries_of(self, turn: Turn) -> list[Entry]:
+        """The entries of a turn, also of one that a revert took back."""
+        index = self.turn_index.get(turn.id)
+        if index is not None:
+            return list(self.entries[turn.first_entry_index : self.entries_end(index)])
+        past = self.taken_back.entries if self.taken_back is not None else []
+        return [entry for entry in past if entry.turn_id == turn.id]
+
+    @property
+    def recovering_turn_id(self) -> str | None:
+        """The turn that has failed and may yet go on, if there is one."""
+        operation = self.open_operation
+        return operation.failed_turn_id if operation is not None else None
+
+    @property
+    def open_operation(self) -> Operation | None:
+        """The operation that keeps the thread busy, if any."""
+        return self.operation if self.operation is not None and is_open(self.operation.phase) else None

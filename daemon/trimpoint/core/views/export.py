@@ -1,0 +1,98 @@
+"""A thread for a person to read or keep: its timeline as Markdown, or as one JSON document. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, assert_never
+
+import msgspec
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineEntry,
+    TimelineMessage,
+)
+
+from trimpoint.core.model.lenient import members
+from trimpoint.core.model.shell_commands import as_typed, in_one_line
+
+_SPEAKERS = {"user": "You", "assistant": "Agent"}
+
+_ACTIVITIES = {
+    "commandExecution": "Command",
+    "fileChange": "Files changed",
+    "mcpToolCall": "Tool",
+    "dynamicToolCall": "Tool",
+    "webSearch": "Web search",
+    "reasoning": "Thinking",
+    "plan": "Plan",
+    "contextCompaction": "Compaction",
+}
+
+
+class Heading(NamedTuple):
+    """What stands above the timeline. `created_at` is RFC 3339."""
+
+    id: str
+    name: str | None
+    cwd: str
+    created_at: str
+
+
+def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str]:
+    """The document, piece by piece; `entries` oldest first. What was said stays word for word as it was said."""
+    yield f"# {_line(heading.name or 'Conversation')}\n\n"
+    yield f"- Thread: {_code(heading.id)}\n- Folder: {_code(heading.cwd)}\n- Begun: {heading.created_at}\n"
+    was_activity = False
+    for entry in entries:
+        is_activity = isinstance(entry, TimelineActivity)
+        yield "" if is_activity and was_activity else "\n"
+        yield _section(entry)
+        was_activity = is_activity
+
+
+def document(heading: Heading, entries: Iterable[TimelineEntry]) -> dict[str, Any]:
+    """The same as data: `thread`, and `entries` as `timeline/read` gives them."""
+    thread = {"id": heading.id, "name": heading.name, "cwd": heading.cwd, "createdAt": heading.created_at}
+    return {"thread": thread, "entries": msgspec.to_builtins(list(entries))}
+
+
+def _section(entry: TimelineEntry) -> str:
+    match entry:
+        case TimelineMessage():
+            pruned = " · pruned" if entry.trimmed else ""
+            return (
+                f"## {_SPEAKERS.get(entry.role, entry.role)}\n\n<sub>{entry.created_at}{pruned}</sub>\n\n{entry.text.strip()}\n"
+            )
+        case TimelineActivity():
+            return f"- {_activity(entry)}: {_code(_title(entry))}\n"
+        case ContextSummaryBanner():
+            quoted = "\n".join(f"> {line}" for line in entry.summary.strip().splitlines())
+            return f"> **{entry.header}**\n>\n{quoted}\n"
+        case ContextTrimPointDivider():
+            above = "" if entry.expanded else ", not shown"
+            return f"---\n\n*{entry.label}: {entry.hidden_message_count}{above}*\n"
+        case _:
+            assert_never(entry)
+
+
+def _activity(entry: TimelineActivity) -> str:
+    return _ACTIVITIES.get(entry.activity, entry.activity)
+
+
+def _title(entry: TimelineActivity) -> str:
+    detail = members(entry.detail)
+    return in_one_line(as_typed(detail)) if detail.get("command") else entry.title
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _code(text: str) -> str:
+    """As code, whatever backticks are in it."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if longest else ""
+    one_line = " ".join(text.splitlines())
+    return f"{fence}{padding}{one_line}{padding}{fence}"

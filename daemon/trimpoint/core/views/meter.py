@@ -1,0 +1,54 @@
+"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by (spec §6)."""
+
+import msgspec
+from trimpoint_protocol import readmodel as rm
+
+from trimpoint.core.context.context_size import Fill, fill_of, left_percent, level_of, provider_compacts_at, window_of
+from trimpoint.core.decide.auto_compaction import auto_status
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.usage import Usage, compact_limit_in, model_in
+
+
+def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
+    """The meter of a thread. Costs an estimate of the whole context while nothing is reported of it, else next to nothing."""
+    model, usage = model_in(state.settings), state.usage
+    window = window_of(usage, model, policy)
+    metered = meter_of(state.id, usage, model, fill_of(state, policy), policy)
+    limit = compact_limit_in(state.settings) or policy.provider_compacts_at
+    return msgspec.structs.replace(
+        metered,
+        provider_compacts_at_tokens=None if window is None else provider_compacts_at(window, limit),
+        generation=state.generation.number,
+        compaction_count=state.compaction_count,
+        provider_compaction_count=state.provider_compaction_count,
+        auto=auto_status(state, policy),
+    )
+
+
+def meter_of(thread_id: str, usage: Usage, model: str | None, fill: Fill, policy: Policy) -> rm.ContextStatus:
+    """The meter of anything that has usage, a thread that is not in the books included."""
+    window = window_of(usage, model, policy)
+    era, total = usage.era, usage.thread
+    return rm.ContextStatus(
+        thread_id=thread_id,
+        model=model,
+        used_tokens=fill.used,
+        window_tokens=window,
+        percent=None if window is None else round(fill.used * 100 / window, 1),
+        left_percent=None if window is None else left_percent(fill.used, window),
+        estimated=fill.is_estimate,
+        unknown=fill.is_unknown,
+        level=None if window is None else level_of(fill.used, window, policy),
+        provider_compacts_at_tokens=None if window is None else provider_compacts_at(window, policy.provider_compacts_at),
+        current_input_tokens=era.input,
+        current_cached_input_tokens=era.cached_input,
+        current_output_tokens=era.output,
+        current_reasoning_output_tokens=era.reasoning_output,
+        current_total_tokens=era.total,
+        total_input_tokens=total.input,
+        total_cached_input_tokens=total.cached_input,
+        total_output_tokens=total.output,
+        total_reasoning_output_tokens=total.reasoning_output,
+        total_tokens=total.total,
+    )

@@ -1,0 +1,167 @@
+"""The timeline a person reads, ordered by the ledger and never by a clock (spec §2).
+
+A divider stands at its boundary: what was kept comes after it. A summary's banner is right above its divider.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import msgspec
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineEntry,
+    TimelineMessage,
+)
+
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.state import Discard, Entry, ThreadState, TrimPoint
+
+BANNER_HEADER = "Context compacted"
+DIVIDER_LABEL = "Earlier messages"
+DISCARD_LABEL = "Discarded"
+
+# Turn and id of each entry that was discarded -> the discard.
+_Taken = dict[tuple[str, str], str]
+
+
+class Timeline(Sequence[TimelineEntry]):
+    """All entries, oldest first; the pruned section of a trim point only when its id is in `expanded`.
+
+    What was discarded stays where it was said, flagged; the discard's own divider stands where it was made. Each entry is made when
+    it is asked for, so that a page costs what is on it, however long the thread.
+    """
+
+    def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
+        self._state = state
+        self._taken = _taken(state)
+        self._begins: list[int] = []
+        self._runs: list[Sequence[TimelineEntry]] = []
+        self._length = 0
+        self._lay_out(expanded)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> TimelineEntry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[TimelineEntry]: ...
+    def __getitem__(self, index: int | slice) -> TimelineEntry | list[TimelineEntry]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(self._length))]
+        if not 0 <= index < self._length:
+            raise IndexError(index)
+        run = bisect_right(self._begins, index) - 1
+        return self._runs[run][index - self._begins[run]]
+
+    def _lay_out(self, expanded: frozenset[str]) -> None:
+        start, dividers = 0, list[Discard]()
+        for boundary in sorted(self._state.boundaries, key=lambda one: (one.entry_index, one.generation)):
+            if isinstance(boundary, Discard):
+                dividers.append(boundary)
+                continue
+            if boundary.id in expanded:
+                self._add_section(start, boundary.entry_index, dividers, boundary.id)
+            self._add(list(_boundary(boundary, boundary.id in expanded)))
+            start, dividers = boundary.entry_index, []
+        self._add_section(start, len(self._state.entries), dividers, None)
+
+    def _add_section(self, start: int, end: int, dividers: list[Discard], pruned_by: str | None) -> None:
+        for discard in dividers:
+            self._add(_Run(self._state, range(start, discard.entry_index), self._taken, pruned_by))
+            self._add([_discard_divider(discard)])
+            start = discard.entry_index
+        self._add(_Run(self._state, range(start, end), self._taken, pruned_by))
+
+    def _add(self, run: Sequence[TimelineEntry]) -> None:
+        if len(run) > 0:
+            self._begins.append(self._length)
+            self._runs.append(run)
+            self._length += len(run)
+
+
+class _Run(Sequence[TimelineEntry]):
+    """Entries of the ledger that stand together."""
+
+    def __init__(self, state: ThreadState, places: range, taken: _Taken, pruned_by: str | None) -> None:
+        self._state = state
+        self._places = places
+        self._taken = taken
+        self._pruned_by = pruned_by
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index: Any) -> Any:
+        entry = self._state.entries[self._places.start + int(index)]
+        return _entry(entry, self._taken.get((entry.turn_id, entry.id), self._pruned_by))
+
+
+def derive_timeline_entries(state: ThreadState, expanded: frozenset[str]) -> Iterator[TimelineEntry]:
+    """The whole of a `Timeline`."""
+    return iter(Timeline(state, expanded))
+
+
+def _taken(state: ThreadState) -> _Taken:
+    return {
+        (turn_id, entry_id): discard.id
+        for discard in state.discards
+        for turn_id, entry_ids in discard.entries.items()
+        for entry_id in entry_ids
+    }
+
+
+def _discard_divider(discard: Discard) -> TimelineEntry:
+    return ContextTrimPointDivider(
+        trim_point_id=discard.id,
+        label=DISCARD_LABEL,
+        hidden_message_count=len(discard.entry_ids),
+        expanded=True,
+        trim_kind="discard",
+    )
+
+
+def _boundary(point: TrimPoint, expanded: bool) -> Iterator[TimelineEntry]:
+    if point.summary is not None:
+        yield ContextSummaryBanner(trim_point_id=point.id, header=BANNER_HEADER, summary=point.summary)
+    elif point.summary_unavailable:
+        yield ContextSummaryBanner(
+            trim_point_id=point.id,
+            header=BANNER_HEADER,
+            summary="The provider keeps this summary sealed; it cannot be shown.",
+        )
+    yield ContextTrimPointDivider(
+        trim_point_id=point.id,
+        label=DIVIDER_LABEL,
+        hidden_message_count=point.pruned_message_count,
+        expanded=expanded,
+        trim_kind="boundary",
+    )
+
+
+def _entry(entry: Entry, trim_point_id: str | None) -> TimelineEntry:
+    created_at = rfc3339(entry.created_at_ms)
+    if entry.kind == "message":
+        return TimelineMessage(
+            id=entry.id,
+            turn_id=entry.turn_id,
+            role=entry.role,
+            text=entry.text,
+            created_at=created_at,
+            trimmed=trim_point_id is not None,
+            trim_point_id=trim_point_id,
+        )
+    detail = msgspec.json.decode(entry.detail) if entry.detail else None
+    return TimelineActivity(
+        id=entry.id,
+        turn_id=entry.turn_id,
+        activity=entry.role,
+        title=entry.text,
+        created_at=created_at,
+        trimmed=trim_point_id is not None,
+        trim_point_id=trim_point_id,
+        detail=detail,
+    )

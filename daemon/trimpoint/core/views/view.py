@@ -1,0 +1,192 @@
+"""State and events as clients see them: read model and envelopes, without anything of the provider's."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from trimpoint_protocol import readmodel as rm
+from trimpoint_protocol.errors import Blocker
+
+from trimpoint.core.context.active_context import active_message_count
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.decision import Block, Policy
+from trimpoint.core.model.events import AnyEvent, Record
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Checkpoint, Discard, Operation, Pending, ThreadState, TrimPoint, Turn
+from trimpoint.core.views.meter import context_status
+
+
+def read_model(state: ThreadState, policy: Policy, read_only: str | None = None) -> rm.OrchestrationThread:
+    """The snapshot of one thread; `read_only` says why it takes no commands, if it does not."""
+    active_from = state.active_from_turn
+    return rm.OrchestrationThread(
+        id=state.id,
+        name=state.name,
+        cwd=state.cwd,
+        project_id=state.project_id,
+        worktree_id=state.worktree_id,
+        branch_name=state.branch_name,
+        archived=state.archived,
+        created_at=rfc3339(state.created_at_ms),
+        sequence=state.sequence,
+        thread_sequence=state.thread_sequence,
+        context_trim_points=_trim_points(state),
+        turns=[_turn(turn, index < active_from) for index, turn in enumerate(state.turns)],
+        turn_count=len(state.turns),
+        active_turn_count=len(state.turns) - active_from,
+        message_count=sum(turn.message_count for turn in state.turns),
+        active_message_count=active_message_count(state),
+        session=_session(state),
+        operation=_operation(state.operation) if state.operation is not None else None,
+        pending_requests=[_pending(pending) for pending in state.pending_requests.values()],
+        checkpoints=[_checkpoint(checkpoint) for checkpoint in state.checkpoints],
+        compaction_count=state.compaction_count,
+        context=context_status(state, policy),
+        read_only=read_only,
+    )
+
+
+def envelopes(thread_id: str, record: Record) -> Iterator[rm.EventEnvelope]:
+    """A record as the events clients receive, one envelope each, in order."""
+    for offset, event in enumerate(record.events):
+        thread_sequence = record.thread_sequence + offset
+        yield rm.EventEnvelope(
+            sequence=record.sequence + offset,
+            thread_sequence=thread_sequence,
+            event_id=f"{thread_id}/{thread_sequence}",
+            occurred_at=rfc3339(record.occurred_at_ms),
+            command_id=record.command_id,
+            operation_id=record.operation_id,
+            type=str(event.__struct_config__.tag),
+            payload=_payload(event),
+        )
+
+
+def blocker(block: Block) -> Blocker:
+    """A block as an error's `data.blocker`."""
+    return Blocker(block.kind, block.id, rfc3339(block.since_ms), block.detail)
+
+
+def public_fields(event: AnyEvent | type[AnyEvent]) -> list[str]:
+    """What of an event clients are shown."""
+    return [name for name in event.__struct_fields__ if name not in event.private]
+
+
+def is_time(field: str) -> bool:
+    """Whether a field of an event is a point in time; clients read it as text."""
+    return field.endswith("_at_ms")
+
+
+def wire_name(field: str) -> str:
+    """How clients know a field of an event."""
+    head, *rest = (field.removesuffix("_ms") if is_time(field) else field).split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _payload(event: AnyEvent) -> dict[str, Any]:
+    return {wire_name(field): _wire_value(field, getattr(event, field)) for field in public_fields(event)}
+
+
+def _wire_value(field: str, value: Any) -> Any:
+    if is_time(field):
+        return rfc3339(value)
+    if isinstance(value, bytes):
+        return msgspec.json.decode(value) if value else None
+    return value
+
+
+def _trim_points(state: ThreadState) -> list[rm.ContextTrimPoint]:
+    """Boundaries and discards, oldest first."""
+    shown = [_trim_point(state, point) for point in state.trim_points] + [_discard(state, one) for one in state.discards]
+    return sorted(shown, key=lambda point: point.generation)
+
+
+def _discard(state: ThreadState, discard: Discard) -> rm.ContextTrimPoint:
+    return rm.ContextTrimPoint(
+        id=discard.id,
+        created_at=rfc3339(discard.created_at_ms),
+        before_entry_id=state.entries[discard.entry_index - 1].id,
+        pruned_message_count=sum(discard.messages.values()),
+        pruned_turn_ids=[],
+        first_kept_turn_id=None,
+        summary=None,
+        summary_unavailable=False,
+        trigger=discard.trigger,
+        status=_trim_point_status(state, discard.generation),
+        generation=discard.generation,
+        trim_kind="discard",
+        discarded_entry_ids=list(discard.entry_ids),
+        est_tokens=discard.est_tokens,
+    )
+
+
+def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:
+    return rm.ContextTrimPoint(
+        id=point.id,
+        created_at=rfc3339(point.created_at_ms),
+        before_entry_id=point.before_entry_id,
+        pruned_message_count=point.pruned_message_count,
+        pruned_turn_ids=list(point.pruned_turn_ids),
+        first_kept_turn_id=point.first_kept_turn_id,
+        summary=point.summary,
+        summary_unavailable=point.summary_unavailable,
+        trigger=point.trigger,
+        status=_trim_point_status(state, point.generation),
+        generation=point.generation,
+        trim_kind="boundary",
+        discarded_entry_ids=[],
+        est_tokens=None,
+    )
+
+
+def _trim_point_status(state: ThreadState, generation: int) -> str:
+    if generation < state.generation.number or state.generation.ready:
+        return "applied"
+    failed = state.operation is not None and state.operation.phase is Phase.FAILED
+    return "deferred" if failed else "pending"
+
+
+def _turn(turn: Turn, trimmed: bool) -> rm.ThreadTurn:
+    completed = None if turn.completed_at_ms is None else rfc3339(turn.completed_at_ms)
+    return rm.ThreadTurn(
+        id=turn.id,
+        status=turn.status,
+        started_at=rfc3339(turn.started_at_ms),
+        completed_at=completed,
+        error=turn.error,
+        trimmed=trimmed,
+    )
+
+
+def _session(state: ThreadState) -> rm.ThreadSession:
+    generation = state.generation
+    status = "stopped" if state.session_stopped else "ready" if generation.ready else "pending"
+    return rm.ThreadSession(status=status, generation=generation.number, generation_reason=generation.reason)
+
+
+def _operation(operation: Operation) -> rm.ThreadOperation:
+    return rm.ThreadOperation(
+        id=operation.id,
+        kind=operation.kind,
+        phase=operation.phase,
+        started_at=rfc3339(operation.started_at_ms),
+        message=operation.message,
+        trigger=operation.compaction_trigger if operation.kind == "compact" else None,
+    )
+
+
+def _checkpoint(checkpoint: Checkpoint) -> rm.ThreadCheckpoint:
+    return rm.ThreadCheckpoint(
+        turn_id=checkpoint.turn_id,
+        moment=checkpoint.moment,
+        created_at=rfc3339(checkpoint.created_at_ms),
+        repository=checkpoint.repository or None,
+        ref=checkpoint.ref or None,
+        commit=checkpoint.commit or None,
+        notes=list(checkpoint.notes),
+        problem=checkpoint.problem or None,
+    )
+
+
+def _pending(pending: Pending) -> rm.PendingRequest:
+    return rm.PendingRequest(id=pending.id, method=pending.what, since=rfc3339(pending.since_ms))

@@ -1,0 +1,39 @@
+"""The events as clients receive them, as types: made from the journal's events by the rules of `core/views/view.py`.
+
+Nothing is declared here, so what is written about events (`trimpoint schema`, docs/protocol.md) cannot be another thing than what
+is sent.
+"""
+
+import re
+from typing import Any, get_args
+
+import msgspec
+from trimpoint_protocol.timestamps import Timestamp
+
+from trimpoint.core.model.events import AnyEvent
+from trimpoint.core.views.view import is_time, public_fields, wire_name
+
+
+def payload_types() -> dict[str, type[msgspec.Struct]]:
+    """Event type → the shape of its payload, in the order in which the events are declared. Every member is always there."""
+    return {str(event.__struct_config__.tag): _payload_type(event) for event in get_args(AnyEvent)}
+
+
+def _payload_type(event: type[AnyEvent]) -> type[msgspec.Struct]:
+    types = {field.name: field.type for field in msgspec.structs.fields(event)}
+    members = [(wire_name(name), _wire_type(name, types[name])) for name in public_fields(event)]
+    return msgspec.defstruct(event.__name__, members, namespace={"__doc__": _wire_words(event)}, frozen=True, kw_only=True)
+
+
+def _wire_type(field: str, of_journal: Any) -> Any:
+    if is_time(field):
+        return Timestamp
+    # JSON of the provider's, passed on.
+    return Any if of_journal is bytes else of_journal
+
+
+def _wire_words(event: type[AnyEvent]) -> str:
+    """The event's description, with fields and values called as clients know them."""
+    names = {f"`{name}`": f"`{wire_name(name)}`" for name in event.__struct_fields__}
+    names |= {"None": "null", "True": "true", "False": "false"}
+    return re.sub(r"`\w+`|\b(?:None|True|False)\b", lambda found: names.get(found[0], found[0]), event.__doc__ or "")

@@ -1,0 +1,210 @@
+"""`get_messages` and `discard_messages`: tool calls of an agent that the daemon answers itself; no client is asked (spec §6).
+
+The law: what an agent chose is taken out when its turn has ended well, and a turn follows by itself only then. Whatever a person does
+meanwhile goes first: a prompt of theirs takes the place of the follow-up, and what a trim of theirs took is not looked for again.
+Choices live in memory: a daemon that dies with them has ended the turn too.
+"""
+
+from typing import Any
+
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+from msgspec import Raw
+from trimpoint_protocol.commands import DiscardContext
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.appserver.errors import ProviderFailure
+from trimpoint.core.decide import agent_tools as tools
+from trimpoint.core.evolve.compaction_attempts import AUTO
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import DiscardPolicy
+from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.operations import Phase
+from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.operations.provider.settings import has_agent_tools
+from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.errors import CommandRefused, EngineError
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+TOOL_CALL = "item/tool/call"
+OPTION = "trimpoint"
+_BUSY = frozenset({Reason.TURN_IN_PROGRESS, Reason.REQUEST_PENDING})
+
+
+class _Call(msgspec.Struct, rename="camel"):
+    tool: str
+    arguments: Any = None
+
+
+class _Chosen(msgspec.Struct):
+    """What is to go when the turn has ended, any turn if `turn_id` is None. `follows_up`: a turn is to follow by itself."""
+
+    names: list[str]
+    turn_id: str | None
+    follows_up: bool = True
+
+
+class AgentTools:
+    """`wait_s` bounds how long an operation of somebody else's is waited for."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        sessions: Sessions,
+        policy: DiscardPolicy,
+        starts: TurnStarts,
+        wait_s: float,
+    ) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._policy = policy
+        self._starts = starts
+        self._wait_s = wait_s
+        self._chosen: dict[str, _Chosen] = {}
+        self._answering: set[bytes] = set()
+        self._tasks: TaskGroup | None = None
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Answer and apply in `tasks`."""
+        self._tasks = tasks
+        self._engine.listen(self._on_record)
+
+    def is_in_use(self, thread_id: str) -> bool:
+        """Whether something is still to be taken out of the thread."""
+        return thread_id in self._chosen
+
+    def take(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
+        """Whether the question is a call of one of our tools; then it is answered here."""
+        writer = self._engine.loaded(thread_id) if thread_id is not None and method == TOOL_CALL else None
+        if writer is None or not has_agent_tools(writer.state.settings):
+            return False
+        call = msgspec.json.decode(params, type=_Call)
+        if call.tool not in tools.NAMES:
+            return False
+        # Codex repeats what is open whenever a thread is resumed (measured: 0.163).
+        if bytes(request_id) not in self._answering:
+            assert self._tasks is not None
+            self._answering.add(bytes(request_id))
+            self._tasks.start_soon(self._answer, writer, Raw(bytes(request_id)), call)
+        return True
+
+    async def _answer(self, writer: ThreadWriter, request_id: Raw, call: _Call) -> None:
+        try:
+            answer = await self._result_of(writer, call)
+            peer = self._sessions.link.peer
+            if peer is not None:
+                content = [{"type": "inputText", "text": answer.text}]
+                peer.respond(request_id, {"contentItems": content, "success": answer.success})
+        except ProviderFailure as error:
+            log.info("tool_not_answered", thread_id=writer.thread_id, tool=call.tool, detail=str(error))
+        finally:
+            self._answering.discard(bytes(request_id))
+
+    async def _result_of(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
+        try:
+            await self._sessions.complete_context(writer)
+            return self._look_or_choose(writer, call)
+        except Exception:  # a boundary: an agent that gets no answer would wait for ever
+            log.exception("tool_broke", thread_id=writer.thread_id, tool=call.tool)
+            return tools.Answer("The tool failed and nothing was discarded; the daemon's log has the details.", success=False)
+
+    def _look_or_choose(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
+        chosen = self._chosen.get(writer.thread_id)
+        names = chosen.names if chosen is not None else []
+        if call.tool == tools.GET_MESSAGES:
+            return tools.listing(writer.state, self._policy, names)
+        choice = tools.choose(writer.state, self._policy, names, call.arguments)
+        if choice.names:
+            self._chosen[writer.thread_id] = _Chosen([*names, *choice.names], writer.state.running_turn_id)
+        return choice.answer
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        chosen = self._chosen.get(thread_id)
+        for event in record.events if chosen is not None else ():
+            if isinstance(event, ev.TurnCompleted) and chosen is not None and chosen.turn_id in (None, event.turn_id):
+                if event.status == "completed" and self._tasks is not None:
+                    self._tasks.start_soon(self._apply_softly, thread_id, chosen)
+                else:
+                    log.info("choice_dropped", thread_id=thread_id, turn_status=event.status)
+                    del self._chosen[thread_id]
+                return
+
+    async def _apply_softly(self, thread_id: str, chosen: _Chosen) -> None:
+        try:
+            writer = await self._engine.thread(thread_id)
+            outcome = await self._discard(writer, chosen)
+            if outcome is None:
+                return
+            self._forget(thread_id, chosen)
+            if chosen.follows_up:
+                await self._follow_up(thread_id, outcome)
+        except (EngineError, ProviderFailure) as error:
+            log.warning("choice_not_applied", thread_id=thread_id, detail=str(error))
+            self._forget(thread_id, chosen)
+        except Exception:  # a boundary: what an agent asked for must not end the daemon
+            log.exception("choice_broke", thread_id=thread_id)
+            self._forget(thread_id, chosen)
+
+    def _forget(self, thread_id: str, chosen: _Chosen) -> None:
+        if self._chosen.get(thread_id) is chosen:
+            del self._chosen[thread_id]
+
+    async def _follow_up(self, thread_id: str, outcome: str) -> None:
+        if not await self._starts.by_itself(thread_id, tools.follow_up_text(outcome)):
+            log.info("follow_up_gave_way", thread_id=thread_id)
+
+    async def _discard(self, writer: ThreadWriter, chosen: _Chosen) -> str | None:
+        """Take it out, in words for the agent; None when a turn runs and it has to wait once more."""
+        while names := tools.to_discard(writer.state, self._policy, chosen.names):
+            command = DiscardContext(command_id=new_uuid7(), thread_id=writer.thread_id, entry_ids=names, trigger="agent")
+            try:
+                await self._engine.dispatch(command)
+            except CommandRefused as refused:
+                if refused.reason in _BUSY:
+                    chosen.turn_id, chosen.follows_up = None, False  # a person's turn came first; after it, then
+                    return None
+                if refused.reason is not Reason.ALREADY_IN_PROGRESS:
+                    return str(refused)
+                await self._wait_for_other(writer, chosen)
+                continue
+            await self._sessions.operation_ended(writer, self._wait_s)
+            operation = writer.state.operation
+            return operation.message if operation is not None else ""
+        return "What you chose has left your context already."
+
+    async def _wait_for_other(self, writer: ThreadWriter, chosen: _Chosen) -> None:
+        """Somebody trims the thread. A person who does so goes on by themselves; the daemon's own compaction does not."""
+        operation = writer.state.open_operation
+        by_itself = operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO
+        await self._sessions.operation_ended(writer, self._wait_s)
+        ended = writer.state.operation
+        if not by_itself and ended is not None and ended.phase is Phase.READY:
+            chosen.follows_up = False
+
+
+def with_agent_tools(params: dict[str, Any], *, by_default: bool) -> tuple[dict[str, Any], bool]:
+    """`thread/start`'s parameters as Codex takes them, and whether the agent gets our tools beside the client's own.
+
+    `params["trimpoint"]["agentTools"]` says so, else the configuration. Where nobody asked for them, a client's tool of the same name
+    goes before ours.
+
+    :raises Refusal: the option is not right, or the client has tools of the same name.
+    """
+    option = params.get(OPTION)
+    rest = {name: value for name, value in params.items() if name != OPTION}
+    asked = by_default if option is None else members(option).get("agentTools", False)
+    if not isinstance(asked, bool) or not (option is None or isinstance(option, dict)) or members(option).keys() - {"agentTools"}:
+        raise Refusal(Reason.INVALID_PARAMS, "The member trimpoint of thread/start is {agentTools: true} or {agentTools: false}.")
+    own = rows(params.get("dynamicTools"))
+    clashing = sorted(tools.NAMES & {str(members(tool).get("name")) for tool in own})
+    if not asked or (clashing and option is None):
+        return rest, False
+    if clashing:
+        raise Refusal(Reason.INVALID_PARAMS, f"dynamicTools has {' and '.join(clashing)}, as trimpoint's own tools are called.")
+    return {**rest, "dynamicTools": [*own, *tools.SPECIFICATIONS]}, True

@@ -1,0 +1,123 @@
+"""The context meter for clients: answered when asked, and told to those concerned whenever it changes.
+
+A client that knows nothing of trimpoint hears of a context that fills up as it hears of anything else that Codex wants a person to
+know: by a `warning`.
+"""
+
+from functools import partial
+
+import msgspec
+from trimpoint_protocol.methods import CommandProgress
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.codex.notifications.foreign_usage import SideMeters
+from trimpoint.core.context.context_size import Fill, reported_fill, window_of
+from trimpoint.core.evolve.compaction_attempts import AUTO
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase, is_open
+from trimpoint.core.model.usage import Usage
+from trimpoint.core.views.meter import context_status, meter_of
+from trimpoint.gateway.session.clients import Clients, Delivery
+from trimpoint.threads.registry import Engine
+
+CONTEXT_UPDATED = "context/updated"
+PROGRESS = "commands/progress"
+# Codex's own notification of what a person should know (measured: 0.163, 0.171).
+WARNING = "warning"
+LEVELS = ("ok", "warning", "critical")
+# What can move the meter; everything else, a long turn's items above all, does not make it be read.
+_MOVES = (
+    ev.UsageReported | ev.TurnCompleted | ev.TurnsReverted | ev.GenerationOpened | ev.SettingsChanged | ev.OperationStarted
+    | ev.OperationAdvanced
+)  # fmt: skip
+
+
+class ContextMeters:
+    """`on_record` listens to the engine."""
+
+    def __init__(self, engine: Engine, clients: Clients, side: SideMeters) -> None:
+        self._engine = engine
+        self._clients = clients
+        self._side = side
+        self._told: dict[str, ContextStatus] = {}
+        self._compacting: set[str] = set()
+        side.on_change = self._tell_of_side_thread
+
+    async def status(self, thread_id: str) -> ContextStatus:
+        """The meter of a thread, one that only Codex knows included.
+
+        :raises ThreadNotFound: nobody has heard of it.
+        :raises JournalRefuses: its journal cannot be opened.
+        """
+        if (side := self._side_status(thread_id)) is not None:
+            return side
+        writer = await self._engine.thread(thread_id)
+        return context_status(writer.state, self._engine.policy)
+
+    def on_record(self, thread_id: str, record: ev.Record) -> None:
+        """Tell of a change in a thread of ours, when it is durable."""
+        writer = self._engine.loaded(thread_id)
+        for event in record.events:
+            self._tell_progress(thread_id, event)
+        if writer is not None and any(isinstance(event, _MOVES) for event in record.events):
+            self._tell(context_status(writer.state, self._engine.policy))
+
+    def _tell_of_side_thread(self, thread_id: str) -> None:
+        if (status := self._side_status(thread_id)) is not None:
+            self._tell(status)
+
+    def _side_status(self, thread_id: str) -> ContextStatus | None:
+        usage = self._side.usage_of(thread_id)
+        is_ours = thread_id in self._engine.summaries or self._engine.loaded(thread_id) is not None
+        return None if usage is None or is_ours else self._metered(thread_id, usage)
+
+    def _metered(self, thread_id: str, usage: Usage) -> ContextStatus:
+        policy = self._engine.policy
+        fill = reported_fill(usage, window_of(usage, None, policy)) or Fill(0, is_estimate=True, is_unknown=True)
+        return meter_of(thread_id, usage, None, fill, policy)
+
+    def _tell(self, status: ContextStatus) -> None:
+        before = self._told.get(status.thread_id)
+        if before == status:
+            return
+        self._told[status.thread_id] = status
+        self._send(CONTEXT_UPDATED, status.thread_id, status)
+        if status.auto is not None and _is_worse(status, before):
+            self._clients.deliver(status.thread_id, WARNING, partial(_warning, status.thread_id, status.auto.message))
+
+    def _tell_progress(self, thread_id: str, event: ev.AnyEvent) -> None:
+        """How a compaction gets on that no client gave the command for."""
+        match event:
+            case ev.CompactionRequested(trigger=trigger) if trigger == AUTO:
+                self._compacting.add(event.operation_id)
+            case ev.OperationAdvanced() if event.operation_id in self._compacting:
+                step = CommandProgress(
+                    thread_id=thread_id, command="compact", phase=event.phase, message=event.message,
+                    operation_id=event.operation_id, trigger=AUTO,
+                )  # fmt: skip
+                self._send(PROGRESS, thread_id, step)
+                if not is_open(Phase(event.phase)):
+                    self._compacting.discard(event.operation_id)
+            case _:
+                pass
+
+    def _send(self, method: str, thread_id: str, params: ContextStatus | CommandProgress) -> None:
+        concerned = self._clients.concerned_with(thread_id, method)
+        Delivery(method, partial(msgspec.json.encode, {"method": method, "params": params})).to(concerned)
+
+
+def _is_worse(status: ContextStatus, before: ContextStatus | None) -> bool:
+    """Whether there is something to warn of that was not warned of before."""
+    if status.auto is None or not status.auto.message or status.auto.state == "running":
+        return False
+    had_stopped = before is not None and before.auto is not None and before.auto.state == "stopped"
+    has_just_stopped = status.auto.state == "stopped" and not had_stopped
+    return has_just_stopped or _rank(status) > _rank(before)
+
+
+def _rank(status: ContextStatus | None) -> int:
+    return LEVELS.index(status.level) if status is not None and status.level is not None else 0
+
+
+def _warning(thread_id: str, message: str) -> bytes:
+    return msgspec.json.encode({"method": WARNING, "params": {"threadId": thread_id, "message": message}})

@@ -1,0 +1,205 @@
+"""Slash commands carried out: a command to the engine, then its operation watched to the end (spec §3)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import structlog
+from trimpoint_protocol.commands import (
+    AnyClientCommand,
+    ArchiveAndNew,
+    CompactContext,
+    DiscardContext,
+    RevertToCheckpoint,
+    TrimContext,
+)
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import CommandOutcome, CommandProgress
+
+from trimpoint.core.context.segments import context_units
+from trimpoint.core.decide.discarding import plan_compression, total_tokens
+from trimpoint.core.model import events as ev
+from trimpoint.core.model import slash
+from trimpoint.core.model.decision import DiscardPolicy, Rejected
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Discard, Operation, ThreadState
+from trimpoint.core.views.compression_text import compression_preview, preview_text, what_is_left
+from trimpoint.core.views.view import blocker
+from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.errors import CommandRefused
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.writer import CommandResult, ThreadWriter
+
+Progress = Callable[[CommandProgress], None]
+
+# A refusal for one of these left everything as it was, and need not be repaired.
+SKIPS = frozenset(
+    {
+        Reason.NOTHING_TO_TRIM, Reason.NOT_ENOUGH_MESSAGES, Reason.ALREADY_IN_PROGRESS, Reason.TURN_IN_PROGRESS,
+        Reason.REQUEST_PENDING, Reason.NOTHING_TO_REVERT,
+    }
+)  # fmt: skip
+
+
+class SlashRunner:
+    """`wait_s` bounds how long an operation is watched; it goes on by itself after that."""
+
+    def __init__(self, engine: Engine, sessions: Sessions, wait_s: float, discard: DiscardPolicy) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._wait_s = wait_s
+        self._discard = discard
+
+    async def run(self, text: str, thread_id: str | None, command_id: str | None, progress: Progress) -> CommandOutcome:
+        """Carry out one input.
+
+        :raises EngineError: when the thread does not exist or nothing can be written down.
+        """
+        match slash.parse(text):
+            case slash.NotOurs():
+                return CommandOutcome(handled=False)
+            case slash.UsageError(command, message):
+                return _failed(command, Reason.USAGE, message)
+            case slash.Invocation("help", arguments):
+                return CommandOutcome(
+                    handled=True, command="help", status="completed", message=slash.help_text(arguments["name"])
+                )
+            case slash.Invocation(command, _) if thread_id is None:
+                return _failed(command, Reason.USAGE, f"/{command} needs a thread to act on; give its threadId.")
+            case slash.Invocation("compress", arguments):
+                return await self._compress(arguments, str(thread_id), command_id, progress)
+            case slash.Invocation(command, arguments):
+                request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
+                with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
+                    return await self._dispatch(command, request, progress)
+
+    async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
+        writer = await self._engine.thread(request.thread_id)
+        try:
+            result = await self._engine.dispatch(request)
+        except CommandRefused as refused:
+            return _refused(command, refused)
+        if isinstance(request, ArchiveAndNew):
+            return await self._after_new(writer, result, progress)
+        return await self._after_operation(command, writer, result, progress)
+
+    async def _compress(
+        self, arguments: dict[str, Any], thread_id: str, command_id: str | None, progress: Progress
+    ) -> CommandOutcome:
+        target = arguments["target_tokens"] or self._discard.target_tokens
+        if arguments["dry_run"]:
+            return await self._preview(thread_id, target)
+        request = DiscardContext(command_id=command_id or new_uuid7(), thread_id=thread_id, target_tokens=target)
+        outcome = await self._dispatch("compress", request, progress)
+        if outcome.status != "completed":
+            return outcome
+        state = (await self._engine.thread(thread_id)).state
+        left = what_is_left(total_tokens(context_units(state)), target)
+        return msgspec.structs.replace(outcome, message=f"{outcome.message} {left}")
+
+    async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
+        """What would go; the thread may be busy, because nothing changes."""
+        writer = await self._engine.thread(thread_id)
+        await self._sessions.complete_context(writer)
+        plan = plan_compression(writer.state, target_tokens, self._discard)
+        if isinstance(plan, Rejected):
+            return _failed("compress", plan.reason, plan.message)
+        message, status = preview_text(plan), "completed" if plan.chosen else "skipped"
+        reason = None if plan.chosen else Reason.NOTHING_TO_TRIM
+        shown = compression_preview(plan)
+        return CommandOutcome(handled=True, command="compress", status=status, reason=reason, message=message, compression=shown)
+
+    async def _after_operation(
+        self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
+    ) -> CommandOutcome:
+        operation_id = str(result.operation_id)
+        await self._watch(command, writer, progress)
+        operation = writer.state.operation
+        if operation is None or operation.id != operation_id:  # a repeated command id: its operation ended long ago
+            return CommandOutcome(handled=True, command=command, status="completed", message="Done.", sequence=result.sequence)
+        failed = operation.phase is Phase.FAILED
+        return CommandOutcome(
+            handled=True,
+            command=command,
+            status="failed" if failed else "completed",
+            reason=(operation.reason or None) if failed else None,
+            message=operation.message,
+            sequence=writer.state.sequence,
+            **_trim_point_of(writer.state, operation),
+        )
+
+    async def _after_new(self, writer: ThreadWriter, result: CommandResult, progress: Progress) -> CommandOutcome:
+        new_id = str(writer.state.new_thread_id)
+        replacement = await self._engine.thread(new_id)
+        await self._watch("new", replacement, progress)
+        operation = replacement.state.operation
+        failed = operation is not None and operation.phase is Phase.FAILED
+        message = "The thread is archived; a new one with the same files and settings is ready."
+        if failed and operation is not None:
+            message = f"The thread is archived and a new one was made. {operation.message} The next turn will try again."
+        return CommandOutcome(
+            handled=True, command="new", status="completed", message=message, sequence=result.sequence, new_thread_id=new_id
+        )
+
+    async def _watch(self, command: str, writer: ThreadWriter, progress: Progress) -> None:
+        """Report the thread's operation until it has ended."""
+
+        def hear(thread_id: str, record: ev.Record) -> None:
+            for event in record.events if thread_id == writer.thread_id else ():
+                if isinstance(event, ev.OperationAdvanced):
+                    step = (event.phase, event.message, event.operation_id)
+                    progress(_progress(thread_id, command, *step))
+
+        self._engine.listen(hear)
+        try:
+            await self._sessions.operation_ended(writer, self._wait_s)
+        finally:
+            self._engine.unlisten(hear)
+
+
+def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id: str) -> AnyClientCommand:
+    match name:
+        case "clear":
+            keep = arguments["keep_last_n_turns"]
+            return TrimContext(command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep)
+        case "compact":
+            return CompactContext(command_id=command_id, thread_id=thread_id, **arguments)
+        case "revert":
+            return RevertToCheckpoint(command_id=command_id, thread_id=thread_id, **arguments)
+        case _:
+            return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
+
+
+def _trim_point_of(state: ThreadState, operation: Operation) -> dict[str, Any]:
+    """What the thread's last operation trimmed; the same however often, and by whomever, the command is sent."""
+    point = max(state.boundaries, key=lambda one: one.generation, default=None)
+    if point is None or point.created_at_ms < operation.started_at_ms:
+        return {}
+    if isinstance(point, Discard):
+        return {"trim_point_id": point.id}
+    return {
+        "trim_point_id": point.id,
+        "summary": point.summary,
+        "summary_unavailable": point.summary_unavailable or None,
+    }
+
+
+def _failed(command: str, reason: Reason, message: str) -> CommandOutcome:
+    return CommandOutcome(handled=True, command=command, status="failed", reason=reason, message=message)
+
+
+def _refused(command: str, refused: CommandRefused) -> CommandOutcome:
+    block = blocker(refused.block) if refused.block is not None else None
+    return CommandOutcome(
+        handled=True,
+        command=command,
+        status="skipped" if refused.reason in SKIPS else "failed",
+        reason=refused.reason,
+        message=str(refused),
+        blocker=block,
+    )
+
+
+def _progress(thread_id: str, command: str, phase: str, message: str, operation_id: str) -> CommandProgress:
+    return CommandProgress(thread_id=thread_id, command=command, phase=phase, message=message, operation_id=operation_id)

@@ -1,0 +1,94 @@
+"""How a turn begins, whoever asks for it: in a session that is ready, with the files noted as they were, and written down beforehand.
+
+A person goes first: a turn that the daemon begins by itself gives way to a prompt that waits, and to whatever keeps the thread busy.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import busy
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.ordered_request import ask_in_place
+from trimpoint.operations.checkpoints.turn_captures import Baseline, TurnCaptures
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.sessions import ReadySession, Sessions
+from trimpoint.threads.ids import new_uuid7
+
+
+class TurnStarts:
+    """The one way to `turn/start`."""
+
+    def __init__(self, sessions: Sessions, threads: ProviderThreads, identity: Identity, captures: TurnCaptures) -> None:
+        self._sessions = sessions
+        self._threads = threads
+        self._identity = identity
+        self._captures = captures
+        self._prompting: Counter[str] = Counter()
+
+    @contextmanager
+    def prompting(self, thread_id: str) -> Generator[None]:
+        """While a client's prompt is on its way to the thread."""
+        self._prompting[thread_id] += 1
+        try:
+            yield
+        finally:
+            self._prompting[thread_id] -= 1
+
+    async def ready(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
+        """The session, and its files as they are before the turn; both as of now, though either may take a while."""
+        while True:
+            session = await self._sessions.ready_for_turn(thread_id)
+            operation = session.writer.state.operation
+            baseline = await self._captures.before_turn(session.writer)
+            session = await self._sessions.ready(thread_id)
+            if session.writer.state.operation is operation:  # else it may have been a revert, and the files are others now
+                return session, baseline
+
+    async def send(
+        self, session: ReadySession, baseline: Baseline | None, params: dict[str, Raw], answered: Callable[[Raw], None]
+    ) -> None:
+        """Send `params` without delay after `ready`; `answered` is told what Codex says, before anything else of the turn is passed on."""
+        writer, request_id = session.writer, new_uuid7()
+        writer.record_facts(ev.TurnRequested(request_id))
+
+        def taken(raw: Raw) -> None:
+            turn_id = self._identity.turn_of(str(msgspec.json.decode(raw)["turn"]["id"]))
+            generation = writer.state.generation.number
+            self._captures.turn_began(writer, turn_id, baseline)
+            writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
+            self._threads.prompts.note(writer.thread_id, turn_id, params)
+            answered(raw)
+
+        try:
+            # Durable before Codex can act on it: after a crash it says that a prompt may have been taken.
+            await writer.settle()
+            await ask_in_place(self._threads.link, "turn/start", params, taken)
+        except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
+            writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
+            raise
+
+    async def by_itself(self, thread_id: str, text: str) -> bool:
+        """Prompt the agent with `text`, unless a person comes first; whether it was sent.
+
+        :raises EngineError: the thread could not be made ready, or nothing can be written down.
+        :raises ProviderFailure: Codex did not take it.
+        """
+        if self._prompting[thread_id]:
+            return False
+        session, baseline = await self.ready(thread_id)
+        state = session.writer.state
+        if self._prompting[thread_id] or state.archived or busy(state) is not None:
+            return False
+        prompt = [{"type": "text", "text": text}]
+        params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}
+        await self.send(session, baseline, params, lambda raw: None)
+        return True
+
+
+def _raw(value: object) -> Raw:
+    return Raw(msgspec.json.encode(value))

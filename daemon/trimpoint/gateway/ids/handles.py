@@ -1,0 +1,338 @@
+"""Handles that clients choose for what they start (a process, a watch, a request), kept apart between them.
+
+The law: to Codex a handle belongs to a connection, and so does what it stands for (measured: 0.163): two connections may use the same
+one, only its own hears of it, and it ends with the connection. Codex has one connection, ours; so each client's handles go out
+under a prefix of its own, and what a client leaves behind is ended when it goes.
+
+`KINDS` and `CANCELS` are all there is to know of them: a new pair of methods is one row. A notification that names no client is
+nobody's handle, and passes as any other.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+import anyio
+import msgspec
+import structlog
+from msgspec import Raw
+from trimpoint_protocol import jsonrpc
+
+from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderFailure
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.clients import Client, Clients, Delivery
+from trimpoint.gateway.session.request import Exchange
+
+log = structlog.get_logger()
+
+Handler = Callable[[Exchange], Awaitable[Any]]
+REQUEST_ID = "requestId"
+
+
+class Kind(NamedTuple):
+    """One sort of handle. `member` holds it in `starts`, `ends`, `uses` and the notifications `hears`."""
+
+    member: str
+    starts: str
+    ends: str | None
+    over: str
+    """What the handle stands for is over when this request has been answered, or this notification heard."""
+    uses: tuple[str, ...] = ()
+    hears: tuple[str, ...] = ()
+    refuses_empty: bool = False
+    """Codex takes "" for none, and says so."""
+    needed_for: tuple[str, ...] | None = None
+    """The handle may be left out, unless one of these members is true; None if it may not."""
+
+
+class Cancel(NamedTuple):
+    """A method that ends one of the client's own `requests`, by its JSON-RPC id; the notifications `hears` name that id too."""
+
+    method: str
+    requests: tuple[str, ...]
+    hears: tuple[str, ...] = ()
+
+
+# Codex's own schema, 0.133 to 0.171.
+KINDS = (
+    Kind(
+        "processId", "command/exec", ends="command/exec/terminate", over="command/exec",
+        uses=("command/exec/write", "command/exec/resize"), hears=("command/exec/outputDelta",),
+        needed_for=("tty", "streamStdin", "streamStdoutStderr"),
+    ),
+    Kind(
+        "processHandle", "process/spawn", ends="process/kill", over="process/exited",
+        uses=("process/writeStdin", "process/resizePty"), hears=("process/outputDelta", "process/exited"), refuses_empty=True,
+    ),
+    Kind("watchId", "fs/watch", ends="fs/unwatch", over="fs/unwatch", hears=("fs/changed",)),
+    Kind(
+        "subscriptionId", "mcpServer/event/stream/start", ends="mcpServer/event/stream/stop", over="mcpServer/event/stream/stop",
+        hears=("mcpServer/event/stream/notification",),
+    ),
+    # Straight on Codex these are everyone's, by an oversight that one can do without (measured: 0.163).
+    Kind(
+        "sessionId", "fuzzyFileSearch/sessionStart", ends="fuzzyFileSearch/sessionStop", over="fuzzyFileSearch/sessionStop",
+        uses=("fuzzyFileSearch/sessionUpdate",), hears=("fuzzyFileSearch/sessionUpdated", "fuzzyFileSearch/sessionCompleted"),
+        refuses_empty=True,
+    ),
+    # A later search with the same token ends an earlier one.
+    Kind("cancellationToken", "fuzzyFileSearch", ends=None, over="fuzzyFileSearch"),
+)  # fmt: skip
+CANCELS = (
+    Cancel("thread/search/cancel", ("thread/search",)),
+    Cancel("thread/search/stream/cancel", ("thread/search/stream",), hears=("thread/search/partial",)),
+    Cancel("thread/sample/cancel", ("thread/sample",)),
+    Cancel(
+        "userVerification/cancel",
+        ("userVerification/status", "userVerification/enroll", "userVerification/delete", "userVerification/verify"),
+    ),
+)
+
+_HEARD = {method: kind for kind in KINDS for method in kind.hears}
+_HEARD_OF_REQUESTS = frozenset(method for cancel in CANCELS for method in cancel.hears)
+
+
+class _Request:
+    """A request under way that can be cancelled. `provider_id` is its id with Codex, once `sent`; None if it never was."""
+
+    def __init__(self, exchange: Exchange, cancel: Cancel) -> None:
+        self.exchange = exchange
+        self.cancel = cancel
+        self.provider_id: int | None = None
+        self.settled = anyio.Event()
+        """Set when the request was sent, or has ended without."""
+
+    def is_named(self, client: Client, cancel: Cancel, request_id: bytes) -> bool:
+        mine = self.exchange.client is client and self.cancel is cancel
+        return mine and jsonrpc.id_key(self.exchange.request.id) == jsonrpc.id_key(request_id)
+
+
+class Handles:
+    """`around` puts it between clients' requests and what handles them; `deliver` between Codex's notifications and clients."""
+
+    def __init__(self, clients: Clients, link: CodexLink, identity: Identity) -> None:
+        self._clients = clients
+        self._link = link
+        self._identity = identity
+        self._held: dict[str, Counter[tuple[Kind, str]]] = {}
+        self._requests: list[_Request] = []
+        self._numbers = count(1)
+
+    def around(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
+        """The table of handlers with those in it that see handles as Codex does; what it does not name goes to `forward`."""
+        return {**handlers, **dict(self._handlers(lambda method: handlers.get(method, forward)))}
+
+    def deliver(self, method: str, line: bytes) -> bool:
+        """Pass a notification on to the client whose handle it names; False when it is about no handle."""
+        if method in _HEARD:
+            return self._deliver_of_kind(_HEARD[method], method, line)
+        return method in _HEARD_OF_REQUESTS and self._deliver_of_request(method, line)
+
+    def release(self, client: Client) -> None:
+        """A client is gone: end what it left behind, as Codex does when a connection closes."""
+        for kind, handle in self._held.pop(client.id, ()):
+            if kind.ends is not None:
+                self._ask_to_end(kind.ends, {kind.member: handle})
+        for request in self._requests:
+            if request.exchange.client is client and request.provider_id is not None:
+                self._ask_to_end(request.cancel.method, {REQUEST_ID: request.provider_id})
+
+    def forget_epoch(self) -> None:
+        """The child is gone, and with it all that handles stood for."""
+        self._held.clear()  # requests under way fail by themselves
+
+    # --- handles --------------------------------------------------------------------------------------------------
+
+    def _handlers(self, inner: Callable[[str], Handler]) -> Iterator[tuple[str, Handler]]:
+        for kind in KINDS:
+            for method in filter(None, (kind.starts, kind.ends, *kind.uses)):
+                yield method, self._for_kind(kind, inner(method))
+        for cancel in CANCELS:
+            yield cancel.method, self._for_cancel(cancel, inner(cancel.method))
+            for method in cancel.requests:
+                yield method, self._for_cancellable(cancel, inner(method))
+
+    def _for_kind(self, kind: Kind, inner: Handler) -> Handler:
+        async def handle(exchange: Exchange) -> Any:
+            named = self._named(kind, exchange)
+            if named is None:
+                return await inner(exchange)
+            try:
+                if exchange.method == kind.starts:
+                    return await self._start(kind, named, exchange, inner)
+                result = await inner(exchange)
+            except ProviderError as error:
+                raise _in_the_clients_words(error, exchange.client.id) from error
+            if exchange.method == kind.over:
+                self._let_go(exchange.client.id, kind, named)
+            return result
+
+        return handle
+
+    async def _start(self, kind: Kind, handle: str, exchange: Exchange, inner: Handler) -> Any:
+        # Awaited first, so that nothing comes between the look at the client and the request: one that is gone is not there to
+        # end what is started for it.
+        await self._link.connected()
+        if not self._clients.has(exchange.client):
+            return None
+        self._held.setdefault(exchange.client.id, Counter())[kind, handle] += 1
+        try:
+            result = await inner(exchange)
+        except BaseException:
+            self._let_go(exchange.client.id, kind, handle)
+            raise
+        if kind.over == kind.starts:
+            self._let_go(exchange.client.id, kind, handle)
+        return result
+
+    def _let_go(self, client_id: str, kind: Kind, handle: str) -> None:
+        """Counted, since a second start under a handle in use is refused and leaves the first one running."""
+        held = self._held.get(client_id, Counter())
+        held[kind, handle] -= 1
+        if held[kind, handle] <= 0:
+            del held[kind, handle]
+
+    def _named(self, kind: Kind, exchange: Exchange) -> str | None:
+        """Put a name of ours in place of the client's; None when there is no handle in its place, and Codex is to judge."""
+        params = _members(exchange.request.params)
+        if params is None:
+            return None
+        handle = self._name_for(kind, exchange, params)
+        if handle is not None:
+            _set_member(exchange, params, kind.member, handle)
+        return handle
+
+    def _name_for(self, kind: Kind, exchange: Exchange, params: dict[str, Raw]) -> str | None:
+        chosen = msgspec.json.decode(params.get(kind.member, Raw(b"null")))
+        if isinstance(chosen, str):
+            return None if kind.refuses_empty and not chosen else _prefix(exchange.client.id) + chosen
+        if chosen is None and exchange.method == kind.starts and kind.needed_for is not None:
+            is_needed = any(bytes(params.get(member, b"")) == b"true" for member in kind.needed_for)
+            return None if is_needed else f"{_prefix(exchange.client.id)[:-1]}#{next(self._numbers)}"
+        return None
+
+    def _deliver_of_kind(self, kind: Kind, method: str, line: bytes) -> bool:
+        handle = _member_of(line, kind.member)
+        client_id, chosen = _parted(handle) if isinstance(handle, str) else (None, "")
+        if client_id is None:
+            return False
+        if method == kind.over:
+            self._let_go(client_id, kind, str(handle))
+        client = self._clients.by_id(client_id)
+        self._deliver_to(client, method, line, kind.member, msgspec.json.encode(chosen))
+        return True
+
+    # --- requests that can be cancelled ---------------------------------------------------------------------------
+
+    def _for_cancellable(self, cancel: Cancel, inner: Handler) -> Handler:
+        async def handle(exchange: Exchange) -> Any:
+            request = _Request(exchange, cancel)
+            exchange.on_sent = lambda provider_id: self._sent(request, provider_id)
+            self._requests.append(request)
+            try:
+                return await inner(exchange)
+            finally:
+                request.settled.set()
+                if request in self._requests:
+                    self._requests.remove(request)
+
+        return handle
+
+    def _sent(self, request: _Request, provider_id: int) -> None:
+        request.provider_id = provider_id
+        request.settled.set()
+        if not self._clients.has(request.exchange.client):
+            self._ask_to_end(request.cancel.method, {REQUEST_ID: provider_id})
+
+    def _for_cancel(self, cancel: Cancel, inner: Handler) -> Handler:
+        async def handle(exchange: Exchange) -> Any:
+            params = _members(exchange.request.params)
+            request_id = bytes(params.get(REQUEST_ID, b"")) if params is not None else b""
+            if params is not None and (request_id[:1] == b'"' or request_id.removeprefix(b"-").isdigit()):
+                _set_member(exchange, params, REQUEST_ID, await self._provider_id(exchange.client, cancel, request_id))
+            return await inner(exchange)
+
+        return handle
+
+    async def _provider_id(self, client: Client, cancel: Cancel, request_id: bytes) -> int | str:
+        """Codex's id of the client's request; one that no request has when the client has none such."""
+        for request in self._requests:
+            if request.is_named(client, cancel, request_id):
+                await request.settled.wait()
+                if request.provider_id is not None:
+                    return request.provider_id
+        return _prefix(client.id) + request_id.decode()
+
+    def _deliver_of_request(self, method: str, line: bytes) -> bool:
+        provider_id = _member_of(line, REQUEST_ID)
+        for request in self._requests:
+            if request.provider_id == provider_id:
+                self._deliver_to(request.exchange.client, method, line, REQUEST_ID, request.exchange.request.id)
+        return True  # whoever asked has its answer, or is gone
+
+    # --- both -----------------------------------------------------------------------------------------------------
+
+    def _deliver_to(self, client: Client | None, method: str, line: bytes, member: str, value: bytes) -> None:
+        if client is not None and self._clients.has(client) and client.wants(None, method):
+            shown = self._identity.notification_to_client(method, line)
+            Delivery(method, lambda: _with_member(shown, member, value)).to((client,))
+
+    def _ask_to_end(self, method: str, params: dict[str, Any]) -> None:
+        peer = self._link.peer
+        if peer is None:
+            return
+        try:
+            peer.begin(method, params, deadline_s=self._link.request_deadline_s, on_outcome=_ended)
+        except ProviderFailure as error:
+            _ended(error)
+
+
+def _prefix(client_id: str) -> str:
+    """Unlike anything in Codex's own words, so that it can be taken out of them."""
+    return f"trimpoint-{client_id}/"
+
+
+def _parted(handle: str) -> tuple[str | None, str]:
+    """Client and chosen name behind a handle of Codex's; no client when it is none of ours."""
+    owner, slash, chosen = handle.partition("/")
+    ours = slash and owner.startswith("trimpoint-")
+    return (owner.removeprefix("trimpoint-"), chosen) if ours else (None, handle)
+
+
+def _in_the_clients_words(error: ProviderError, client_id: str) -> ProviderError:
+    prefix = _prefix(client_id)
+    raw = bytes(error.raw).replace(prefix.encode(), b"")
+    return ProviderError(error.code, error.message.replace(prefix, ""), error.data, Raw(raw))
+
+
+def _members(params: Raw | None) -> dict[str, Raw] | None:
+    """The members of an object, undecoded; None when it is no object."""
+    try:
+        return msgspec.json.decode(params or b"null", type=dict[str, Raw])
+    except msgspec.MsgspecError:
+        return None
+
+
+def _set_member(exchange: Exchange, params: dict[str, Raw], member: str, value: str | int) -> None:
+    encoded = msgspec.json.encode({**params, member: value})
+    exchange.request = msgspec.structs.replace(exchange.request, params=Raw(encoded))
+
+
+def _member_of(line: bytes, member: str) -> Any:
+    params = (_members(Raw(line)) or {}).get("params")
+    found = (_members(params) or {}).get(member)
+    return msgspec.json.decode(found) if found is not None else None
+
+
+def _with_member(line: bytes, member: str, value: bytes) -> bytes:
+    """A notification with one of its parameters exchanged; all else byte for byte as it was."""
+    message = msgspec.json.decode(line, type=dict[str, Raw])
+    params = msgspec.json.decode(message["params"], type=dict[str, Raw])
+    return msgspec.json.encode({**message, "params": {**params, member: Raw(value)}})
+
+
+def _ended(outcome: Outcome) -> None:
+    if isinstance(outcome, ProviderFailure):
+        log.info("nothing_to_end", detail=str(outcome))

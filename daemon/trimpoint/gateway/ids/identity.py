@@ -1,0 +1,96 @@
+"""Which id names what, in both directions: clients know stable ids, Codex knows provider threads."""
+
+from msgspec import Raw
+
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.gateway.ids import idmap
+from trimpoint.gateway.session.clients import RAW_EVENTS
+from trimpoint.gateway.session.request import Exchange
+from trimpoint.threads.registry import Engine
+
+# Below the members of their parameters is what a model saw, said or is to see.
+WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items"}
+
+
+class Identity:
+    """Lookups over the engine's index. Ids of threads that are none of ours stand for themselves."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def thread_of(self, any_id: str) -> str | None:
+        """The stable thread behind an id, stable or the provider's; None when it is none of ours."""
+        if any_id in self._engine.summaries:
+            return any_id
+        return self._engine.owner_of(any_id)
+
+    def thread_named_in(self, exchange: Exchange) -> str | None:
+        """The thread of ours that a request names; None when it names none, and Codex answers it in its own words.
+
+        :raises Refusal: when the parameters are no object.
+        """
+        named = exchange.params().get("threadId")
+        return self.thread_of(named) if isinstance(named, str) else None
+
+    def provider_of(self, thread_id: str) -> str | None:
+        """The provider thread that serves a thread at present; None when there is none (yet)."""
+        writer = self._engine.loaded(thread_id)
+        if writer is not None and writer.state.generations:
+            return writer.state.generation.provider_thread_id
+        summary = self._engine.summaries.get(thread_id)
+        return summary.provider_thread_ids[-1] if summary is not None and summary.provider_thread_ids else None
+
+    def is_current(self, provider_thread_id: str) -> bool:
+        """Whether a provider thread of ours serves its thread at present."""
+        owner = self._engine.owner_of(provider_thread_id)
+        return owner is not None and self.provider_of(owner) == provider_thread_id
+
+    def to_client(self, message: bytes) -> bytes:
+        """A message of Codex's with stable ids in it."""
+        if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):
+            return message
+        return idmap.exchange_encoded(message, self._engine.renamed.get)
+
+    def error_to_client(self, error: Exception) -> Exception:
+        """An error of Codex's with stable ids in it; any other as it is."""
+        if not isinstance(error, ProviderError) or not idmap.mentions_any(bytes(error.raw), self._engine.renamed):
+            return error
+        raw = Raw(idmap.exchange_in_prose(bytes(error.raw), self._engine.renamed.get))
+        return ProviderError(error.code, error.message, error.data, raw)
+
+    def notification_to_client(self, method: str, line: bytes) -> bytes:
+        """A notification about a thread of ours with stable ids in it; deltas are not decoded, raw items left as the model saw them."""
+        if not self._engine.renamed:
+            return line
+        if method.endswith(("delta", "Delta")):
+            shown = idmap.exchange_thread_id(line, self._engine.renamed.get)
+            return idmap.exchange_turn_id(shown, self._engine.renamed.get) if self._engine.retried else shown
+        if method in WITH_RAW_ITEMS:
+            return idmap.exchange_around(line, self._engine.renamed.get)
+        return self.to_client(line)
+
+    def run_to_client(self, method: str, lines: list[bytes]) -> bytes:
+        """Notifications that begin alike, to the end of their thread id, joined by newlines, with stable ids in them."""
+        if not self._engine.renamed:
+            return b"\n".join(lines)
+        if method.endswith(("delta", "Delta")):
+            return idmap.exchange_thread_id_of_run(lines, self._engine.owner_of)
+        return b"\n".join(self.notification_to_client(method, line) for line in lines)
+
+    def to_provider(self, params: bytes, method: str = "") -> bytes:
+        """A client's parameters with provider ids in them; `method` matters where it brings raw items."""
+        if not idmap.mentions_any(params, self._engine.summaries):
+            return params
+        exchange = idmap.exchange_members if method in WITH_RAW_ITEMS else idmap.exchange_encoded
+        return exchange(params, self._provider_if_ours)
+
+    def turn_of(self, any_id: str) -> str:
+        """The turn behind an id, whether clients' or the provider's."""
+        return self._engine.renamed.get(any_id, any_id)
+
+    def provider_turn(self, turn_id: str) -> str:
+        """What Codex calls a turn."""
+        return self._engine.retried.get(turn_id, turn_id)
+
+    def _provider_if_ours(self, any_id: str) -> str | None:
+        return self.provider_of(any_id) if any_id in self._engine.summaries else self._engine.retried.get(any_id)

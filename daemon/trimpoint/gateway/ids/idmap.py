@@ -1,0 +1,150 @@
+"""Stable ids and provider ids, exchanged in messages. Pure over a lookup.
+
+The law: an id is exchanged where the protocol has an id, never inside text. A value is exchanged when its member is named as one that
+holds thread ids and it is, as a whole, the id of a thread that is known. Members that hold free content are not entered.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.core.model.lenient import members, rows
+
+Lookup = Callable[[str], str | None]
+
+# Members that hold one thread id, or a list of them, anywhere in Codex's protocol (its own schema, 0.133 to 0.171, which
+# tests/gateway/test_mapping_against_schema.py compares these tables with). A realtime session is called like its thread unless a
+# client names it.
+ID_MEMBERS = frozenset(
+    {
+        "threadId", "id", "sessionId", "parentThreadId", "ancestorThreadId", "attachedToThreadId", "beforeThreadId",
+        "forkedFromId", "senderThreadId", "agentThreadId", "reviewThreadId", "newThreadId", "receiverThreadId",
+        "conversationId", "parent_thread_id", "receiverThreadIds", "threadIds", "excludedThreadIds", "includedThreadIds",
+        "threads", "realtimeSessionId",
+    }
+)  # fmt: skip
+# Members that hold the id of a turn: one that was tried again has two.
+TURN_ID_MEMBERS = frozenset(
+    {"turnId", "rootTurnId", "parentTurnId", "sourceTurnId", "expectedTurnId", "beforeTurnId", "lastTurnId", "turn_id"}
+)
+_EXCHANGED = ID_MEMBERS | TURN_ID_MEMBERS
+# Members that hold what people, models and tools wrote. Nothing in them is ours to change.
+CONTENT_MEMBERS = frozenset(
+    {
+        "text", "delta", "arguments", "output", "aggregatedOutput", "structuredContent", "content", "contentItems", "config",
+        "_meta", "message", "command", "diff", "prompt", "developerInstructions", "baseInstructions", "outputSchema", "result",
+        "input", "preview", "patch", "changes", "inputSchema", "requestedSchema", "answers", "additionalContext",
+        "responsesapiClientMetadata", "responsesapiClientMetadataPatch", "value", "effectiveValue", "payload", "metadata", "history",
+        "results", "event", "notification", "env", "tags", "labels", "headers", "span_attributes", "tracestate", "annotations", "icons",
+        "iconAssets", "iconDarkAssets", "extensions", "modelProviders", "serverCapabilities", "toolListMeta", "rateLimitUpsell",
+        "codexResponseHandoffChannelPrefixes",
+    }
+)  # fmt: skip
+# Opaque to clients; Codex writes JSON into them that names the thread (measured: 0.163).
+CURSOR_MEMBERS = frozenset(
+    {"cursor", "nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor", "turnCursor"}
+)
+_THREAD_ID = b'"threadId":"'
+_TURN_ID = b'"turnId":"'
+_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def exchange(value: Any, lookup: Lookup) -> Any:
+    """A copy of a decoded message with every known id in an id's place exchanged."""
+    if isinstance(value, dict):
+        given = members(value)
+        shown = {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
+        if isinstance(shown.get("path"), str) and shown.get("id") != given.get("id"):
+            shown["path"] = None  # of the rollout, which is named after a provider thread
+        return shown
+    if isinstance(value, list):
+        return [exchange(member, lookup) for member in rows(value)]
+    return value
+
+
+def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
+    """Whether any id in `known` occurs at all; a message without one needs no decoding."""
+    return any(match.group().decode() in known for match in _UUID.finditer(message))
+
+
+def exchange_thread_id(line: bytes, lookup: Lookup) -> bytes:
+    """A delta's own `threadId`, exchanged without decoding the rest.
+
+    Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a delta has but one.
+    """
+    return _exchange_first(_THREAD_ID, line, lookup)
+
+
+def exchange_turn_id(line: bytes, lookup: Lookup) -> bytes:
+    """A delta's own `turnId`, as `exchange_thread_id`."""
+    return _exchange_first(_TURN_ID, line, lookup)
+
+
+def _exchange_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
+    start = line.find(name) + len(name)
+    end = line.find(b'"', start)
+    if start < len(name) or end < 0:
+        return line
+    old = line[start:end].decode()
+    new = lookup(old)
+    return line if new is None or new == old else b"%b%b%b" % (line[:start], new.encode(), line[end:])
+
+
+def exchange_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
+    """`exchange_thread_id` of deltas that begin alike, to the end of that id; joined by newlines."""
+    first, joined = lines[0], b"\n".join(lines)
+    exchanged = exchange_thread_id(first, lookup)
+    if exchanged is first:
+        return joined
+    after_id = first.find(b'"', first.find(_THREAD_ID) + len(_THREAD_ID))
+    head, new_head = first[:after_id], exchanged[: len(exchanged) - len(first) + after_id]
+    # No line has a newline in it, so that a head behind one is a head and nothing else.
+    return (b"\n" + joined).replace(b"\n" + head, b"\n" + new_head)[1:]
+
+
+def exchange_around(line: bytes, lookup: Lookup) -> bytes:
+    """A notification with the ids among its parameters exchanged, and what they hold left byte for byte as it is."""
+    message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])
+    return msgspec.json.encode({**message, "params": Raw(exchange_members(bytes(message["params"]), lookup))})
+
+
+def exchange_members(params: bytes, lookup: Lookup) -> bytes:
+    """Parameters with the ids that are members of theirs exchanged, and everything below left byte for byte as it is."""
+    members: dict[str, Raw] = msgspec.json.decode(params, type=dict[str, Raw])
+    return msgspec.json.encode({name: _raw_member(name, member, lookup) for name, member in members.items()})
+
+
+def exchange_in_prose(error: bytes, lookup: Lookup) -> bytes:
+    """Codex's own error object with stable ids in its text: unlike what people write, it speaks of threads by id."""
+    return _UUID.sub(lambda found: (lookup(found[0].decode()) or found[0].decode()).encode(), error)
+
+
+def exchange_encoded(message: bytes, lookup: Lookup) -> bytes:
+    """`exchange` over JSON text."""
+    return msgspec.json.encode(exchange(msgspec.json.decode(message), lookup))
+
+
+def _member(name: str, member: Any, lookup: Lookup) -> Any:
+    if name in CONTENT_MEMBERS:
+        return member
+    if name in CURSOR_MEMBERS and isinstance(member, str):
+        return exchange_in_prose(member.encode(), lookup).decode()
+    if name in _EXCHANGED and isinstance(member, str):
+        return lookup(member) or member
+    if name in ID_MEMBERS and isinstance(member, list):
+        return [_member(name, entry, lookup) for entry in rows(member)]
+    return exchange(member, lookup)
+
+
+def _key(name: str, lookup: Lookup) -> str:
+    """Some maps are keyed by thread id (`agentsStates`)."""
+    return lookup(name) or name if len(name) == 36 else name
+
+
+def _raw_member(name: str, member: Raw, lookup: Lookup) -> Raw:
+    if name not in _EXCHANGED or not bytes(member).startswith(b'"'):
+        return member
+    return Raw(msgspec.json.encode(_member(name, msgspec.json.decode(member), lookup)))

@@ -1,0 +1,96 @@
+"""`checkpoint/storage` and `checkpoint/prune`: what checkpoints keep, and letting go of those of threads that are gone.
+
+The law: refs go on request only, and never those of a thread that this daemon has in its books.
+"""
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+from trimpoint_protocol import checkpoints as cp
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.git.capture.inventory import Kept, kept_below
+from trimpoint.git.capture.refs import KeptRef, delete_refs, list_refs, refs_disk_bytes, thread_part
+from trimpoint.git.errors import GitError
+from trimpoint.git.plumbing.repository import NoRepository, discover
+from trimpoint.threads.registry import Engine
+
+
+class CheckpointStorage:
+    """`table` maps method names to handlers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.table: dict[str, Handler] = {"checkpoint/storage": self._storage, "checkpoint/prune": self._prune}
+
+    async def _storage(self, call: Call, params: cp.StorageParams) -> cp.CheckpointStorage:
+        return cp.CheckpointStorage(repositories=[await self._measured(kept) for kept in await self._all_kept(params.folder)])
+
+    async def _prune(self, call: Call, params: cp.PruneParams) -> cp.PruneResult:
+        chosen = self._chosen(params.thread_ids)
+        going = [
+            Kept(kept.repository, refs)
+            for kept in await self._all_kept(params.folder)
+            if (
+                refs := [
+                    ref for ref in kept.refs if (ref.thread in chosen if chosen is not None else ref.thread not in self._books)
+                ]
+            )
+        ]
+        if not params.dry_run:
+            for kept in going:
+                await delete_refs(kept.repository, [ref.ref for ref in kept.refs])
+        return cp.PruneResult(
+            repositories=[self._told(kept, None) for kept in going],
+            refs=sum(len(kept.refs) for kept in going),
+            deleted=not params.dry_run,
+        )
+
+    @property
+    def _books(self) -> dict[str, str]:
+        """The threads there are, by what their refs are called."""
+        return {thread_part(thread_id): thread_id for thread_id in self._engine.summaries}
+
+    def _chosen(self, thread_ids: list[str] | None) -> set[str] | None:
+        if thread_ids is None:
+            return None
+        for thread_id in thread_ids:
+            if thread_part(thread_id) in self._books:
+                message = f"The thread {thread_id} is there still, and could be reverted with its checkpoints."
+                raise Refusal(Reason.INVALID_PARAMS, message, "Delete the thread first, with thread/delete.")
+        return {thread_part(thread_id) for thread_id in thread_ids}
+
+    async def _all_kept(self, folder: str | None) -> list[Kept]:
+        if folder is not None:
+            found = await discover(Path(folder))
+            if isinstance(found, NoRepository):
+                raise Refusal(Reason.WORKTREE_FAILED, found.reason, found.hint)
+            return [Kept(found, await list_refs(found))]
+        return await kept_below(summary.cwd for summary in self._engine.summaries.values())
+
+    async def _measured(self, kept: Kept) -> cp.RepositoryStorage:
+        try:
+            return self._told(kept, await refs_disk_bytes(kept.repository))
+        except GitError as error:
+            return self._told(kept, None, str(error))
+
+    def _told(self, kept: Kept, disk_bytes: int | None, problem: str | None = None) -> cp.RepositoryStorage:
+        books = self._books
+        threads = [_thread(books, part, refs) for part, refs in _by_thread(kept.refs)]
+        return cp.RepositoryStorage(
+            repository=str(kept.repository.worktree), threads=threads, disk_bytes=disk_bytes, problem=problem
+        )
+
+
+def _by_thread(refs: Iterable[KeptRef]) -> Iterable[tuple[str, list[KeptRef]]]:
+    for part, of_thread in groupby(sorted(refs, key=lambda ref: ref.thread), key=lambda ref: ref.thread):
+        yield part, list(of_thread)
+
+
+def _thread(books: dict[str, str], part: str, refs: list[KeptRef]) -> cp.ThreadRefs:
+    newest = max(ref.captured_at_s for ref in refs)
+    return cp.ThreadRefs(thread_id=books.get(part, part), known=part in books, refs=len(refs), newest_at=rfc3339(newest * 1000))

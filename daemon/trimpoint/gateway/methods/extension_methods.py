@@ -1,0 +1,207 @@
+"""Handlers of trimpoint's own methods: one for each row of `trimpoint_protocol.methods.METHODS`."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import structlog
+from trimpoint_protocol import methods as m
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint import __version__
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.context.context_size import Fill
+from trimpoint.core.model import slash
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.decision import busy
+from trimpoint.core.model.usage import Usage
+from trimpoint.core.views.meter import context_status, meter_of
+from trimpoint.core.views.view import envelopes, read_model
+from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.methods.session_export import export
+from trimpoint.gateway.methods.timeline_pages import timeline_page
+from trimpoint.gateway.metrics.exposition import exposition
+from trimpoint.gateway.metrics.metrics import Metrics
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.threads.catalogue import ThreadSummary
+from trimpoint.threads.registry import Engine
+
+
+class Surroundings(NamedTuple):
+    """What the handlers act on. `shut_down` begins the daemon's end; `problem` says why Codex is unavailable, if it is."""
+
+    engine: Engine
+    clients: Clients
+    link: CodexLink
+    slash: SlashRunner
+    meters: ContextMeters
+    metrics: Metrics
+    state_dir: str
+    shut_down: Callable[[], None]
+
+
+class OwnHandlers:
+    """`table` maps method names to handlers."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._engine = around.engine
+        self._began = time.monotonic()
+        self.table: dict[str, Handler] = {
+            "commands/list": self._commands_list,
+            "commands/complete": self._commands_complete,
+            "commands/execute": self._commands_execute,
+            "orchestration/dispatch": self._dispatch,
+            "orchestration/subscribeThread": self._subscribe,
+            "orchestration/unsubscribeThread": self._unsubscribe,
+            "orchestration/snapshot": self._snapshot,
+            "timeline/read": self._timeline,
+            "session/export": self._export,
+            "context/status": self._context,
+            "sidecar/status": self._status,
+            "sidecar/metrics": self._metrics,
+            "sidecar/shutdown": self._shutdown,
+        }
+
+    async def _commands_list(self, call: Call, params: m.NoParams) -> m.CommandList:
+        return _command_list(list(slash.REGISTRY.values()))
+
+    async def _commands_complete(self, call: Call, params: m.CompleteParams) -> m.CommandList:
+        return _command_list(slash.complete(params.text))
+
+    async def _commands_execute(self, call: Call, params: m.ExecuteParams) -> m.CommandOutcome:
+        def progress(step: m.CommandProgress) -> None:
+            call.client.notify("commands/progress", step)
+
+        thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
+        outcome = await self._around.slash.run(params.text, thread_id, params.command_id, progress)
+        if outcome.new_thread_id is not None:
+            call.client.join(outcome.new_thread_id)
+        return outcome
+
+    async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
+        with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
+            result = await self._engine.dispatch(params.command)
+        shown = list(envelopes(params.command.thread_id, result.record))
+        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
+
+    async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
+        writer = await self._engine.thread(params.thread_id)
+        if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
+            await writer.settle()
+        sequence = writer.state.sequence
+        missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
+        call.client.followed.add(params.thread_id)
+
+        def then() -> None:
+            for record in missed or ():
+                for envelope in envelopes(params.thread_id, record):
+                    call.client.notify("orchestration/event", envelope)
+            marker = m.Synchronized(thread_id=params.thread_id, sequence=sequence)
+            call.client.notify("orchestration/synchronized", marker)
+
+        call.after.append(then)
+        if missed is not None:
+            return m.SubscribeResult(mode="replay", thread=None, sequence=sequence)
+        return m.SubscribeResult(
+            mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
+        )
+
+    async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
+        call.client.followed.discard(params.thread_id)
+        return m.Empty()
+
+    async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
+        if params.thread_id is not None:
+            writer = await self._engine.thread(self._stable(params.thread_id))
+            return m.SnapshotResult(thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[])
+        summaries = sorted(self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms)
+        return m.SnapshotResult(thread=None, threads=[self._overview(summary) for summary in summaries])
+
+    async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
+        writer = await self._engine.thread(self._stable(params.thread_id))
+        return timeline_page(writer.state, params)
+
+    async def _export(self, call: Call, params: m.ExportParams) -> m.ExportResult:
+        writer = await self._engine.thread(self._stable(params.thread_id))
+        return await export(writer.state, params)
+
+    async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
+        return await self._around.meters.status(self._stable(params.thread_id))
+
+    async def _status(self, call: Call, params: m.NoParams) -> m.SidecarStatus:
+        link = self._around.link
+        codex = m.CodexStatus(
+            path=str(link.profile.codex),
+            state=link.state,
+            version=".".join(map(str, link.version)) if link.version is not None else None,
+            problem=link.problem,
+            epoch=link.epoch,
+            overrides=list(link.profile.overrides),
+        )
+        return m.SidecarStatus(
+            version=__version__,
+            pid=os.getpid(),
+            uptime_s=round(time.monotonic() - self._began, 3),
+            state_dir=self._around.state_dir,
+            clients=len(self._around.clients),
+            threads=len(self._engine.summaries),
+            sequence=self._engine.sequence,
+            codex=codex,
+        )
+
+    async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
+        families = self._around.metrics.families()
+        return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
+
+    async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
+        call.after.append(self._around.shut_down)
+        return m.Empty()
+
+    def _stable(self, any_id: str) -> str:
+        if any_id in self._engine.summaries or self._engine.loaded(any_id) is not None:
+            return any_id
+        owner: str | None = self._engine.owner_of(any_id)
+        return owner or any_id
+
+    def _overview(self, summary: ThreadSummary) -> m.ThreadOverview:
+        writer = self._engine.loaded(summary.thread_id)
+        block = busy(writer.state) if writer is not None else None
+        size = summary.size
+        return m.ThreadOverview(
+            id=summary.thread_id,
+            name=summary.name,
+            cwd=summary.cwd,
+            archived=summary.archived,
+            created_at=rfc3339(summary.created_at_ms),
+            updated_at=rfc3339(summary.updated_at_ms),
+            generation=len(summary.provider_thread_ids),
+            loaded=writer is not None,
+            busy=None if block is None else f"{block.kind}: {block.detail}",
+            context=self._meter(summary),
+            preview=summary.preview,
+            turns=size.turns if size is not None else None,
+            trims=size.trims if size is not None else None,
+            compactions=size.compactions if size is not None else None,
+        )
+
+    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
+        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
+        if writer is not None:
+            return context_status(writer.state, policy)
+        if size is None or size.used_tokens is None:
+            return None
+        fill = Fill(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        return meter_of(summary.thread_id, Usage(window=size.window_tokens), None, fill, policy)
+
+
+def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:
+    return m.CommandList(
+        commands=[
+            m.CommandInfo(name=command.name, usage=command.usage, summary=command.summary, details=command.details)
+            for command in commands
+        ]
+    )

@@ -1,0 +1,172 @@
+"""A thread's whole history in Codex's own display form, from the ledger: what one thread with several generations looks like.
+
+Codex only knows the turns of one provider thread; the ledger knows all of them. Shapes, defaults and directions are those of Codex's
+`thread/turns/list` and `thread/items/list` (measured: 0.163). A cursor is a place in the ledger, so that what is added meanwhile
+moves no page.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.decide.overflow import EXCEEDED
+from trimpoint.core.model.state import Entry, ThreadState, Turn
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.operations.messages import AFTER_OVERFLOW
+
+DEFAULT_PAGE = 25
+MAX_PAGE = 1000
+MESSAGES = ("userMessage", "agentMessage")
+
+Direction = Literal["asc", "desc"]
+ItemsView = Literal["notLoaded", "summary", "full"]
+
+
+class _TurnsParams(msgspec.Struct, rename="camel"):
+    cursor: str | None = None
+    limit: int | None = None
+    sort_direction: Direction | None = None
+    items_view: ItemsView | None = None
+
+
+class _ItemAnchor(msgspec.Struct, rename="camel"):
+    item_id: str
+
+
+class _ItemsParams(msgspec.Struct, rename="camel"):
+    cursor: str | _ItemAnchor | None = None
+    limit: int | None = None
+    sort_direction: Direction | None = None
+    turn_id: str | None = None
+
+
+def all_turns(state: ThreadState) -> list[dict[str, Any]]:
+    """Every turn with its items, oldest first."""
+    return [turn_object(state, index) for index in range(len(state.turns))]
+
+
+def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") -> dict[str, Any]:
+    """One turn; `items_view`: full | summary (messages only) | notLoaded (no items)."""
+    turn = state.turns[index]
+    runs = turn.status == "running" or turn.id == state.recovering_turn_id
+    items = [] if items_view == "notLoaded" else [item_object(entry) for entry in turn_entries(state, index)]
+    if items_view == "summary":
+        items = [item for item in items if item["type"] in MESSAGES]
+    return {
+        "id": turn.id,
+        "rootTurnId": turn.id,
+        "items": items,
+        "itemsView": items_view,
+        "status": "inProgress" if runs else turn.status,
+        "error": _error_object(turn) if turn.error and not runs else None,
+        "startedAt": turn.started_at_ms // 1000,
+        "completedAt": None if turn.completed_at_ms is None else turn.completed_at_ms // 1000,
+        "durationMs": _duration_ms(turn),
+    }
+
+
+def _error_object(turn: Turn) -> dict[str, Any]:
+    # Of most kinds only the word is kept, and not what Codex says with it.
+    info = turn.error_kind if turn.error_kind == EXCEEDED else None
+    return {"message": turn.error, "codexErrorInfo": info, "additionalDetails": AFTER_OVERFLOW if info else None}
+
+
+def turn_entries(state: ThreadState, index: int) -> list[Entry]:
+    """The entries of one turn, in order."""
+    return list(state.entries[state.turns[index].first_entry_index : state.entries_end(index)])
+
+
+def item_object(entry: Entry) -> dict[str, Any]:
+    """An entry as Codex displays it; the item itself where it was kept, else rebuilt from its text."""
+    if entry.detail:
+        item: dict[str, Any] = msgspec.json.decode(entry.detail)
+        return item
+    if entry.role == "user":
+        content: list[dict[str, Any]] = [{"type": "text", "text": entry.text, "text_elements": []}]
+        return {"type": "userMessage", "id": entry.id, "clientId": None, "content": content}
+    unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
+    return {"type": "agentMessage", "id": entry.id, "text": entry.text, **unknown}
+
+
+def turns_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
+    """`thread/turns/list`: newest first and summaries, unless asked otherwise.
+
+    :raises Refusal: for a cursor that is none of ours.
+    :raises msgspec.ValidationError: for parameters of another type.
+    """
+    wanted = msgspec.convert(params, _TurnsParams)
+    start = _position("t", wanted.cursor) if wanted.cursor is not None else None
+    page, cursors = _page(range(len(state.turns)), "t", start, wanted.limit, wanted.sort_direction or "desc")
+    view = wanted.items_view or "summary"
+    return {"data": [turn_object(state, index, view) for index in page], **cursors}
+
+
+def items_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
+    """`thread/items/list`: a thread's items, or one turn's, oldest first unless asked otherwise. Raises as `turns_page` does."""
+    wanted = msgspec.convert(params, _ItemsParams)
+    direction = wanted.sort_direction or "asc"
+    rows = range(len(state.entries)) if wanted.turn_id is None else _places_of(state, wanted.turn_id)
+    page, cursors = _page(rows, "i", _items_start(state, wanted.cursor, direction), wanted.limit, direction)
+    return {"data": [_item_row(state.entries[index]) for index in page], **cursors}
+
+
+def _places_of(state: ThreadState, turn_id: str) -> range:
+    index = state.turn_index.get(turn_id)
+    return range(0) if index is None else range(state.turns[index].first_entry_index, state.entries_end(index))
+
+
+def newest_turns(state: ThreadState) -> str | None:
+    """The cursor that reads turns back from the newest, which is included."""
+    return _cursor("t", len(state.turns) - 1) if state.turns else None
+
+
+def newest_items(state: ThreadState) -> str | None:
+    """The cursor that reads items back from the newest, which is included."""
+    return _cursor("i", len(state.entries) - 1) if state.entries else None
+
+
+def _item_row(entry: Entry) -> dict[str, Any]:
+    at_ms = entry.created_at_ms
+    return {"turnId": entry.turn_id, "item": item_object(entry), "startedAtMs": at_ms, "completedAtMs": at_ms}
+
+
+def _items_start(state: ThreadState, cursor: str | _ItemAnchor | None, direction: Direction) -> int | None:
+    if not isinstance(cursor, _ItemAnchor):
+        return None if cursor is None else _position("i", cursor)
+    index = state.entry_index.get(cursor.item_id)
+    if index is None:
+        raise Refusal(Reason.INVALID_PARAMS, f"The thread has no item {cursor.item_id!r}.")
+    return index + 1 if direction == "asc" else index - 1  # an anchor is exclusive
+
+
+def _page(
+    rows: range, kind: str, start: int | None, limit: int | None, direction: Direction
+) -> tuple[range, dict[str, str | None]]:
+    """Of `rows`, places in the ledger in its order, a page from `start` (included) on in `direction`."""
+    if direction == "desc":
+        following = range(rows.stop - 1 if start is None else min(rows.stop - 1, start), rows.start - 1, -1)
+    else:
+        following = range(rows.start if start is None else max(rows.start, start), rows.stop)
+    size = max(1, min(DEFAULT_PAGE if limit is None else limit, MAX_PAGE))
+    page, rest = following[:size], following[size:]
+    return page, {
+        "nextCursor": _cursor(kind, rest[0]) if rest else None,
+        "backwardsCursor": _cursor(kind, page[0]) if page else None,
+    }
+
+
+def _cursor(kind: str, position: int) -> str:
+    return f"{kind}{position}"
+
+
+def _position(kind: str, cursor: str) -> int:
+    digits = cursor.removeprefix(kind)
+    if cursor == digits or not (digits.isascii() and digits.isdigit()) or len(digits) > 12:
+        problem = "The cursor is none that was given out for this history; the thread may have been trimmed since."
+        raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
+    return int(digits)
+
+
+def _duration_ms(turn: Turn) -> int | None:
+    return None if turn.completed_at_ms is None else turn.completed_at_ms - turn.started_at_ms

@@ -1,0 +1,86 @@
+"""`thread/revert` and `thread/rollback`: turns taken back, from one thread with one history whatever its generations (spec §3).
+
+Turns that ran in the present provider thread are taken back there, by Codex itself. Turns that were carried into it are not Codex's to
+take back: a new generation is opened with what is left.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.appserver.supervisor import ProviderUnavailable
+from trimpoint.core.model.commands import RevertTurns
+from trimpoint.core.model.operations import Phase
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.lifecycle_notifications import Announcements
+from trimpoint.gateway.session.request import Exchange
+from trimpoint.operations.sessions import ReadySession, Sessions
+
+Handler = Callable[[Exchange], Awaitable[Any]]
+
+
+class RevertMethods:
+    """`handlers` is the table, as in `ThreadMethods`. `wait_s` bounds how long a new generation is waited for."""
+
+    def __init__(
+        self, sessions: Sessions, identity: Identity, methods: ThreadMethods, announcements: Announcements, wait_s: float
+    ) -> None:
+        self._sessions = sessions
+        self._identity = identity
+        self._methods = methods
+        self._announcements = announcements
+        self._wait_s = wait_s
+        self.handlers: dict[str, Handler] = {"thread/revert": self._revert, "thread/rollback": self._rollback}
+
+    async def _revert(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self._methods.forward(exchange)
+        session = await self._sessions.ready(thread_id)
+        turn_id = exchange.params().get("beforeTurnId")
+        if not isinstance(turn_id, str) or turn_id not in session.writer.state.turn_index:
+            return await self._methods.forward(exchange)  # Codex says what is wrong with it
+        return await self._take_back(exchange, session, turn_id)
+
+    async def _rollback(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        count = exchange.params().get("numTurns")
+        if thread_id is None or not isinstance(count, int) or count < 1:
+            return await self._methods.forward(exchange)
+        session = await self._sessions.ready(thread_id)
+        active = session.writer.state.active_turns
+        if count > len(active):
+            raise Refusal(Reason.INVALID_PARAMS, f"The agent's context holds {len(active)} turns, fewer than {count}.")
+        return await self._take_back(exchange, session, active[-count].id)
+
+    async def _take_back(self, exchange: Exchange, session: ReadySession, turn_id: str) -> Any:
+        state = session.writer.state
+        turn = state.turns[state.turn_index[turn_id]]
+        await session.writer.settle()  # Codex is not asked while nothing can be written down
+        if turn.generation == state.generation.number and turn_id not in state.generation.turn_ids:
+            request = {**exchange.params(), "threadId": session.provider_thread_id}
+            if "beforeTurnId" in request:
+                request["beforeTurnId"] = self._identity.provider_turn(turn_id)
+            raw = await self._methods.link.request(exchange.method, request)
+            await session.writer.execute(RevertTurns(turn_id, provider_did=True))
+            return self._methods.with_whole_history(raw, state, {})
+        await self._open_without(session, turn_id)
+        current = await self._sessions.ready(state.id)
+        raw = await self._methods.link.request("thread/read", {"threadId": current.provider_thread_id, "includeTurns": False})
+        self._announcements.reverted(state.id)
+        return self._methods.with_whole_history(raw, current.writer.state, {})
+
+    async def _open_without(self, session: ReadySession, turn_id: str) -> None:
+        """A new generation with the turns before `turn_id`.
+
+        :raises CommandRefused: the turn is out of reach, or the thread is busy.
+        :raises ProviderUnavailable: it could not be brought up yet; the next turn will try again.
+        """
+        await session.writer.execute(RevertTurns(turn_id, provider_did=False))
+        await self._sessions.operation_ended(session.writer, self._wait_s)
+        operation = session.writer.state.operation
+        if operation is not None and operation.phase is Phase.FAILED:
+            raise ProviderUnavailable(operation.message)

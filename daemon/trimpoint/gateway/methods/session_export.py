@@ -1,0 +1,48 @@
+"""`session/export`: a whole thread in one answer, for whoever has no disk of the daemon's to read from."""
+
+import msgspec
+from anyio.lowlevel import checkpoint
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import ExportParams, ExportResult
+from trimpoint_protocol.readmodel import TimelineEntry
+
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.export import Heading, document, markdown
+from trimpoint.core.views.timeline import Timeline
+from trimpoint.gateway.session.errors import Refusal
+
+MAX_EXPORT_BYTES = 16 * 1024 * 1024
+ENTRIES_AT_ONCE = 500
+
+
+async def export(state: ThreadState, params: ExportParams) -> ExportResult:
+    """The thread in the wanted form.
+
+    :raises Refusal: when it is too large for one answer, or changed while it was read.
+    """
+    heading = Heading(state.id, state.name, state.cwd, rfc3339(state.created_at_ms))
+    entries = await _all_entries(state, pruned=params.pruned)
+    if params.format == "json":
+        return ExportResult(format="json", content=msgspec.json.encode(document(heading, entries)).decode())
+    return ExportResult(format="markdown", content="".join(markdown(heading, entries)))
+
+
+async def _all_entries(state: ThreadState, *, pruned: bool) -> list[TimelineEntry]:
+    timeline = Timeline(state, frozenset(point.id for point in state.boundaries) if pruned else frozenset())
+    before, entries, room_bytes = state.thread_sequence, list[TimelineEntry](), MAX_EXPORT_BYTES
+    for at in range(len(timeline)):
+        entry = timeline[at]
+        room_bytes -= len(msgspec.json.encode(entry))
+        if room_bytes < 0:
+            raise Refusal(
+                Reason.NOT_SUPPORTED,
+                "The thread is too large for one answer.",
+                "`trimpoint export` writes it to a file, and timeline/read gives it page by page.",
+            )
+        entries.append(entry)
+        if at % ENTRIES_AT_ONCE == ENTRIES_AT_ONCE - 1:
+            await checkpoint()
+            if state.thread_sequence != before:
+                raise Refusal(Reason.TURN_IN_PROGRESS, "The thread went on while it was read.", "Ask again when it rests.")
+    return entries

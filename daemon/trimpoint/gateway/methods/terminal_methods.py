@@ -1,0 +1,56 @@
+"""`thread/backgroundTerminals/*` on a stable id: the terminals of all generations, wherever they still run (spec §4)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.request import Exchange
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+
+Handler = Callable[[Exchange], Awaitable[Any]]
+
+
+class TerminalMethods:
+    """`handlers` is the table, as in `ThreadMethods`."""
+
+    def __init__(self, threads: ProviderThreads, identity: Identity) -> None:
+        self._threads = threads
+        self._identity = identity
+        self.handlers: dict[str, Handler] = {
+            "thread/backgroundTerminals/list": self._list,
+            "thread/backgroundTerminals/terminate": self._on_each,
+            "thread/backgroundTerminals/clean": self._on_each,
+        }
+
+    async def _list(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self._threads.link.request(exchange.method, exchange.params())
+        holders = self._holders(thread_id)
+        if len(holders) == 1:
+            return await self._threads.link.request(exchange.method, {**exchange.params(), "threadId": holders[0]})
+        running = [terminal for holder in holders for terminal in await self._threads.terminals.running(holder)]
+        return {"data": running, "nextCursor": None}
+
+    async def _on_each(self, exchange: Exchange) -> Any:
+        """Ask each provider thread that may hold the terminal; one that has it is enough."""
+        params, answer, refusal = exchange.params(), None, None
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self._threads.link.request(exchange.method, params)
+        for holder in self._holders(thread_id):
+            try:
+                held = await self._threads.link.request(exchange.method, {**params, "threadId": holder})
+            except ProviderError as error:
+                refusal = error
+            else:
+                answer = held if answer is None or b"true" in bytes(held) else answer
+        if answer is None and refusal is not None:
+            raise refusal
+        return answer
+
+    def _holders(self, thread_id: str) -> list[str]:
+        """The thread's provider threads that may run something, the present one last."""
+        current = self._identity.provider_of(thread_id)
+        return [*self._threads.terminals.retained(thread_id), *([current] if current is not None else [])]

@@ -1,0 +1,384 @@
+"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (spec §3)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from trimpoint_protocol.commands import CompactContext
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.supervisor import says_missing
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import members
+from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.commands.agent_tools import with_agent_tools
+from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods import history
+from trimpoint.gateway.session.clients import Client, Clients
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, ask_in_place
+from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.server_requests import Questions
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.provider.settings import UPDATABLE
+from trimpoint.operations.sessions import ReadySession, Sessions
+from trimpoint.threads.errors import ThreadNotFound
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import Engine
+
+Handler = Callable[[Exchange], Awaitable[Any]]
+
+# These take as long as a program, a tool, a download or a person takes.
+MAY_TAKE_LONG = frozenset(
+    {
+        "command/exec", "mcpServer/tool/call", "mcpServer/oauth/login", "marketplace/add", "marketplace/upgrade", "plugin/install",
+        "externalAgentConfig/import", "feedback/upload", "fs/copy", "fs/remove", "windowsSandbox/setupStart",
+    }
+)  # fmt: skip
+# These act on a session, so the thread's context must be in place before they reach Codex.
+NEED_SESSION = frozenset(
+    {
+        "thread/settings/update", "thread/shellCommand", "review/start", "thread/name/set", "thread/goal/set", "thread/goal/clear",
+        "thread/queue/add", "thread/queue/start", "thread/queue/update", "thread/queue/delete", "thread/queue/reorder",
+        "thread/queue/list", "thread/goal/get", "turn/settings/update", "thread/realtime/start", "thread/sample",
+        "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
+    }
+)  # fmt: skip
+# Parameters of `thread/fork` that name a turn.
+FORKED_AT = ("beforeTurnId", "lastTurnId")
+
+
+class ThreadMethods:
+    """`handlers` is the table; each handler returns the result to answer, or answers by itself and returns None.
+
+    `agent_tools`: whether agents get tools to reduce their context where the client does not say.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        sessions: Sessions,
+        threads: ProviderThreads,
+        identity: Identity,
+        questions: Questions,
+        clients: Clients,
+        starts: TurnStarts,
+        *,
+        agent_tools: bool,
+    ) -> None:
+        self._agent_tools = agent_tools
+        self._engine = engine
+        self._sessions = sessions
+        self._threads = threads
+        self.link = threads.link
+        self._identity = identity
+        self._questions = questions
+        self._clients = clients
+        self._starts = starts
+        self.handlers: dict[str, Handler] = {
+            "thread/start": self._start,
+            "thread/resume": self._resume,
+            "thread/fork": self._fork,
+            "thread/read": self._read,
+            "thread/turns/list": self._turns_list,
+            "thread/items/list": self._items_list,
+            "thread/unsubscribe": self._unsubscribe,
+            "thread/compact/start": self._compact,
+            "thread/inject_items": self._inject_items,
+            "turn/start": self._turn_start,
+            "turn/steer": self._turn_steer,
+            "turn/interrupt": self._turn_interrupt,
+            **dict.fromkeys(NEED_SESSION, self._forward_with_session),
+        }
+
+    async def forward(self, exchange: Exchange, acknowledged: Callable[[], None] | None = None) -> None:
+        """Pass a request on as it is, and its answer back, ids exchanged; `acknowledged` is called just before."""
+        params = exchange.request.params
+        mapped = Raw(self._identity.to_provider(bytes(params), exchange.method)) if params is not None else None
+
+        def answered(raw: Raw) -> None:
+            if acknowledged is not None:
+                acknowledged()
+            exchange.answer(self._identity.to_client(bytes(raw)))
+
+        deadline_s = LONG_DEADLINE_S if exchange.method in MAY_TAKE_LONG else None
+        await ask_in_place(self.link, exchange.method, mapped, answered, deadline_s=deadline_s, on_sent=exchange.on_sent)
+
+    def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
+        """The client takes part in a thread from now on; `again`: it is asked all that is open, as Codex does on `thread/resume`."""
+        self._clients.join(client, thread_id, raw_events=raw_events)
+        self._questions.put_all_to(client, thread_id, again=again)
+
+    async def _start(self, exchange: Exchange) -> None:
+        params, agent_tools = with_agent_tools(exchange.params(), by_default=self._agent_tools)
+
+        def begun(raw: Raw, thread_id: str) -> None:
+            self.join(exchange.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
+            exchange.answer(raw)
+
+        await self._sessions.begin(params, begun, agent_tools=agent_tools)
+
+    async def _resume(self, exchange: Exchange) -> None:
+        params = exchange.params()
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self._adopt(exchange, params, "adopted")
+        if self._is_put_away(thread_id):
+            return await self.forward(exchange)  # Codex says it is archived, in its own words
+        session = await self._sessions.ready(thread_id)
+
+        def attached(raw: Raw) -> None:
+            # Answered first, then asked what is open there; from here on the client misses nothing.
+            exchange.answer(self.with_whole_history(raw, session.writer.state, params))
+            self.join(exchange.client, thread_id, again=True)
+
+        try:
+            return await ask_in_place(self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached)
+        except ProviderError as error:
+            if not says_missing(error):
+                raise
+        return attached(await self._threads.attach(session.provider_thread_id, params))
+
+    async def _fork(self, exchange: Exchange) -> None:
+        params = exchange.params()
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self._adopt(exchange, params, "forked")
+        if self._is_put_away(thread_id):
+            return await self.forward(exchange)
+        session = await self._sessions.ready(thread_id)
+        turns = {name: self._identity.provider_turn(str(params[name])) for name in FORKED_AT if params.get(name) is not None}
+        params = {**params, **turns, "threadId": session.provider_thread_id}
+        return await self._adopt(exchange, params, "forked", session.writer.state)
+
+    async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
+        """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
+        with self._threads.inbound.holding():
+            raw = await self.link.request(exchange.method, {**params, "excludeTurns": False})
+            thread = msgspec.json.decode(raw)["thread"]
+            if not (params.get("ephemeral") or thread.get("ephemeral")):
+                await self._sessions.adopt(raw, params, origin, parent)
+            exchange.answer(self._adopted_answer(raw, str(thread["id"]), params))
+            self.join(exchange.client, str(thread["id"]), again=True)
+            self._threads.inbound.release(str(thread["id"]))
+
+    def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
+        writer = self._engine.loaded(thread_id)
+        if writer is not None and not _is_one_provider_thread(writer.state):
+            return self.with_whole_history(raw, writer.state, params)
+        answer = self._identity.to_client(bytes(raw))
+        if not params.get("excludeTurns"):
+            return answer
+        decoded = msgspec.json.decode(answer)
+        return {**decoded, "thread": {**decoded["thread"], "turns": []}}
+
+    async def _read(self, exchange: Exchange) -> Any:
+        params = exchange.params()
+        state = await self._state_of(exchange)
+        if state is None or _is_one_provider_thread(state):
+            return await self.forward(exchange)
+        provider_id = state.generation.provider_thread_id
+        if provider_id is None:
+            provider_id = (await self._sessions.ready(state.id)).provider_thread_id
+        raw = await self.link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
+        return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
+
+    async def _turns_list(self, exchange: Exchange) -> Any:
+        state = await self._state_of(exchange)
+        if state is None or _is_one_provider_thread(state):
+            return await self.forward(exchange)
+        return history.turns_page(state, exchange.params())
+
+    async def _items_list(self, exchange: Exchange) -> Any:
+        state = await self._state_of(exchange)
+        if state is None or _is_one_provider_thread(state):
+            return await self.forward(exchange)
+        return history.items_page(state, exchange.params())
+
+    async def _unsubscribe(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self.forward(exchange)
+        if not self._threads.is_loaded(self._identity.provider_of(thread_id)):
+            return {"status": "notLoaded"}
+        was_subscribed = thread_id in exchange.client.threads
+        exchange.client.leave(thread_id)
+        return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
+
+    async def _compact(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self.forward(exchange)
+        # A client that asks Codex to compact means it, however short the conversation.
+        await self._engine.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
+        return {}
+
+    async def _inject_items(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self.forward(exchange)
+        self._refuse_archived(thread_id)
+        session = await self._sessions.ready(thread_id)
+        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+        request = {**params, "threadId": session.provider_thread_id}
+        answer = await self.link.request("thread/inject_items", request)
+        self._record_injected(session, params)
+        return answer
+
+    def _record_injected(self, session: ReadySession, params: dict[str, Raw]) -> None:
+        """Injected items belong to the context from here on: they share the fate of the last turn before them."""
+        active = session.writer.state.active_turns
+        items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+        if active and items:
+            session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
+
+    async def _turn_start(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self.forward(exchange)
+        self._refuse_archived(thread_id)
+        with self._starts.prompting(thread_id):
+            return await self._prompt(exchange, thread_id)
+
+    async def _prompt(self, exchange: Exchange, thread_id: str) -> Any:
+        try:
+            return await self._start_turn(exchange, thread_id)
+        except ProviderError as error:
+            if not says_missing(error):
+                raise
+        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (spec §4).
+        self._threads.forget(str(self._identity.provider_of(thread_id)))
+        return await self._start_turn(exchange, thread_id)
+
+    async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
+        session, baseline = await self._starts.ready(thread_id)
+        self._refuse_archived(thread_id)  # it may have been put away meanwhile
+        # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
+        self.join(exchange.client, thread_id)
+        params = self._with_provider_id(exchange, session)
+        await self._starts.send(session, baseline, params, lambda raw: exchange.answer(self._identity.to_client(bytes(raw))))
+
+    async def _turn_steer(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self.forward(exchange)
+        self._refuse_archived(thread_id)
+        session = await self._sessions.ready(thread_id)
+        params = self._with_provider_id(exchange, session)
+        expected = exchange.params().get("expectedTurnId")
+        if isinstance(expected, str):
+            params["expectedTurnId"] = Raw(msgspec.json.encode(self._identity.provider_turn(expected)))
+        return self._identity.to_client(bytes(await self.link.request("turn/steer", params)))
+
+    async def _turn_interrupt(self, exchange: Exchange) -> Any:
+        """A running turn, or the turn of a compaction that clients are shown."""
+        params = exchange.params()
+        for scratch_id, watch in self._threads.inbound.watches.items():
+            if watch.turn_id is not None and watch.turn_id == params.get("turnId"):
+                return await self.link.request("turn/interrupt", {**params, "threadId": scratch_id})
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is not None and self._sessions.interrupt_recovery(thread_id, str(params.get("turnId"))):
+            return {}
+        return await self.forward(exchange)
+
+    async def _forward_with_session(self, exchange: Exchange) -> Any:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return await self.forward(exchange)
+        self._refuse_archived(thread_id)
+        writer = (await self._sessions.ready(thread_id)).writer
+        facts = _ACKNOWLEDGED.get(exchange.method)
+
+        def acknowledged() -> None:
+            if facts is not None:
+                writer.record_facts(*facts(writer.state, exchange.params()))
+
+        return await self.forward(exchange, acknowledged)
+
+    def _with_provider_id(self, exchange: Exchange, session: ReadySession) -> dict[str, Raw]:
+        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+        return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
+
+    async def _state_of(self, exchange: Exchange) -> ThreadState | None:
+        thread_id = self._identity.thread_named_in(exchange)
+        if thread_id is None:
+            return None
+        try:
+            return (await self._engine.thread(thread_id)).state
+        except ThreadNotFound:
+            return None
+
+    def _is_put_away(self, thread_id: str) -> bool:
+        """Whether Codex has the thread in its archive, as it may not while terminals of it run.
+
+        :raises Refusal: when it is archived for clients only.
+        """
+        if self._threads.is_loaded(self._identity.provider_of(thread_id)):
+            self._refuse_archived(thread_id)
+        return self._engine.summaries[thread_id].archived
+
+    def _refuse_archived(self, thread_id: str) -> None:
+        writer = self._engine.loaded(thread_id)
+        archived = writer.state.archived if writer is not None else self._engine.summaries[thread_id].archived
+        if archived:
+            raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
+
+    def with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
+        """Codex's answer about the current provider thread, as one about the whole thread.
+
+        `params` are those of `thread/resume`, as far as they ask for turns.
+        """
+        if _is_one_provider_thread(state):
+            return raw
+        answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
+        thread = members(answer.get("thread"))
+        first = next((entry.text for entry in state.entries if entry.role == "user"), "")
+        thread |= {
+            "turns": [] if params.get("excludeTurns") else history.all_turns(state),
+            "preview": first,
+            "createdAt": state.created_at_ms // 1000,
+            "name": state.name,
+        }
+        if state.recovering_turn_id is not None:
+            thread["status"] = {"type": "active", "activeFlags": []}
+        return {**answer, **_own_cursors(answer, state, params.get("initialTurnsPage")), "thread": thread}
+
+
+def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) -> dict[str, Any]:
+    """In place of Codex's places in one provider thread's history, places in the whole of it."""
+    own = {
+        "turnsBackwardsCursor": history.newest_turns(state),
+        "itemsBackwardsCursor": history.newest_items(state),
+        "initialTurnsPage": history.turns_page(state, members(first_page)) if first_page is not None else None,
+    }
+    return {name: value for name, value in own.items() if name in answer}
+
+
+def _is_one_provider_thread(state: ThreadState) -> bool:
+    """Whether Codex knows the thread just as clients do: under its own id, with all its turns.
+
+    After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
+    """
+    served_by_one = len(state.generations) == 1 and state.generation.provider_thread_id == state.id
+    # To Codex, a turn that is about to be tried again is over.
+    return served_by_one and not state.trim_points and state.recovering_turn_id is None
+
+
+def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
+    known = msgspec.json.decode(state.settings, type=dict[str, Any])
+    changes = {name: params[name] for name in UPDATABLE if params.get(name) is not None}
+    return (ev.SettingsChanged(msgspec.json.encode({**known, "current": {**(known.get("current") or {}), **changes}})),)
+
+
+def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
+    return (ev.ThreadRenamed(str(params["name"])),)
+
+
+# Codex acknowledges these first and says what came of them a moment later; a trim in between must not lose them (measured: 0.163).
+_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], tuple[ev.AnyEvent, ...]]] = {
+    "thread/settings/update": _settings_acknowledged,
+    "thread/name/set": _name_acknowledged,
+}

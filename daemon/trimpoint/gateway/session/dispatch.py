@@ -1,0 +1,85 @@
+"""trimpoint's own methods, through jsonrpcserver: the only module that imports it.
+
+jsonrpcserver 5.0.9 would leak `str(exc)`, validate what is validated already, and re-encode results; so it is given a decoded
+request, a validator that passes everything, and endpoints that never raise (`tests/gateway/test_dispatch.py` is its contract).
+"""
+
+import warnings
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from msgspec import Raw
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import METHODS, Params, Result
+from trimpoint_protocol.readmodel import WireStruct
+
+from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.session.errors import WireError, as_wire_error, wire_error
+
+with warnings.catch_warnings():
+    # It reads its schema with importlib.resources.read_text, deprecated since Python 3.11.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import jsonrpcserver
+    from jsonrpcserver.async_main import dispatch_to_response
+
+
+class Call:
+    """One request of a client to one of our methods. `after` runs once the answer has been sent."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.after: list[Callable[[], None]] = []
+
+
+Handler = Callable[[Call, Any], Awaitable[Result | WireStruct]]
+
+
+class Answer(NamedTuple):
+    """A result or an error."""
+
+    result: Result | WireStruct | None
+    error: WireError | None
+
+
+class OwnMethods:
+    """The table of handlers, one for each row of the registry."""
+
+    def __init__(self, handlers: dict[str, Handler]) -> None:
+        missing = METHODS.keys() - handlers.keys()
+        assert not missing, f"methods without a handler: {missing}"
+        self._endpoints = {name: _endpoint(METHODS[name].params, handler) for name, handler in handlers.items()}
+
+    def owns(self, method: str) -> bool:
+        """Whether a method is ours rather than Codex's."""
+        return method in self._endpoints
+
+    async def call(self, method: str, params: Raw | None, call: Call) -> Answer:
+        """Run one method. Never raises but for cancellation."""
+        request = {"jsonrpc": "2.0", "id": 0, "method": method, "params": [params]}
+        # Its types are wider than what comes back here: one request that is no notification yields one Right.
+        response: Any = await dispatch_to_response(
+            method, cast("Any", self._endpoints), context=call, deserializer=lambda _: request, validator=lambda decoded: decoded
+        )
+        outcome: Answer = response._value.result
+        return outcome
+
+
+def _endpoint(params_type: type[Params], handler: Handler) -> Callable[..., Awaitable[Any]]:
+    decode = msgspec.json.Decoder(params_type).decode
+
+    async def endpoint(call: Call, params: Raw | None) -> Any:
+        try:
+            decoded = decode(b"{}" if params is None or bytes(params) == b"null" else params)
+        except msgspec.MsgspecError as error:
+            return jsonrpcserver.Success(Answer(None, wire_error(Reason.INVALID_PARAMS, _in_words(error))))
+        try:
+            return jsonrpcserver.Success(Answer(await handler(call, decoded), None))
+        except Exception as error:  # the boundary where exceptions of handlers become error objects
+            return jsonrpcserver.Success(Answer(None, as_wire_error(error)))
+
+    return endpoint
+
+
+def _in_words(error: msgspec.MsgspecError) -> str:
+    return f"The parameters are not right: {error}."

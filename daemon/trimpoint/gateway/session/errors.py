@@ -1,0 +1,93 @@
+"""Refusals as error objects: the one place where an exception becomes what a client reads (style: never `str(exc)` to a peer).
+
+An exception that is none of ours becomes `internal` with an `errorId`; its traceback is in the log under the same id.
+"""
+
+import msgspec
+import structlog
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.errors import ERROR_KINDS, ErrorData, Reason
+
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderOverloaded, ProviderTimeout
+from trimpoint.codex.appserver.supervisor import ProviderUnavailable
+from trimpoint.core.views.view import blocker
+from trimpoint.git.errors import GitError
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.ids import new_uuid7
+
+log = structlog.get_logger()
+
+DEFAULT_HINTS = {
+    Reason.TURN_IN_PROGRESS: "Wait until the turn has ended, or interrupt it first.",
+    Reason.ALREADY_IN_PROGRESS: "Wait until it has ended.",
+    Reason.REQUEST_PENDING: "Answer the agent's question first.",
+    Reason.THREAD_ARCHIVED: "Unarchive the thread with thread/unarchive.",
+    Reason.NOT_ENOUGH_MESSAGES: "Use --force to compact it all the same, or /clear to drop it.",
+}
+
+
+class Refusal(Exception):
+    """A gateway rule says no."""
+
+    def __init__(self, reason: Reason, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.hint = hint
+
+
+class WireError(msgspec.Struct, frozen=True):
+    """An error object. `raw` is Codex's own, passed on as it came."""
+
+    code: int
+    message: str
+    data: ErrorData | None = None
+    raw: bytes = b""
+
+    def encode(self, request_id: bytes, *, versioned: bool) -> bytes:
+        """The whole response."""
+        if self.raw:
+            opening = b'{"jsonrpc":"2.0",' if versioned else b"{"
+            return opening + b'"id":%b,"error":%b}' % (request_id, self.raw)
+        return jsonrpc.encode_error(request_id, self.code, self.message, self.data, versioned=versioned)
+
+
+def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) -> WireError:
+    """An error of ours."""
+    kind = ERROR_KINDS[reason]
+    hint = hint or DEFAULT_HINTS.get(reason, "")
+    return WireError(kind.code, message, ErrorData(reason, kind.retryable, hint, **facts))  # type: ignore[arg-type]
+
+
+def as_wire_error(error: Exception) -> WireError:
+    """What the client is told of `error`."""
+    match error:
+        case ProviderError():
+            return WireError(error.code, error.message, raw=bytes(error.raw))
+        case EngineError():
+            block = blocker(error.block) if error.block is not None else msgspec.UNSET
+            return wire_error(error.reason, str(error), error.hint, blocker=block)
+        case Refusal():
+            return wire_error(error.reason, error.message, error.hint)
+        case GitError():
+            return wire_error(Reason.WORKTREE_FAILED, str(error), error.hint)
+        case ProviderTimeout():
+            return wire_error(
+                Reason.PROVIDER_TIMEOUT, str(error), "Whether Codex acted on it is not known; look before you repeat it."
+            )
+        case ProviderOverloaded():
+            return wire_error(Reason.OVERLOADED, str(error), "Try again in a moment.")
+        case ProviderUnavailable():
+            return wire_error(Reason.PROVIDER_UNAVAILABLE, str(error), error.hint)
+        case ProviderFailure():
+            return wire_error(Reason.PROVIDER_UNAVAILABLE, str(error), "Codex is started again by itself; try again in a moment.")
+        case msgspec.ValidationError():
+            return wire_error(Reason.INVALID_PARAMS, f"The parameters are not right: {error}.")
+        case _:
+            return _internal(error)
+
+
+def _internal(error: Exception) -> WireError:
+    error_id = new_uuid7()
+    log.error("internal_error", error_id=error_id, exc_info=error)
+    return wire_error(Reason.INTERNAL, "Something went wrong inside trimpoint.", "The log has the details.", error_id=error_id)

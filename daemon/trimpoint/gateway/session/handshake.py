@@ -1,0 +1,119 @@
+"""`initialize`, answered per client (spec §3): each is told of Codex under its own name, as Codex itself would."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import msgspec
+import structlog
+from trimpoint_protocol.errors import Reason
+
+from trimpoint import __version__
+from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.transport.framing_errors import encode_refusal
+
+log = structlog.get_logger()
+
+# A client's first request should not hang on a Codex that does not start; it can still use our own methods.
+CONNECT_DEADLINE_S = 15.0
+
+
+class _ClientInfo(msgspec.Struct):
+    name: str
+    version: str
+
+
+class _Capabilities(msgspec.Struct, rename="camel"):
+    opt_out_notification_methods: list[str] | None = None
+    experimental_api: bool = False
+
+
+class _Params(msgspec.Struct, rename="camel"):
+    client_info: _ClientInfo
+    capabilities: _Capabilities | None = None
+
+
+class Handshake:
+    """Stateless but for the link that knows Codex."""
+
+    def __init__(self, link: CodexLink) -> None:
+        self._link = link
+
+    async def initialize(self, exchange: Exchange) -> None:
+        """Agree with a client on what it is sent, and answer it.
+
+        :raises Refusal: when it was initialized before, or is being.
+        :raises msgspec.ValidationError: when it says nothing of itself.
+        """
+        client = exchange.client
+        if client.handshake is not None:
+            raise Refusal(Reason.ALREADY_INITIALIZED, "Already initialized")
+        params = msgspec.convert(exchange.params(), _Params)
+        client.handshake = anyio.Event()
+        try:
+            answer = await self._codex_answer()
+            asked = params.capabilities or _Capabilities()
+            opted_out = frozenset(asked.opt_out_notification_methods or ())
+            client.introduce(params.client_info.name, opted_out, experimental=asked.experimental_api)
+            exchange.answer({**answer, "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info)})
+        finally:
+            client.handshake.set()
+
+    async def _codex_answer(self) -> dict[str, Any]:
+        try:
+            await self._link.connected(CONNECT_DEADLINE_S)
+        except ProviderFailure as error:
+            log.warning("initialized_without_codex", detail=str(error))
+        if self._link.identity is None:
+            return {"userAgent": f"trimpoint/{__version__}", "codexHome": "", "platformFamily": "unix", "platformOs": "linux"}
+        answer: dict[str, Any] = msgspec.json.decode(self._link.identity.raw)
+        return answer
+
+
+@contextmanager
+def introduction_awaited(client: Client, deadline_s: float | None) -> Generator[None]:
+    """A client that has not begun to introduce itself when the deadline comes is told so and sent away; None waits for ever.
+
+    Without it, connections that somebody forgot would take the places of all clients there may be.
+    """
+    if deadline_s is None:
+        yield
+        return
+    overdue = asyncio.get_running_loop().call_later(deadline_s, _dismiss, client, deadline_s)
+    try:
+        yield
+    finally:
+        overdue.cancel()
+
+
+def _dismiss(client: Client, deadline_s: float) -> None:
+    if client.handshake is None:
+        problem = f"this client has not introduced itself within {deadline_s:g} s"
+        refusal = encode_refusal(Reason.NOT_INITIALIZED, problem, "connect again and send initialize", versioned=client.versioned)
+        client.connection.send(refusal)
+        client.connection.close("it did not introduce itself")
+
+
+async def require_initialized(client: Client) -> None:
+    """Return when the client is; requests that it sent behind `initialize` without awaiting the answer wait for it.
+
+    :raises Refusal: when it has not asked to be.
+    """
+    if client.handshake is not None:
+        await client.handshake.wait()
+    if not client.initialized:
+        raise Refusal(Reason.NOT_INITIALIZED, "Not initialized", "Send initialize first.")
+
+
+def _renamed(user_agent: str, info: _ClientInfo) -> str:
+    """Codex begins its user agent with the name of the client it talks to, and ends it with name and version."""
+    _, slash, rest = user_agent.partition("/")
+    body, bracket, ours = rest.rpartition(" (")
+    its_own = f"{body}{bracket}{info.name}; {info.version})" if ours.startswith("trimpoint; ") else rest
+    return f"{info.name}{slash}{its_own}"

@@ -1,0 +1,66 @@
+"""One request of a client and its one answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import structlog
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model.lenient import members
+from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
+
+log = structlog.get_logger()
+
+
+class Exchange:
+    """`answer` or `refuse` is called once; a handler that returns a value has it answered for it."""
+
+    def __init__(self, client: Client, request: jsonrpc.Request, send: Callable[[bytes], None]) -> None:
+        self.client = client
+        self.request = request
+        self.is_answered = False
+        self.on_sent: Callable[[int], None] | None = None
+        """Told Codex's id of the request as it is passed on."""
+        self._send = send
+
+    @property
+    def method(self) -> str:
+        """The method asked for."""
+        return self.request.method
+
+    def params(self) -> dict[str, Any]:
+        """The parameters as an object; absent ones are empty.
+
+        :raises Refusal: when they are something else.
+        """
+        raw = self.request.params
+        if raw is None or bytes(raw) == b"null":
+            return {}
+        decoded = msgspec.json.decode(raw)
+        if not isinstance(decoded, dict):
+            raise Refusal(Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object.")
+        return members(decoded)
+
+    def answer(self, result: Any) -> None:
+        """Send the result; bytes and Raw are JSON already."""
+        if not self.is_answered:
+            message = jsonrpc.encode_result(self.request.id, result, versioned=self.request.versioned)
+            self.is_answered = True  # only now: a result that cannot be encoded still leaves room for an error
+            self._send(message)
+
+    def refuse(self, error: Exception) -> None:
+        """Send what `error` is on the wire. After an answer nobody can be told any more but the log."""
+        error_object = as_wire_error(error)
+        if self.is_answered:
+            log.error("failed_after_its_answer", method=self.method, detail=error_object.message)
+        else:
+            self.refuse_with(error_object)
+
+    def refuse_with(self, error: WireError) -> None:
+        """Send an error object."""
+        if not self.is_answered:
+            self.is_answered = True
+            self._send(error.encode(self.request.id, versioned=self.request.versioned))

@@ -1,0 +1,163 @@
+"""Questions of the agent (approvals, user input, tool calls): put to the thread's clients, answered to Codex exactly once (spec §3).
+
+The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me" and the question stays open for
+the others. An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own ids restart with
+each child, and a late answer, over a new connection perhaps, must not approve a new question.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+import structlog
+from msgspec import Raw
+from trimpoint_protocol import jsonrpc
+
+from trimpoint.core.model import events as ev
+from trimpoint.gateway.session.clients import Client, Clients
+from trimpoint.threads.ids import new_uuid7
+
+log = structlog.get_logger()
+
+# Codex says that a question is resolved right after its answer, and of tool calls it never does (measured: 0.163).
+MAX_SETTLED = 256
+
+
+class Answerer(Protocol):
+    """Whoever passes an answer on to Codex."""
+
+    def respond(self, request_id: Raw, result: Any) -> None:
+        """Answer a server request."""
+        ...
+
+
+class Question(msgspec.Struct):
+    """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` are the ids of clients.
+
+    `to_everyone`: it belongs to no thread that clients take part in.
+    """
+
+    id: str
+    provider_id: bytes
+    thread_id: str | None
+    method: str
+    params: bytes
+    to_everyone: bool
+    turn_id: str | None
+    asked: set[str]
+
+
+class Questions:
+    """All open questions of the present epoch. `on_opened` and `on_closed(thread_id, question_id, outcome)` record them."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        answerer: Callable[[], Answerer | None],
+        on_opened: Callable[[str, str, str], None],
+        on_closed: Callable[[str, str, str], None],
+    ) -> None:
+        self._clients = clients
+        self._answerer = answerer
+        self._on_opened = on_opened
+        self._on_closed = on_closed
+        self._open: dict[str, Question] = {}
+        self._settled: dict[bytes, tuple[str, Client]] = {}
+
+    def __len__(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def ask(self, thread_id: str | None, provider_id: Raw, method: str, params: bytes, *, to_everyone: bool) -> None:
+        """Put a question to the clients of its thread, those to come too, or to everyone.
+
+        Codex repeats what is open whenever a thread is resumed (measured: 0.163); that is the same question.
+        """
+        if bytes(provider_id) in self._settled or any(known.provider_id == bytes(provider_id) for known in self._open.values()):
+            return
+        turn_id = msgspec.json.decode(params, type=jsonrpc.RoutingParams).turn_id if params else None
+        question = Question(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set())
+        self._open[question.id] = question
+        if thread_id is not None:
+            self._on_opened(thread_id, question.id, method)
+        for client in self._audience(question):
+            self._put(question, client)
+
+    def put_all_to(self, client: Client, thread_id: str | None, *, again: bool) -> None:
+        """Ask a client what is open on a thread, or what is asked of everyone; `again`: what it was asked before, too."""
+        for question in self._open.values():
+            concerns = question.to_everyone if thread_id is None else question.thread_id == thread_id
+            if concerns and (again or client.id not in question.asked):
+                self._put(question, client)
+
+    def answered(self, client: Client, question_id: str, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> bool:
+        """A client answered; False when there is no such question (any more), and the answer goes nowhere."""
+        question = self._open.get(question_id)
+        if question is None or client.id not in question.asked:
+            return False
+        if isinstance(message, jsonrpc.ErrorResponse):
+            log.info("question_declined", method=question.method, client=client.id)
+            return True
+        answerer = self._answerer()
+        if answerer is not None:
+            answerer.respond(Raw(question.provider_id), message.result)
+        self._remember_answerer(question, client)
+        self._close(question, _outcome(message.result), except_client=client)
+        return True
+
+    def resolved_by_provider(self, provider_id: bytes, thread_id: str) -> None:
+        """Codex says a question is settled: whoever was asked and has not heard of it yet is told, under our id."""
+        for question in self._open.values():
+            if question.provider_id == provider_id:
+                self._close(question, "resolved", except_client=None)
+                return
+        settled = self._settled.pop(provider_id, None)
+        if settled is not None:
+            question_id, answerer = settled
+            answerer.notify("serverRequest/resolved", {"threadId": thread_id, "requestId": question_id})
+
+    def expire_turn(self, thread_id: str, turn_id: str) -> None:
+        """The turn that asked has ended; of a tool call that was interrupted Codex says nothing else (measured: 0.163)."""
+        for question in list(self._open.values()):
+            if question.thread_id == thread_id and question.turn_id == turn_id:
+                self._close(question, "expired", except_client=None)
+
+    def expire_all(self, reason: str) -> None:
+        """The session that asked is gone."""
+        self._settled.clear()
+        for question in list(self._open.values()):
+            log.info("question_expired", method=question.method, thread_id=question.thread_id, reason=reason)
+            self._close(question, "expired", except_client=None)
+
+    def _audience(self, question: Question) -> list[Client]:
+        if question.to_everyone or question.thread_id is None:
+            return [client for client in self._clients.all() if client.initialized]
+        return self._clients.subscribers(question.thread_id)
+
+    def _remember_answerer(self, question: Question, client: Client) -> None:
+        self._settled[question.provider_id] = (question.id, client)
+        if len(self._settled) > MAX_SETTLED:
+            del self._settled[next(iter(self._settled))]
+
+    def _put(self, question: Question, client: Client) -> None:
+        question.asked.add(client.id)
+        request = jsonrpc.encode_request(
+            msgspec.json.encode(question.id), question.method, Raw(question.params), versioned=client.versioned
+        )
+        client.connection.send(request)
+
+    def _close(self, question: Question, outcome: str, except_client: Client | None) -> None:
+        self._forget(question, outcome)
+        params = {"threadId": question.thread_id, "requestId": question.id}
+        for client in self._clients.all():
+            if client is not except_client and client.id in question.asked:
+                client.notify("serverRequest/resolved", params)
+
+    def _forget(self, question: Question, outcome: str) -> None:
+        del self._open[question.id]
+        if question.thread_id is not None:
+            self._on_closed(question.thread_id, question.id, outcome)
+
+
+def _outcome(result: Raw) -> str:
+    return ev.ACCEPTED_FOR_SESSION if b'"acceptForSession"' in bytes(result) else "answered"

@@ -1,0 +1,3 @@
+"""Checkpoints: `capture` takes one, `omissions` lists what it leaves out, `refs` names them, `inventory`
+counts and deletes them.
+"""

@@ -1,0 +1,233 @@
+"""Capturing a work tree: every file that is tracked or not ignored, as it is, in a commit that nothing refers to.
+
+The law: nothing of the user's is written but objects. Index, HEAD, refs, stash, reflogs and what `git status`
+says are as before.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import anyio
+import msgspec
+
+from trimpoint.git.capture.omissions import LeftOut, LeftOutReason, message_of
+from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.initial_index import seed
+from trimpoint.git.plumbing.locks import worktree_lock
+from trimpoint.git.plumbing.process import GitOutput, GitRun, git_failure, git_output, together
+from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.shadow_repository import Commit, PrivateGit
+from trimpoint.git.plumbing.staging import STAGING_FOLDER
+from trimpoint.git.plumbing.worktree import folders_of
+
+_DOING = "capture the files"
+_STATUS = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_TRACKED_BUT_IGNORED = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+_UNREADABLE_FOLDER = re.compile(rb"could not open directory '(.*?/)': Permission denied", re.DOTALL)
+_UNPROCESSABLE = re.compile(rb"Unable to process path (.*)\n\Z", re.DOTALL)
+# A file that vanishes or is locked away between the listing and the reading: look again.
+_ATTEMPTS = 5
+
+
+class CaptureLimits(msgspec.Struct, frozen=True):
+    """`max_file_bytes`: larger files are left out unless they were captured before and are unchanged; None: no cap."""
+
+    max_file_bytes: int | None = 64 * 1024 * 1024
+    deadline_s: float = 120.0
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A work tree at one moment. `commit` may be collected by git unless `keep` gives it a ref."""
+
+    commit: str
+    tree: str
+    left_out: tuple[LeftOut, ...] = ()
+
+
+async def capture(repository: Repository, limits: CaptureLimits | None = None) -> Checkpoint:
+    """Capture the whole work tree. The same state captured again may give the same commit.
+
+    :raises GitFailed: it could not; nothing has changed
+    """
+    limits = limits or CaptureLimits()
+    async with worktree_lock(repository, limits.deadline_s):
+        try:
+            with anyio.fail_after(limits.deadline_s):
+                return await _captured(PrivateGit(repository, limits.deadline_s), limits)
+        except TimeoutError:
+            raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
+
+
+async def _captured(private: PrivateGit, limits: CaptureLimits) -> Checkpoint:
+    newest = await private.open()
+    try:
+        return await _Capture(private, limits).result(newest or await seed(private))
+    except GitFailed as failure:
+        if failure.hint:
+            raise
+    # Our index is damaged, or names objects that are gone. The person's is not, or the second attempt says so.
+    return await _Capture(private, limits).result(await seed(private))
+
+
+class _Look(msgspec.Struct):
+    """How the work tree differs from our index. `untracked` are those of `changed` that our index does not have."""
+
+    changed: set[bytes] = msgspec.field(default_factory=set[bytes])
+    untracked: set[bytes] = msgspec.field(default_factory=set[bytes])
+    gone: set[bytes] = msgspec.field(default_factory=set[bytes])
+    left_out: dict[bytes, LeftOut] = msgspec.field(default_factory=dict[bytes, LeftOut])
+    is_committed: bool = True
+
+    def leave_out(self, path: bytes, left_out: LeftOut) -> None:
+        self.left_out[left_out.path] = left_out
+        self.let_go(path)
+
+    def let_go(self, path: bytes) -> None:
+        self.changed.discard(path)
+        if path not in self.untracked:
+            self.gone.add(path)
+
+    @property
+    def is_as_before(self) -> bool:
+        return not (self.changed or self.gone)
+
+
+class _Capture:
+    def __init__(self, private: PrivateGit, limits: CaptureLimits) -> None:
+        self._private = private
+        self._limits = limits
+        self._refused: set[bytes] = set()
+
+    async def result(self, newest: Commit) -> Checkpoint:
+        for _ in range(_ATTEMPTS):
+            look = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
+            await anyio.to_thread.run_sync(self._sort_out, look)
+            for folder in await anyio.to_thread.run_sync(self._repositories_above, look.changed | look.gone):
+                await self._leave_alone(folder, look)
+            if await self._take_in(look):
+                return await self._committed(newest, look)
+        raise GitFailed(_DOING, "files keep changing while they are read", "Try again when less is being written.")
+
+    async def _committed(self, newest: Commit, look: _Look) -> Checkpoint:
+        left_out = tuple(sorted(look.left_out.values(), key=lambda each: each.path))
+        message = message_of(left_out)
+        if look.is_committed and newest.message == message:
+            commit = newest
+        else:
+            commit = await self._private.commit(message)
+        return Checkpoint(commit.id, commit.tree, left_out)
+
+    async def _take_in(self, look: _Look) -> bool:
+        """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
+        look.is_committed &= look.is_as_before
+        await self._remove(look)
+        tracked, captured, *added = await together(
+            [
+                self._private.users(*_TRACKED_BUT_IGNORED, doing=_DOING),
+                self._private.run(*_TRACKED_BUT_IGNORED, doing=_DOING),
+                *self._additions(look),
+            ]
+        )
+        if not self._are_read(added):
+            return False
+        # What was not ignored at the last capture and is now, and the other way round.
+        forced, ignored = _paths(tracked.stdout), _paths(captured.stdout)
+        late = _Look(changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored)
+        await anyio.to_thread.run_sync(self._sort_out, late)
+        look.left_out |= late.left_out
+        look.is_committed &= late.is_as_before
+        await self._remove(late)
+        return self._are_read(await together(self._additions(late)))
+
+    async def _remove(self, look: _Look) -> None:
+        if look.gone:
+            await self._private.answer("update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(look.gone))
+
+    def _additions(self, look: _Look) -> list[GitRun]:
+        arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+        run = self._private.run(*arguments, doing=_DOING, stdin=_listed(look.changed), may_fail=True)
+        return [run] if look.changed else []
+
+    def _are_read(self, added: Sequence[GitOutput]) -> bool:
+        for output in added:
+            refused = _UNPROCESSABLE.search(output.stderr)
+            if output.status != 0 and refused is None:
+                raise git_failure(_DOING, output.stderr)
+            if output.status != 0 and refused is not None:
+                self._refused.add(refused.group(1))
+                return False
+        return True
+
+    def _repositories_above(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Folders that have become repositories of their own. Git goes on looking into those that our index has files in."""
+        root = os.fsencode(self._private.repository.worktree)
+        return {folder for folder in folders_of(paths) if os.path.lexists(os.path.join(root, folder, b".git"))}
+
+    async def _leave_alone(self, folder: bytes, look: _Look) -> None:
+        """Keep nothing that lies in the repository `folder`, except what the person's index has of it."""
+        listing = ("ls-files", "-z", "--", folder)
+        captured, tracked = await together(
+            [self._private.run(*listing, doing=_DOING), self._private.users(*listing, doing=_DOING)]
+        )
+        theirs = _paths(tracked.stdout)
+        look.left_out[folder + b"/"] = LeftOut(folder + b"/", "nestedRepository")
+        look.gone |= _paths(captured.stdout) - theirs
+        look.changed = {path for path in look.changed if path in theirs or not path.startswith(folder + b"/")}
+
+    def _sort_out(self, look: _Look) -> None:
+        """Leave out what is no file, or too large, or cannot be read."""
+        root = os.fsencode(self._private.repository.worktree)
+        for path in list(look.changed):
+            reason, size_bytes = self._reason_against(os.path.join(root, path), path)
+            if reason == "vanished":
+                look.let_go(path)
+            elif reason is not None:
+                at = path + b"/" if reason == "nestedRepository" else path
+                look.leave_out(path, LeftOut(at, reason, size_bytes))
+
+    def _reason_against(self, full: bytes, path: bytes) -> tuple[LeftOutReason | Literal["vanished"] | None, int | None]:
+        try:
+            facts = os.lstat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            return "vanished", None
+        except OSError:
+            return "unreadable", None
+        if stat.S_ISLNK(facts.st_mode):
+            return None, None
+        if not stat.S_ISREG(facts.st_mode):
+            return "nestedRepository" if stat.S_ISDIR(facts.st_mode) else "notAFile", None
+        cap = self._limits.max_file_bytes
+        if cap is not None and facts.st_size > cap:
+            return "tooLarge", facts.st_size
+        readable = path not in self._refused and os.access(full, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+        return (None if readable else "unreadable"), None
+
+
+def _read_status(output: GitOutput) -> _Look:
+    look = _Look()
+    for line in output.stdout.split(b"\0")[:-1]:
+        in_index, in_worktree, path = line[0:1], line[1:2], line[3:]
+        if in_index not in b" ?":
+            look.is_committed = False
+        if path.endswith(b"/"):
+            look.left_out[path] = LeftOut(path, "nestedRepository")
+        elif in_worktree == b"D":
+            look.gone.add(path)
+        elif in_worktree != b" " and STAGING_FOLDER not in path.split(b"/"):
+            look.changed.add(path)
+            if in_worktree == b"?":
+                look.untracked.add(path)
+    for folder in _UNREADABLE_FOLDER.findall(output.stderr):
+        look.left_out[folder] = LeftOut(folder, "unreadable")
+    return look
+
+
+def _paths(listed: bytes) -> set[bytes]:
+    return set(listed.split(b"\0")) - {b""}
+
+
+def _listed(paths: Iterable[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in sorted(paths))

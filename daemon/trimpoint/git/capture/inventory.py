@@ -1,0 +1,37 @@
+"""Which checkpoints there are in the repositories that folders lie in."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from trimpoint.git.capture.refs import KeptRef, list_refs
+from trimpoint.git.errors import GitError
+from trimpoint.git.plumbing.repository import Repository, discover
+
+
+class Kept(NamedTuple):
+    """A repository, by one of its work trees, and all checkpoints in it."""
+
+    repository: Repository
+    refs: list[KeptRef]
+
+
+async def kept_below(folders: Iterable[str]) -> list[Kept]:
+    """One for each repository. Folders that lie in none, or that git refuses, are passed over.
+
+    :raises GitFailed: git failed on a repository that it had found
+    """
+    repositories: dict[Path, Repository] = {}
+    for folder in sorted(set(folders)):
+        found = await _found(folder)
+        if found is not None:
+            repositories.setdefault(found.common_dir, found)
+    return [Kept(repository, await list_refs(repository)) for repository in repositories.values()]
+
+
+async def _found(folder: str) -> Repository | None:
+    try:
+        found = await discover(Path(folder))
+    except GitError:
+        return None
+    return found if isinstance(found, Repository) else None

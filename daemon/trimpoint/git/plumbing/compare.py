@@ -1,0 +1,131 @@
+"""How two checkpoints differ."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from trimpoint.git.plumbing.process import git_answer, git_output
+from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.shadow_repository import PrivateGit
+
+Status = Literal["added", "modified", "deleted", "renamed", "typeChanged"]
+
+_DEADLINE_S = 60.0
+_DOING = "compare checkpoints"
+_STATUSES: dict[bytes, Status] = {b"A": "added", b"M": "modified", b"D": "deleted", b"R": "renamed", b"T": "typeChanged"}
+# A user's own viewers and converters are programs, and not asked.
+_PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
+_FACTS = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", *_PLAIN)
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One path that differs. Lines are counted unless it is binary; `old_path` is what a renamed one was called."""
+
+    path: bytes
+    status: Status
+    additions: int | None = None
+    deletions: int | None = None
+    binary: bool = False
+    old_path: bytes | None = None
+
+
+class Diff(msgspec.Struct, frozen=True):
+    """A unified diff as git prints it, cut after `max_bytes` if `truncated`. Its bytes are those of the files."""
+
+    text: bytes
+    truncated: bool
+
+
+class Side(msgspec.Struct, frozen=True):
+    """What one checkpoint has at a path: git's mode and blob."""
+
+    mode: int
+    blob: str
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A path with other content, type or executable bit; None where a checkpoint has nothing."""
+
+    path: bytes
+    old: Side | None
+    new: Side | None
+
+
+async def changes(repository: Repository, old_commit: str, new_commit: str) -> list[Change]:
+    """What changed from one checkpoint to the other, by path, with renames.
+
+    :raises GitFailed: one is gone, or git failed
+    """
+    answer = await _answer(repository, *_FACTS, "--numstat", "-M", old_commit, new_commit)
+    words = iter(answer.split(b"\0"))
+    found: dict[bytes, Change] = {}
+    for word in words:
+        if word.startswith(b":"):
+            change = _change(word, words)
+            found[change.path] = change
+        elif word:
+            path, additions, deletions = _counts(word, words)
+            lines = None if additions == b"-" else (int(additions), int(deletions))
+            found[path] = _counted(found[path], lines)
+    return sorted(found.values(), key=lambda change: change.path)
+
+
+async def diff(
+    repository: Repository,
+    old_commit: str,
+    new_commit: str,
+    *,
+    paths: Sequence[bytes] = (),
+    max_bytes: int = 1024 * 1024,
+) -> Diff:
+    """The same as text, with renames; of `paths` only if there are any. Binary files are named, not shown.
+
+    :raises GitFailed: one is gone, or git failed
+    """
+    # Names in other alphabets are to be read by people, not escaped.
+    arguments = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", *_PLAIN, old_commit, new_commit, "--")
+    run = PrivateGit(repository, _DEADLINE_S).users(*arguments, *paths, doing=_DOING, max_bytes=max_bytes)
+    output = await git_output(run)
+    return Diff(output.stdout, output.truncated)
+
+
+async def differences(repository: Repository, old_commit: str, new_commit: str) -> list[Difference]:
+    """Every path that differs, with both sides, renames taken apart. Submodules are left away.
+
+    :raises GitFailed: one is gone, or git failed
+    """
+    words = (await _answer(repository, *_FACTS, "--no-renames", old_commit, new_commit)).split(b"\0")
+    return [_difference(facts, path) for facts, path in zip(words[0::2], words[1::2], strict=False)]
+
+
+async def _answer(repository: Repository, *arguments: str) -> bytes:
+    return await git_answer(PrivateGit(repository, _DEADLINE_S).users(*arguments, doing=_DOING))
+
+
+def _change(facts: bytes, words: Iterator[bytes]) -> Change:
+    letter = facts.rpartition(b" ")[2][:1]
+    old_path = next(words) if letter == b"R" else None
+    return Change(next(words), _STATUSES[letter], old_path=old_path)
+
+
+def _counts(word: bytes, words: Iterator[bytes]) -> tuple[bytes, bytes, bytes]:
+    additions, deletions, path = word.split(b"\t", 2)
+    if not path:
+        next(words)
+        path = next(words)
+    return path, additions, deletions
+
+
+def _counted(change: Change, lines: tuple[int, int] | None) -> Change:
+    additions, deletions = lines or (None, None)
+    return Change(change.path, change.status, additions, deletions, lines is None, change.old_path)
+
+
+def _difference(facts: bytes, path: bytes) -> Difference:
+    old_mode, new_mode, old_blob, new_blob, _ = facts.removeprefix(b":").decode().split(" ")
+    return Difference(path, _side(old_mode, old_blob), _side(new_mode, new_blob))
+
+
+def _side(mode: str, blob: str) -> Side | None:
+    return Side(int(mode, 8), blob) if int(mode, 8) else None

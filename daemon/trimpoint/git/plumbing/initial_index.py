@@ -1,0 +1,117 @@
+"""The first index of ours: the user's, for its stat cache, less what does not hold for exact bytes.
+
+An entry may stay only if its blob is the file byte for byte whenever its cached stat matches the file's. So
+these go, and are hashed anew where a file is there: what is converted on its way into git, what git was told to
+take for unchanged, unmerged and intended entries. Submodules and what a sparse checkout leaves out are not
+files here.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+
+from trimpoint.git.plumbing.process import GitRun, git_answer, together
+from trimpoint.git.plumbing.shadow_repository import Commit, PrivateGit
+
+_SUBMODULE = b"160000"
+# These may convert and keep the size; line endings alone never do.
+_TREACHEROUS_ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
+# Of a blob that is not there, as in a partial clone.
+_MISSING = -1
+_UNSET = (b"unspecified", b"unset")
+
+
+class _Entry(NamedTuple):
+    path: bytes
+    mode: bytes
+    blob: bytes
+
+
+async def seed(private: PrivateGit) -> Commit:
+    """Make the index anew, and a commit of what it holds.
+
+    :raises GitFailed: git cannot read the user's index, or the disk is full
+    """
+    await anyio.to_thread.run_sync(_copy_index, private)
+    if private.index.exists():
+        await _unsplit(private)
+        dropped = await _unfit(private)
+        stdin = b"".join(path + b"\0" for path in dropped)
+        await private.answer("update-index", "-z", "--force-remove", "--stdin", doing="prepare its index", stdin=stdin)
+    return await private.commit("trimpoint seed\n")
+
+
+def _copy_index(private: PrivateGit) -> None:
+    users = private.repository.git_dir / "index"
+    private.index.unlink(missing_ok=True)
+    if users.exists():
+        # With its time: by that git knows which entries may have changed in the very tick they were written.
+        shutil.copy2(users, private.index)
+
+
+async def _unsplit(private: PrivateGit) -> None:
+    if any(private.repository.git_dir.glob("sharedindex.*")):
+        doing = "read the split index"
+        run = private.users("-c", "core.splitIndex=false", "update-index", "--no-split-index", doing=doing, index=private.index)
+        await git_answer(run)
+
+
+async def _unfit(private: PrivateGit) -> list[bytes]:
+    listed = await private.answer("ls-files", "--stage", "-v", "-z", doing="list the tracked files")
+    unfit, kept = _sorted_out(listed)
+    middle = len(kept) // 2
+    runs = [_attributes(private, kept), _sizes(private, kept[:middle]), _sizes(private, kept[middle:])]
+    attributes, *sizes = [output.stdout for output in await together(runs)]
+    # Also where nothing is converted today: settings may have been others when the file was checked out.
+    found = [int(line) if line.isdigit() else _MISSING for half in sizes for line in half.splitlines()]
+    converted = await anyio.to_thread.run_sync(_of_other_size, private.repository.worktree, kept, found)
+    return [*unfit, *_treacherous(attributes).union(converted)]
+
+
+def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
+    """Those that go for what they are, and the rest."""
+    unfit: set[bytes] = set()
+    kept: list[_Entry] = []
+    for line in listed.split(b"\0")[:-1]:
+        facts, _, path = line.partition(b"\t")
+        tag, mode, blob, stage = facts.split(b" ")
+        if tag != b"H" or stage != b"0" or mode == _SUBMODULE:
+            unfit.add(path)
+        else:
+            kept.append(_Entry(path, mode, blob))
+    return unfit, kept
+
+
+def _attributes(private: PrivateGit, entries: Sequence[_Entry]) -> GitRun:
+    stdin = b"".join(entry.path + b"\0" for entry in entries)
+    arguments = ("check-attr", "-z", "--stdin", *_TREACHEROUS_ATTRIBUTES)
+    # As the user's git has it: in our own directory these are off.
+    return private.users(*arguments, doing="read the attributes", stdin=stdin, index=private.index)
+
+
+def _treacherous(answer: bytes) -> set[bytes]:
+    words = answer.split(b"\0")
+    return {path for path, value in zip(words[0::3], words[2::3], strict=False) if value not in _UNSET}
+
+
+def _sizes(private: PrivateGit, entries: Sequence[_Entry]) -> GitRun:
+    """Half of them at a time: where objects are loose, reading them is most of a first capture."""
+    stdin = b"".join(entry.blob + b"\n" for entry in entries)
+    return private.run("cat-file", "--batch-check=%(objectsize)", "--buffer", doing="read sizes", stdin=stdin)
+
+
+def _of_other_size(worktree: Path, entries: Iterable[_Entry], sizes: Iterable[int]) -> list[bytes]:
+    root = os.fsencode(worktree)
+    # An entry that was only announced (`git add -N`) has the blob of an empty file.
+    return [entry.path for entry, size in zip(entries, sizes, strict=True) if size <= 0 or size != _file_size(root, entry.path)]
+
+
+def _file_size(root: bytes, path: bytes) -> int | None:
+    try:
+        return os.lstat(os.path.join(root, path)).st_size
+    except OSError:
+        return None

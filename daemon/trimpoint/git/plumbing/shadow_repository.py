@@ -1,0 +1,204 @@
+"""Our own git directory beside the user's: an index in which every file is what it is, byte for byte.
+
+The law: attributes and settings that convert files (line endings, `ident`, encodings, filters such as LFS)
+are off in here, so a blob holds exactly the bytes of the file, and writing the blob out is restoring it. Objects
+go to the user's object store, where the refs that keep them are. Nothing else is shared.
+
+    <git dir>/trimpoint/
+        HEAD              the commit of the newest capture
+        index             what was captured, with git's stat cache, so that a capture reads only what changed
+        info/attributes   switches conversions off; this file wins over every .gitattributes
+        info/exclude      a link to the user's
+        config            the object format
+        lock              held by the one who captures
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.process import GitRun, git_answer, together
+from trimpoint.git.plumbing.repository import Repository
+
+_ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
+
+# What the user has set for looking at files and names holds in here too; whatever decides what a file's bytes
+# or mode are does not.
+_TAKEN_OVER = ("core.excludesfile", "core.ignorecase", "core.precomposeunicode", "core.preloadindex", "core.fscache")
+_EXACT = (
+    "core.autocrlf=false",
+    "core.eol=lf",
+    "core.fileMode=true",
+    "core.symlinks=true",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.untrackedCache=false",
+    "core.splitIndex=true",
+    "core.protectNTFS=false",
+    "index.sparse=false",
+)
+
+
+_WHO = "trimpoint"
+_WHOSE_ADDRESS = "trimpoint@localhost"
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """A commit of ours."""
+
+    id: str
+    tree: str
+    message: str
+
+
+class PrivateGit:
+    """Runs git on a work tree with our index, or with the user's settings where those are asked for."""
+
+    def __init__(self, repository: Repository, deadline_s: float) -> None:
+        self.repository = repository
+        self.dir = repository.private_dir
+        self._deadline_s = deadline_s
+        self._taken_over: tuple[str, ...] = ()
+
+    @property
+    def index(self) -> Path:
+        """Our index file."""
+        return self.dir / "index"
+
+    async def open(self) -> "Commit | None":
+        """Make the directory whole, learn of the user's settings, and find the newest capture. With the lock held.
+
+        :returns: its commit; None when there is none, or git has collected it. Git keeps whatever a kept commit refers to,
+            so with the commit, all that the index names is there.
+        :raises GitFailed: it cannot be written, or git refuses the repository
+        """
+        try:
+            await anyio.to_thread.run_sync(self._make)
+        except OSError as error:
+            raise GitFailed("keep checkpoints", f"{self.dir} cannot be written ({error.strerror})") from error
+        newest = self.run("cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n", may_fail=True)
+        listed, found = await together([self.users("config", "-z", "--list", doing="read its settings"), newest])
+        self._taken_over = tuple(_taken_over(listed.stdout))
+        return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
+
+    def run(self, *arguments: str | bytes, doing: str, stdin: bytes = b"", may_fail: bool = False) -> GitRun:
+        """A run with our index and exact bytes."""
+        return GitRun(
+            git=self.repository.git,
+            arguments=arguments,
+            doing=doing,
+            cwd=self.repository.worktree,
+            variables=self._variables(),
+            settings=(*self._taken_over, *_EXACT),
+            stdin=stdin,
+            deadline_s=self._deadline_s,
+            may_fail=may_fail,
+        )
+
+    async def answer(self, *arguments: str | bytes, doing: str, stdin: bytes = b"") -> bytes:
+        """The stdout of such a run.
+
+        :raises GitFailed: it failed
+        """
+        return await git_answer(self.run(*arguments, doing=doing, stdin=stdin))
+
+    def users(
+        self,
+        *arguments: str | bytes,
+        doing: str,
+        stdin: bytes = b"",
+        index: Path | None = None,
+        max_bytes: int | None = None,
+    ) -> GitRun:
+        """A run with the user's own git directory and settings, found anew: git checks its owner each time."""
+        return GitRun(
+            git=self.repository.git,
+            arguments=arguments,
+            doing=doing,
+            cwd=self.repository.worktree,
+            variables={"GIT_INDEX_FILE": str(index)} if index else {},
+            stdin=stdin,
+            deadline_s=self._deadline_s,
+            max_bytes=max_bytes,
+        )
+
+    async def commit(self, message: str) -> "Commit":
+        """Commit what the index holds, without parents, and note the commit as the newest capture.
+
+        :raises GitFailed: an object is missing, or the disk is full
+        """
+        tree = (await self.answer("write-tree", doing="write a tree")).decode().strip()
+        committed = await self.answer("commit-tree", tree, doing="write a commit", stdin=message.encode())
+        commit = committed.decode().strip()
+        await anyio.to_thread.run_sync(self._set_head, commit)
+        return Commit(commit, tree, message)
+
+    def _set_head(self, commit: str) -> None:
+        """Note the commit that the index was written to."""
+        fresh = self.dir / "HEAD.new"
+        fresh.write_text(f"{commit}\n")
+        fresh.replace(self.dir / "HEAD")
+
+    def _variables(self) -> dict[str, str]:
+        return {
+            "GIT_DIR": str(self.dir),
+            "GIT_WORK_TREE": str(self.repository.worktree),
+            "GIT_OBJECT_DIRECTORY": str(self.repository.objects_dir),
+            "GIT_AUTHOR_NAME": _WHO,
+            "GIT_AUTHOR_EMAIL": _WHOSE_ADDRESS,
+            "GIT_COMMITTER_NAME": _WHO,
+            "GIT_COMMITTER_EMAIL": _WHOSE_ADDRESS,
+            # Our index may be refreshed in passing.
+            "GIT_OPTIONAL_LOCKS": "1",
+        }
+
+    def _make(self) -> None:
+        for folder in ("refs", "info"):
+            (self.dir / folder).mkdir(exist_ok=True)
+        # Held by nobody: we have the lock. It is left over from a git that was killed.
+        (self.dir / "index.lock").unlink(missing_ok=True)
+        version = "repositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256"
+        _write_if_other(self.dir / "config", f"[core]\n\t{version if self._is_sha256 else 'repositoryformatversion = 0'}\n")
+        _write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
+        _link_if_other(self.dir / "info" / "exclude", self.repository.common_dir / "info" / "exclude")
+        if not (self.dir / "HEAD").exists():
+            (self.dir / "HEAD").write_text("ref: refs/heads/none\n")
+
+    @property
+    def _is_sha256(self) -> bool:
+        return self.repository.hash_name == "sha256"
+
+
+def read_commit(batch: bytes) -> Commit | None:
+    """The first commit in what `cat-file --batch` says; None when it says that there is none."""
+    header, _, body = batch.partition(b"\n")
+    words = header.decode(errors="replace").split(" ")
+    if words[1:2] != ["commit"]:
+        return None
+    fields, _, message = body.decode(errors="replace").partition("\n\n")
+    return Commit(words[0], fields.split("\n", 1)[0].removeprefix("tree "), message.removesuffix("\n"))
+
+
+def _taken_over(listed: bytes) -> Sequence[str]:
+    settings: dict[str, str] = {}
+    for entry in listed.split(b"\0"):
+        name = entry.partition(b"\n")[0].decode(errors="replace")
+        if name in _TAKEN_OVER:
+            # Without a newline it is a switch without a value, which means true.
+            settings[name] = os.fsdecode(entry).replace("\n", "=", 1)
+    return list(settings.values())
+
+
+def _write_if_other(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def _link_if_other(path: Path, target: Path) -> None:
+    if not path.is_symlink() or path.readlink() != target:
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)

@@ -1,0 +1,194 @@
+"""Files of a work tree, reached without ever following a link.
+
+The law: a path is walked folder by folder from the work tree's root with descriptors, so that nothing outside
+the work tree is read or written, whatever becomes a link meanwhile.
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import msgspec
+
+from trimpoint.git.plumbing.atomic_rename import Place
+from trimpoint.git.plumbing.compare import Side
+
+EXECUTABLE, REGULAR, LINK = 0o100755, 0o100644, 0o120000
+
+_CHUNK_BYTES = 1024 * 1024
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Not waiting for the other end, should it turn into a pipe under our hands.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Signature(NamedTuple):
+    """Tells whether a file is still the one that was looked at. Moving it does not change it, writing does."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    mode: int
+
+    @classmethod
+    def of(cls, facts: os.stat_result) -> Self:
+        """From `lstat`."""
+        return cls(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_mode)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What is at a path. `side` is as a checkpoint would have it: None for nothing, and for a folder."""
+
+    side: Side | None = None
+    signature: Signature | None = None
+    is_folder: bool = False
+
+
+class Worktree:
+    """Opened once for many paths. All paths are relative to the root, as bytes."""
+
+    def __init__(self, root: Path, hash_name: str) -> None:
+        self._hash_name = hash_name
+        self._root = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._root)
+
+    def look(self, path: bytes) -> Found:
+        """What is there now, read and hashed.
+
+        :raises OSError: it cannot be read
+        """
+        try:
+            with self.folder_of(path) as (folder, name):
+                return self._look(folder, name)
+        except (FileNotFoundError, NotADirectoryError):
+            return Found()
+
+    def signature(self, path: bytes) -> Signature | None:
+        """What `look` would give as signature, without reading; None where nothing is."""
+        try:
+            with self.folder_of(path) as (folder, name):
+                return Signature.of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    @contextlib.contextmanager
+    def folder_of(self, path: bytes) -> Generator[Place]:
+        """A descriptor of the folder that `path` lies in, and its last part.
+
+        :raises NotADirectoryError: a link or file is on the way
+        :raises FileNotFoundError: a folder is missing
+        """
+        *folders, name = path.split(b"/")
+        at = os.dup(self._root)
+        try:
+            for folder in folders:
+                below = _open_folder(folder, at)
+                os.close(at)
+                at = below
+            yield Place(at, name)
+        finally:
+            os.close(at)
+
+    def make_folders(self, path: bytes) -> list[bytes]:
+        """Make the folders that `path` needs.
+
+        :returns: those that were not there, outermost first
+        :raises OSError: one cannot be made, or a file is in its place
+        """
+        made: list[bytes] = []
+        folders = path.split(b"/")[:-1]
+        for depth in range(1, len(folders) + 1):
+            folder = b"/".join(folders[:depth])
+            with self.folder_of(folder) as (at, name), contextlib.suppress(FileExistsError):
+                os.mkdir(name, dir_fd=at)
+                made.append(folder)
+        return made
+
+    def make_folder(self, path: bytes, mode: int) -> None:
+        """Make one again with the permissions it had.
+
+        :raises OSError: it cannot be made
+        """
+        with self.folder_of(path) as (at, name):
+            os.mkdir(name, dir_fd=at)
+            os.chmod(name, mode, dir_fd=at)
+
+    def folders_below(self, path: bytes) -> list[bytes]:
+        """The folder `path` and the folders in it, innermost first; nothing if it is no folder."""
+        signature = self.signature(path)
+        if signature is None or not stat.S_ISDIR(signature.mode):
+            return []
+        with self.folder_of(path) as (at, name):
+            below = _open_folder(name, at)
+        try:
+            inner = [entry.name for entry in os.scandir(below) if entry.is_dir(follow_symlinks=False)]
+        finally:
+            os.close(below)
+        return [*(folder for name in inner for folder in self.folders_below(path + b"/" + os.fsencode(name))), path]
+
+    def remove_folder(self, path: bytes) -> bool:
+        """Remove a folder if it is empty; whether it was."""
+        try:
+            with self.folder_of(path) as (at, name):
+                os.rmdir(name, dir_fd=at)
+        except OSError:
+            return False
+        return True
+
+    def _look(self, folder: int, name: bytes) -> Found:
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        signature = Signature.of(facts)
+        if stat.S_ISDIR(facts.st_mode):
+            return Found(signature=signature, is_folder=True)
+        if stat.S_ISLNK(facts.st_mode):
+            target = os.readlink(name, dir_fd=folder)
+            return Found(Side(LINK, self._hashed([target], len(target))), signature)
+        if not stat.S_ISREG(facts.st_mode):
+            return Found(Side(stat.S_IFMT(facts.st_mode), ""), signature)
+        return self._look_into(folder, name)
+
+    def _look_into(self, folder: int, name: bytes) -> Found:
+        descriptor = os.open(name, _FILE, dir_fd=folder)
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            facts = os.fstat(descriptor)
+            blob = self._hashed(iter(lambda: file.read(_CHUNK_BYTES), b""), facts.st_size)
+        return Found(Side(file_mode(facts.st_mode), blob), Signature.of(facts))
+
+    def _hashed(self, chunks: Iterable[bytes], size: int) -> str:
+        """As git names a blob; "" when it was not as long as said."""
+        digest = hashlib.new(self._hash_name, b"blob %d\0" % size)
+        read = 0
+        for chunk in chunks:
+            digest.update(chunk)
+            read += len(chunk)
+        return digest.hexdigest() if read == size else ""
+
+
+def folders_of(paths: Iterable[bytes]) -> set[bytes]:
+    """All folders on the way to these paths, without the root."""
+    split = (path.split(b"/") for path in paths)
+    return {b"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts))}
+
+
+def file_mode(mode: int) -> int:
+    """What git makes of a regular file's permissions."""
+    return EXECUTABLE if mode & stat.S_IXUSR else REGULAR
+
+
+def _open_folder(name: bytes, at: int) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=at)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fsdecode(name)) from error
+        raise

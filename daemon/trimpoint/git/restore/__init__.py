@@ -1,0 +1,1 @@
+"""Back to a checkpoint: `plan` compares, `restore` writes, `file_transaction` undoes what was half done."""

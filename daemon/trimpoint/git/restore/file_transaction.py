@@ -1,0 +1,123 @@
+"""Changes to a work tree, each of which can be taken back.
+
+The law: whatever leaves a path goes to the place aside that was given for it, and comes back from there. A path that
+somebody else has changed since is not taken back; it is named.
+"""
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from trimpoint.git.plumbing.atomic_rename import Place, exchange, move
+from trimpoint.git.plumbing.worktree import Signature, Worktree
+
+
+class Unexpected(Exception):
+    """What was at a path is not what was expected there."""
+
+
+class _Step(NamedTuple):
+    path: bytes
+    take_back: Callable[[], object]
+
+
+class Undoable:
+    """Does things one by one, and remembers them."""
+
+    def __init__(self, worktree: Worktree) -> None:
+        self._worktree = worktree
+        self._done: list[_Step] = []
+
+    def remove(self, path: bytes, aside: Place, expected: Signature) -> None:
+        """Put the file aside.
+
+        :raises Unexpected: it was another one; it is aside now
+        :raises OSError: it cannot be moved
+        """
+        with self._worktree.folder_of(path) as at:
+            move(at, aside)
+        self._remember(path, partial(self._put_back, path, aside))
+        _check(aside, expected)
+
+    def replace(self, path: bytes, staged: Place, expected: Signature) -> None:
+        """Exchange the file with the staged one.
+
+        :raises Unexpected: it was another one; it is aside now
+        :raises OSError: it cannot be exchanged
+        """
+        ours = signature_at(staged)
+        with self._worktree.folder_of(path) as at:
+            exchange(staged, at)
+        self._remember(path, partial(self._exchange_back, path, staged, ours))
+        _check(staged, expected)
+
+    def add(self, path: bytes, staged: Place) -> None:
+        """Move the staged file to where nothing is, or nothing but empty folders.
+
+        :raises OSError: something is there, or it cannot be moved
+        """
+        ours = signature_at(staged)
+        for folder in self._worktree.make_folders(path):
+            self._remember(folder, partial(self._worktree.remove_folder, folder))
+        self._clear_the_way(path)
+        with self._worktree.folder_of(path) as at:
+            move(staged, at)
+        self._remember(path, partial(self._take_out, path, staged, ours))
+
+    def remove_folder(self, path: bytes) -> None:
+        """Remove it if it is an empty folder."""
+        signature = self._worktree.signature(path)
+        if signature is not None and self._worktree.remove_folder(path):
+            self._remember(path, partial(self._worktree.make_folder, path, stat.S_IMODE(signature.mode)))
+
+    def take_back(self) -> list[bytes]:
+        """Undo everything, the last first.
+
+        :returns: paths for which it could not be done
+        """
+        failed: list[bytes] = []
+        while self._done:
+            step = self._done.pop()
+            try:
+                step.take_back()
+            except (OSError, Unexpected):
+                failed.append(step.path)
+        return failed
+
+    def _remember(self, path: bytes, take_back: Callable[[], object]) -> None:
+        self._done.append(_Step(path, take_back))
+
+    def _clear_the_way(self, path: bytes) -> None:
+        """Folders that hold nothing but folders give way to a file."""
+        for folder in self._worktree.folders_below(path):
+            self.remove_folder(folder)
+
+    def _put_back(self, path: bytes, aside: Place) -> None:
+        self._worktree.make_folders(path)
+        with self._worktree.folder_of(path) as at:
+            move(aside, at)
+
+    def _exchange_back(self, path: bytes, aside: Place, ours: Signature | None) -> None:
+        with self._worktree.folder_of(path) as at:
+            _check(at, ours)
+            exchange(aside, at)
+
+    def _take_out(self, path: bytes, staged: Place, ours: Signature | None) -> None:
+        with self._worktree.folder_of(path) as at:
+            _check(at, ours)
+            move(at, staged)
+
+
+def signature_at(place: Place) -> Signature | None:
+    """Of what is there; None for nothing."""
+    with contextlib.suppress(FileNotFoundError):
+        return Signature.of(os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
+    return None
+
+
+def _check(place: Place, expected: Signature | None) -> None:
+    if signature_at(place) != expected:
+        raise Unexpected

@@ -1,0 +1,186 @@
+"""What a restore would touch, and what speaks against it. Nothing is written here.
+
+The law: what no checkpoint of the thread has ever seen stays. What is in the way and captured nowhere is not
+overwritten, not even by force.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import msgspec
+
+from trimpoint.git.capture.omissions import LeftOut
+from trimpoint.git.capture.refs import find
+from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.compare import Difference, Side, differences
+from trimpoint.git.plumbing.open_files import open_for_writing
+from trimpoint.git.plumbing.process import git_answer
+from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.shadow_repository import PrivateGit
+from trimpoint.git.plumbing.worktree import Worktree
+
+ConflictReason = Literal["changed", "open", "inTheWay"]
+
+_DEADLINE_S = 60.0
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A path as it is (`present`) and as it is to be (`target`); None for no file."""
+
+    path: bytes
+    present: Side | None
+    target: Side | None
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """Why restoring `step` would cost somebody something.
+
+    `changed`: somebody else has changed `path` since the thread's newest checkpoint. `open`: a process has it open
+    for writing. `inTheWay`: `path` is in no checkpoint (ignored, mostly) and where a file or folder must go.
+    """
+
+    path: bytes
+    reason: ConflictReason
+    step: bytes
+
+
+class RestorePlan(msgspec.Struct, frozen=True):
+    """Steps by path, removals and writes apart.
+
+    `kept_unknown` are files of others that stay; `left_alone` is what a checkpoint does not hold, or what a sparse
+    checkout keeps away.
+    """
+
+    write: tuple[Step, ...] = ()
+    remove: tuple[Step, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    kept_unknown: tuple[bytes, ...] = ()
+    left_alone: tuple[LeftOut, ...] = ()
+
+    def forced(self) -> "RestorePlan":
+        """Overwrite what others changed, but nothing that is captured nowhere: those steps are left out."""
+        blocked = {conflict.step for conflict in self.conflicts if conflict.reason == "inTheWay"}
+        write = tuple(step for step in self.write if step.path not in blocked)
+        return msgspec.structs.replace(self, write=write, conflicts=())
+
+    def reversed(self) -> "RestorePlan":
+        """The way back."""
+        steps = [Step(step.path, step.target, step.present) for step in (*self.write, *self.remove)]
+        return msgspec.structs.replace(self, write=_writes(steps), remove=_removals(steps), conflicts=())
+
+
+async def plan_restore(repository: Repository, *, present: str, last_seen: str, target: str) -> RestorePlan:
+    """What to do so that the files are those of `target`.
+
+    All are commits of `capture`: `present` made just now, `last_seen` the thread's newest before it, `target` where
+    to go. The same three give the same steps again, which is how a restore that broke off is taken up.
+
+    :raises GitFailed: a checkpoint is gone, or git failed
+    """
+    to_do = await differences(repository, present, target)
+    meanwhile = {each.path: each for each in await differences(repository, last_seen, present)}
+    left_alone = await _left_alone(repository, present, target)
+    plan = _steps(to_do, meanwhile, left_alone)
+    changed = [Conflict(step.path, "changed", step.path) for step in (*plan.write, *plan.remove) if step.path in meanwhile]
+    found = await anyio.to_thread.run_sync(_look_around, repository, plan)
+    return msgspec.structs.replace(plan, conflicts=(*changed, *found))
+
+
+async def _left_alone(repository: Repository, *commits: str) -> list[LeftOut]:
+    found: dict[bytes, LeftOut] = {}
+    for commit in commits:
+        checkpoint = await find(repository, commit)
+        if checkpoint is None:
+            raise GitFailed("read a checkpoint", f"there is no checkpoint {commit}")
+        found |= {each.path: each for each in checkpoint.left_out}
+    return [*found.values(), *await _sparse(repository)]
+
+
+async def _sparse(repository: Repository) -> list[LeftOut]:
+    listed = await git_answer(PrivateGit(repository, _DEADLINE_S).users("ls-files", "-t", "-z", doing="list the tracked files"))
+    return [LeftOut(line[2:], "sparse") for line in listed.split(b"\0") if line.startswith(b"S ")]
+
+
+def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left_alone: Sequence[LeftOut]) -> RestorePlan:
+    steps: list[Step] = []
+    unknown: list[bytes] = []
+    # A person wants to know of every file that stays as it is; that a checkout is sparse, only where it matters.
+    left = {each.path: each for each in left_alone if each.reason != "sparse"}
+    covering = _Covering(left_alone)
+    for each in to_do:
+        cover = covering.of(each.path)
+        if cover is not None:
+            left[cover.path] = cover
+        elif each.new is None and each.path in meanwhile and meanwhile[each.path].old is None:
+            unknown.append(each.path)
+        else:
+            steps.append(Step(each.path, each.old, each.new))
+    return RestorePlan(_writes(steps), _removals(steps), (), tuple(unknown), tuple(left.values()))
+
+
+class _Covering:
+    """Finds what covers a path, with one look for each of its folders."""
+
+    def __init__(self, left_alone: Sequence[LeftOut]) -> None:
+        self._by_path = {each.path: each for each in left_alone}
+
+    def of(self, path: bytes) -> LeftOut | None:
+        parts = path.split(b"/")
+        folders = (b"/".join(parts[:depth]) + b"/" for depth in range(1, len(parts)))
+        return next((self._by_path[name] for name in (path, path + b"/", *folders) if name in self._by_path), None)
+
+
+def _writes(steps: Iterable[Step]) -> tuple[Step, ...]:
+    return tuple(step for step in steps if step.target is not None)
+
+
+def _removals(steps: Iterable[Step]) -> tuple[Step, ...]:
+    return tuple(step for step in steps if step.target is None)
+
+
+def _look_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
+    steps = [*plan.write, *plan.remove]
+    opened = open_for_writing(repository.worktree, [step.path for step in steps])
+    conflicts = [Conflict(path, "open", path) for path in sorted(opened)]
+    removed = {step.path for step in plan.remove}
+    with Worktree(repository.worktree, repository.hash_name) as worktree:
+        for step in plan.write:
+            blocker = _blocker(worktree, repository.worktree, step, removed)
+            if blocker is not None:
+                conflicts.append(Conflict(blocker, "inTheWay", step.path))
+    return conflicts
+
+
+def _blocker(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -> bytes | None:
+    """What is captured nowhere and where the step needs to put a file or folder."""
+    parts = step.path.split(b"/")
+    for depth in range(1, len(parts)):
+        folder = b"/".join(parts[:depth])
+        signature = worktree.signature(folder)
+        if signature is None or folder in removed:
+            return None
+        if not stat.S_ISDIR(signature.mode):
+            return folder
+    return None if step.present else _occupant(worktree, root, step, removed)
+
+
+def _occupant(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -> bytes | None:
+    try:
+        found = worktree.look(step.path)
+    except OSError:
+        return step.path
+    if found.is_folder:
+        return next((path for path in _files_below(root, step.path) if path not in removed), None)
+    return step.path if found.side not in (None, step.target) else None
+
+
+def _files_below(root: Path, folder: bytes) -> Iterator[bytes]:
+    top = os.fsencode(root)
+    for at, folders, files in os.walk(os.path.join(top, folder)):
+        links = [name for name in folders if os.path.islink(os.path.join(at, name))]
+        for name in (*files, *links):
+            yield os.path.relpath(os.path.join(at, name), top)

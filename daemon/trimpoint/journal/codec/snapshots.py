@@ -1,0 +1,172 @@
+"""A thread's state as a snapshot holds it, so that opening a thread reads the state and not its whole past.
+
+Pure, but for a look at the code's own source:
+
+    snapshot  = directory length u32 · directory · parts
+    directory = msgpack of `Directory`; it names the parts of each field of the state, in order, by their lengths
+
+The law: a snapshot is derived. It is taken only by code that folds exactly as the code that wrote it, for exactly
+the journal that it was written for; else it is ignored. Nothing here names a field of the state: a field declared
+`MutableSequence` or `MutableMapping` is kept in chunks, which a loaded state unpacks when it looks at them, every
+other one as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator, MutableMapping, MutableSequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import GenericAlias
+from typing import Any, NamedTuple, get_args, get_origin
+
+import msgspec
+
+from trimpoint import __version__
+from trimpoint.core.model.state import ThreadState
+from trimpoint.journal.codec.lazy_list import Buffer, PackedIndex, PackedList, pack_index, pack_list
+from trimpoint.journal.port import Bookmark, Position
+
+FORMAT = 1
+_LENGTH = struct.Struct("<I")
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class _Field(msgspec.Struct, array_like=True):
+    """`count`: how many items are in the parts, 0 for a field that is whole."""
+
+    name: str
+    count: int
+    lengths: list[int]
+
+
+class Directory(msgspec.Struct, array_like=True):
+    """`folded_by`: see `fingerprint`; the bookmark tells which journal was folded, and how far."""
+
+    format: int
+    folded_by: bytes
+    thread_id: str
+    offset_bytes: int
+    records: int
+    digest: bytes
+    fields: list[_Field]
+
+
+class Snapshot(NamedTuple):
+    """A state, and the place in the journal from which the rest is to be folded."""
+
+    state: ThreadState
+    bookmark: Bookmark
+
+
+class _Shape(NamedTuple):
+    kind: type[Any] | None
+    decoder: msgspec.msgpack.Decoder[Any]
+
+
+class SnapshotWriter:
+    """Takes a state apart, a little at a time: iterate for the parts, then ask for the `head` that stands before them.
+
+    An empty part lets the caller breathe. The state must not change before the last part is out.
+    """
+
+    def __init__(self, thread_id: str, state: ThreadState, bookmark: Bookmark) -> None:
+        self._state = state
+        place = bookmark.position
+        self._directory = Directory(
+            FORMAT, fingerprint(), thread_id, place.offset_bytes, place.records, bookmark.digest, []
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Buffer]:
+        for name, shape in _shapes().items():
+            value = getattr(self._state, name)
+            field = _Field(name, len(value) if shape.kind is not None else 0, [])
+            self._directory.fields.append(field)
+            for part in _taken_apart(value, shape):
+                if part:
+                    field.lengths.append(len(part))
+                yield part
+
+    def head(self) -> bytes:
+        """What stands before the parts."""
+        directory = _encode(self._directory)
+        return _LENGTH.pack(len(directory)) + directory
+
+
+def decode_snapshot(payload: memoryview | None, thread_id: str) -> Snapshot | None:
+    """The snapshot in a checked file's payload; None when there is none, or it is not for this thread or this code."""
+    if payload is None or len(payload) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack_from(payload)
+    at = _LENGTH.size + length
+    try:
+        directory = msgspec.msgpack.decode(payload[_LENGTH.size : at], type=Directory)
+        if (directory.format, directory.folded_by, directory.thread_id) != (FORMAT, fingerprint(), thread_id):
+            return None
+        state = _put_together(directory, payload[at:])
+    except msgspec.MsgspecError:
+        return None
+    return Snapshot(state, Bookmark(Position(directory.offset_bytes, directory.records), directory.digest))
+
+
+@cache
+def fingerprint() -> bytes:
+    """Returns a digest of the code that folds events into state and of the code that encodes that state.
+
+    The core imports nothing beyond itself, so its sources and the journal's are all of that code.
+    """
+    sources = [source for package in ("trimpoint.core", "trimpoint.journal") for source in _sources(files(package))]
+    # The version too: an installation may have no sources.
+    digest = hashlib.blake2b(__version__.encode(), digest_size=16)
+    for source in sorted(sources, key=str):
+        digest.update(source.read_bytes())
+    return digest.digest()
+
+
+def _sources(folder: Traversable) -> Iterator[Traversable]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _sources(entry)
+        elif entry.name.endswith(".py"):
+            yield entry
+
+
+@cache
+def _shapes() -> dict[str, _Shape]:
+    return {field.name: _shape(field.type) for field in msgspec.structs.fields(ThreadState)}
+
+
+def _shape(declared: Any) -> _Shape:
+    kind: Any = get_origin(declared)
+    arguments: Any = get_args(declared)
+    if kind is MutableSequence:
+        return _Shape(PackedList, msgspec.msgpack.Decoder(GenericAlias(list, arguments)))
+    if kind is MutableMapping:
+        return _Shape(PackedIndex, msgspec.msgpack.Decoder(GenericAlias(dict, arguments)))
+    return _Shape(None, msgspec.msgpack.Decoder(declared))
+
+
+def _taken_apart(value: Any, shape: _Shape) -> Iterator[Buffer]:
+    if shape.kind is PackedList:
+        return pack_list(value)
+    return pack_index(value) if shape.kind is PackedIndex else iter((_encode(value),))
+
+
+def _put_together(directory: Directory, parts: memoryview) -> ThreadState:
+    """:raises MsgspecError: the parts are not what the state is made of."""
+    state, at, shapes = ThreadState(), 0, _shapes()
+    for field in directory.fields:
+        shape, slices = shapes[field.name], list[memoryview]()
+        for length in field.lengths:
+            slices.append(parts[at : at + length])
+            at += length
+        setattr(state, field.name, _restored(shape, field.count, slices))
+    return state
+
+
+def _restored(shape: _Shape, count: int, slices: list[memoryview]) -> Any:
+    if shape.kind is PackedList:
+        return PackedList(slices, count, shape.decoder)
+    return PackedIndex(slices, count, shape.decoder) if shape.kind is PackedIndex else shape.decoder.decode(slices[0])

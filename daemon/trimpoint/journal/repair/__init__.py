@@ -1,0 +1,1 @@
+"""What `trimpoint journal` does: `verification` finds damage, `repair` mends it, `event_export` prints events."""

@@ -1,0 +1,32 @@
+"""A thread's events for other programs: one JSON object each, as clients hear them. Pure."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from trimpoint.core.model.events import AnyEvent, Record
+from trimpoint.core.views.view import envelopes, wire_name
+
+
+def exported(thread_id: str, record: Record, *, private: bool = False) -> Iterator[dict[str, Any]]:
+    """The events of a record, in order. `private`: also what no client is shown, such as the raw items of the model."""
+    for event, envelope in zip(record.events, envelopes(thread_id, record), strict=True):
+        document: dict[str, Any] = {"threadId": thread_id, **msgspec.to_builtins(envelope)}
+        if private:
+            document["payload"] |= {wire_name(field): _plain(getattr(event, field)) for field in _hidden(event)}
+        yield document
+
+
+def _hidden(event: AnyEvent) -> list[str]:
+    return [field for field in event.__struct_fields__ if field in event.private]
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case bytes():
+            return msgspec.json.decode(value) if value else None
+        case tuple():
+            return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return value

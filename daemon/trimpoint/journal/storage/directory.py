@@ -1,0 +1,197 @@
+"""The state directory on disk.
+
+<root>/lock                          held by the daemon (flock), its pid as text
+<root>/threads/<thread>.journal      one per thread; the id percent-encoded
+<root>/threads/<thread>.journal.torn-<n>      what was cut off a torn journal
+<root>/threads/<thread>.journal.damaged-<n>   a damaged one, whole, whose salvaged records are in the journal now
+<root>/catalogue, snapshots/<thread> checked files: derived, written anew when they are not intact
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from anyio import CapacityLimiter, Lock, to_thread
+
+from trimpoint.journal import framing
+from trimpoint.journal.errors import StateDirectoryBusy, StateDirectoryUnsafe
+from trimpoint.journal.port import Bookmark
+from trimpoint.journal.storage.file import FileJournal
+from trimpoint.journal.storage.file_ops import (
+    DIRECTORY_MODE,
+    FILE_MODE,
+    SYSTEM_FILES,
+    FileOperations,
+    read_fully,
+    write_atomically,
+)
+from trimpoint.journal.storage.file_storage import refusals
+
+_SUFFIX = ".journal"
+_MAX_STEM_BYTES = 200
+_NAME = re.compile(r"[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]{0,199}(/[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]{0,199})*")
+_RESERVED = ("lock", "threads")
+
+
+def file_stem(thread_id: str) -> str:
+    """The thread id as part of a file name, reversibly.
+
+    :raises ValueError: when it is empty or too long for one.
+    """
+    stem = quote(thread_id, safe="")
+    if stem.startswith("."):
+        stem = "%2E" + stem[1:]
+    if not 1 <= len(stem) <= _MAX_STEM_BYTES:
+        raise ValueError(f"a thread id of {len(thread_id)} characters cannot name a journal")
+    return stem
+
+
+def snapshot_name(thread_id: str) -> str:
+    """The checked file that holds a thread's snapshot.
+
+    :raises ValueError: when the thread id cannot name a file.
+    """
+    return f"snapshots/{file_stem(thread_id)}"
+
+
+def check_name(name: str) -> None:
+    """:raises ValueError: when `name` cannot name a checked file."""
+    if not _NAME.fullmatch(name) or name.split("/")[0] in _RESERVED:
+        raise ValueError(f"{name!r} cannot name a file of the state directory")
+
+
+class StateDirectory:
+    """`port.StateStore` over a directory, which is made when the first thing is put in."""
+
+    def __init__(self, root: Path, *, files: FileOperations = SYSTEM_FILES, limiter: CapacityLimiter | None = None) -> None:
+        self.root = root
+        self._files = files
+        self._limiter = limiter
+        self._replacing = Lock()
+
+    def journal_path(self, thread_id: str) -> Path:
+        """:raises ValueError: when the thread id cannot name a file."""
+        return self.root / "threads" / f"{file_stem(thread_id)}{_SUFFIX}"
+
+    def lock(self) -> AbstractContextManager[None]:
+        """:raises OSError: when the directory cannot be made.
+        :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
+        """
+        _make_directories(self._files, self.root)
+        _refuse_if_unsafe(self.root)
+        path = self.root / "lock"
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = _pid_in(fd)
+            os.close(fd)
+            raise StateDirectoryBusy(self.root, pid) from None
+        _write_pid(fd, f"{os.getpid()}\n")
+        return _held(fd)
+
+    def holder(self) -> int | None:
+        """The process that holds the directory, as far as can be told without touching the lock."""
+        try:
+            pid = int((self.root / "lock").read_text())
+        except (OSError, ValueError):
+            return None
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return None
+        except PermissionError:
+            return pid  # it is another user's
+        return pid
+
+    async def scan(self) -> list[tuple[str, int]]:
+        return await to_thread.run_sync(self.journals, limiter=self._limiter)
+
+    async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> FileJournal:
+        path = self.journal_path(thread_id)
+        with refusals(path, "making the directory"):
+            await to_thread.run_sync(_make_directories, self._files, path.parent, limiter=self._limiter)
+        return await FileJournal.open(path, after=after, files=self._files, limiter=self._limiter)
+
+    async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
+        check_name(name)
+        # Two writers of one name would share its temporary file.
+        async with self._replacing:
+            await to_thread.run_sync(self._replace, self.root / name, payload, limiter=self._limiter)
+
+    async def read_checked(self, name: str) -> memoryview | None:
+        check_name(name)
+        return await to_thread.run_sync(self.read, name, limiter=self._limiter)
+
+    def journals(self) -> list[tuple[str, int]]:
+        """`scan`, blocking."""
+        try:
+            entries = os.scandir(self.root / "threads")
+        except FileNotFoundError:
+            return []
+        with entries:
+            return sorted(
+                (unquote(entry.name.removesuffix(_SUFFIX)), entry.stat(follow_symlinks=False).st_size)
+                for entry in entries
+                if entry.name.endswith(_SUFFIX)
+            )
+
+    def _replace(self, path: Path, payload: tuple[framing.Buffer, ...]) -> None:
+        with refusals(path, "replacing the file"):
+            _make_directories(self._files, path.parent)
+            write_atomically(self._files, path, (framing.seal(payload), *payload))
+
+    def read(self, name: str) -> memoryview | None:
+        """`read_checked`, blocking."""
+        check_name(name)
+        # Whatever the reason, it is derived: who asked does without, and writes it anew.
+        with suppress(OSError):
+            fd = self._files.open(self.root / name, os.O_RDONLY)
+            try:
+                return framing.unseal(read_fully(self._files, fd, 0, self._files.size(fd)))
+            finally:
+                self._files.close(fd)
+        return None
+
+
+def _make_directories(files: FileOperations, path: Path) -> None:
+    """Each level 0700 and durable in its parent; `mkdir(parents=True)` gives parents the umask's mode."""
+    if path.is_dir():
+        return
+    _make_directories(files, path.parent)
+    path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+    files.sync_directory(path.parent)
+
+
+def _refuse_if_unsafe(root: Path) -> None:
+    found = root.stat()
+    if found.st_uid != os.geteuid():
+        raise StateDirectoryUnsafe(root, f"belongs to uid {found.st_uid}")
+    if found.st_mode & 0o022:
+        raise StateDirectoryUnsafe(root, f"can be written to by others (mode {found.st_mode & 0o7777:04o})")
+
+
+def _pid_in(fd: int) -> int | None:
+    text = os.pread(fd, 32, 0).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _write_pid(fd: int, text: str) -> None:
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, text.encode(), 0)
+
+
+@contextmanager
+def _held(fd: int) -> Generator[None]:
+    try:
+        yield
+    finally:
+        # The file stays: removing it would let two daemons lock two files of one name.
+        _write_pid(fd, "")
+        os.close(fd)

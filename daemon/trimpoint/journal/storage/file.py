@@ -1,0 +1,96 @@
+"""Journals on disk: blocking work done in worker threads, never in the event loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anyio import CapacityLimiter, to_thread
+
+from trimpoint.journal import framing
+from trimpoint.journal.errors import JournalForeign, JournalNewer, JournalWriteError
+from trimpoint.journal.port import Bookmark, Damage, OpenReport, Position
+from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations
+from trimpoint.journal.storage.file_storage import JournalFile
+from trimpoint.journal.storage.grouped import GroupedJournal
+from trimpoint.journal.storage.inspection import NEW, Content, bookmark, inspect
+
+
+class ThreadedStorage:
+    """A JournalFile seen from the event loop. Without a limiter anyio's default bounds the threads."""
+
+    def __init__(self, file: JournalFile, files: FileOperations, limiter: CapacityLimiter | None) -> None:
+        self._file = file
+        self._files = files
+        self._limiter = limiter
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def report(self) -> OpenReport:
+        return self._file.report
+
+    async def write(self, batch: list[bytes], at: Position) -> Position:
+        return await to_thread.run_sync(self._file.write, batch, at, limiter=self._limiter)
+
+    async def restore(self, to: Position) -> None:
+        await to_thread.run_sync(self._file.restore, to, limiter=self._limiter)
+
+    async def bookmark(self, at: Position) -> Bookmark:
+        return await to_thread.run_sync(bookmark, self._file.path, at, self._files, limiter=self._limiter)
+
+    async def close(self) -> None:
+        await to_thread.run_sync(self._file.close, limiter=self._limiter)
+
+
+class FileJournal(GroupedJournal):
+    """`port.Journal` over one file."""
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        after: Bookmark | None = None,
+        files: FileOperations = SYSTEM_FILES,
+        limiter: CapacityLimiter | None = None,
+    ) -> FileJournal:
+        """Open or create the journal at `path`; the contract is `StateStore.open_journal`.
+
+        A torn tail is cut and kept beside. Where the disk refuses that (full, read-only), the journal opens
+        all the same, readable and failed; `reopen` tries again.
+        """
+        file, content, failure = await to_thread.run_sync(open_file, path, after, files, limiter=limiter)
+        return cls(ThreadedStorage(file, files, limiter), content.records, failure=failure)
+
+
+def open_file(path: Path, after: Bookmark | None, files: FileOperations) -> tuple[JournalFile, Content, JournalWriteError | None]:
+    """The blocking part of `FileJournal.open`: the file, what it held, and the disk's refusal to repair it.
+
+    :raises JournalForeign, JournalNewer, JournalWriteError, OSError: as `StateStore.open_journal` says.
+    """
+    try:
+        content = inspect(path, after=after, files=files)
+    except FileNotFoundError:
+        content = NEW
+    report = content.report
+    if report.damage is Damage.FOREIGN:
+        raise JournalForeign(path)
+    if report.damage is Damage.NEWER_VERSION:
+        raise JournalNewer(path, report.version, framing.FORMAT_VERSION)
+    file = JournalFile(path, files, content)
+    return file, content, _repair(file, content)
+
+
+def _repair(file: JournalFile, content: Content) -> JournalWriteError | None:
+    """Bring the file into a state to append to; the refusal, where what it holds can be read all the same."""
+    if content.report.damage is Damage.DAMAGED_MIDDLE:
+        return None
+    try:
+        file.restore(content.report.end)
+    except JournalWriteError as error:
+        if content is NEW:
+            raise
+        return error
+    return None

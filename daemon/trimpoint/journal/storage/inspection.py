@@ -1,0 +1,112 @@
+"""Read a journal and say what it is, without touching it. Blocking; works while a daemon appends."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from trimpoint.journal import framing
+from trimpoint.journal.framing import Header, HeaderState
+from trimpoint.journal.port import Bookmark, Damage, OpenReport, Position
+from trimpoint.journal.storage import damage
+from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations, read_fully
+
+START = Position(framing.HEADER_BYTES, 0)
+NOTHING = memoryview(b"")
+# How much of a journal a bookmark vouches for: some records, each with its own sequence, time and ids.
+BOOKMARKED_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The report, the whole records from `report.start` on, and the bytes to cut when the tail is torn.
+
+    `headless`: there is no header yet; the file is new or its creation was cut short.
+    """
+
+    report: OpenReport
+    records: memoryview = NOTHING
+    torn: bytes = b""
+    headless: bool = False
+
+
+NEW = Content(OpenReport(Damage.NONE, START, START, framing.FORMAT_VERSION), headless=True)
+
+
+def digest_before(content: framing.Buffer, end: int) -> bytes:
+    """What a bookmark at `end` of `content` keeps of what lies before it."""
+    return hashlib.blake2b(content[max(0, end - BOOKMARKED_BYTES) : end], digest_size=16).digest()
+
+
+def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
+    """A bookmark at a durable position of the file.
+
+    :raises OSError: when it cannot be read.
+    """
+    fd = files.open(path, os.O_RDONLY)
+    try:
+        before = read_fully(files, fd, max(0, position.offset_bytes - BOOKMARKED_BYTES), position.offset_bytes)
+    finally:
+        files.close(fd)
+    return Bookmark(position, digest_before(before, len(before)))
+
+
+def inspect(path: Path, *, after: Bookmark | None = None, files: FileOperations = SYSTEM_FILES) -> Content:
+    """What the file at `path` holds. With `after`, only records beyond it are read, if the file bears it out.
+
+    :raises OSError: when it cannot be read; FileNotFoundError when there is none.
+    """
+    fd = files.open(path, os.O_RDONLY)
+    try:
+        size = files.size(fd)
+        head = read_fully(files, fd, 0, min(size, framing.READ_FOR_HEADER_BYTES))
+        header = framing.parse_header(head, size)
+        if header.state is not HeaderState.VALID:
+            return _without_records(header, head, size)
+        start = Position(header.size_bytes, 0)
+        if after is not None and (tail := _tail_behind(files, fd, after, size)) is not None:
+            return _examine(tail, after.position, header)
+        return _examine(read_fully(files, fd, start.offset_bytes, size), start, header)
+    finally:
+        files.close(fd)
+
+
+def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
+    """All behind the bookmark, or None when this is not the file that it was made in, or no longer."""
+    end = after.position.offset_bytes
+    if end > size:
+        return None
+    start = max(0, end - BOOKMARKED_BYTES)
+    content = read_fully(files, fd, start, size)
+    return memoryview(content)[end - start :] if digest_before(content, end - start) == after.digest else None
+
+
+def _without_records(header: Header, head: bytes, size: int) -> Content:
+    def report(kind: Damage, reason: str) -> OpenReport:
+        return OpenReport(kind, START, START, header.version, reason, damaged_bytes=size)
+
+    match header.state:
+        case HeaderState.TORN:
+            return Content(report(Damage.TORN_TAIL, "the header is not whole"), torn=head, headless=True)
+        case HeaderState.FOREIGN:
+            return Content(report(Damage.FOREIGN, "not a trimpoint journal"))
+        case HeaderState.NEWER:
+            return Content(report(Damage.NEWER_VERSION, f"format {header.version} is not known here"))
+        case _:
+            return Content(report(Damage.DAMAGED_MIDDLE, "the header does not match its checksum"))
+
+
+def _examine(data: framing.Buffer, start: Position, header: Header) -> Content:
+    view = memoryview(data)
+    found = framing.scan(view, start.offset_bytes)
+    end = Position(start.offset_bytes + found.end, start.records + found.records)
+    whole = view[: found.end]
+    if not found.damaged:
+        return Content(OpenReport(Damage.NONE, start, end, header.version), whole)
+    verdict = damage.judge(view, start.offset_bytes, found.end)
+    kind = Damage.TORN_TAIL if verdict.torn else Damage.DAMAGED_MIDDLE
+    beyond = len(view) - found.end
+    report = OpenReport(kind, start, end, header.version, verdict.reason, damaged_bytes=beyond)
+    return Content(report, whole, bytes(view[found.end :]) if verdict.torn else b"")

@@ -1,0 +1,178 @@
+"""Checkpoints around turns: a baseline before each, a capture after it (spec §5).
+
+The law: a checkpoint that cannot be made is said and never fatal to the turn. A thread's captures are made in the order of its turns,
+so that a baseline never holds what the turn before it still had to be captured with.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import ThreadState
+from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
+from trimpoint.git.capture.refs import checkpoint_ref, keep
+from trimpoint.git.errors import GitError
+from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+LATE = "It was captured when the turn had begun already, and may hold some of its changes."
+
+
+class CaptureRules(NamedTuple):
+    """`baseline_deadline_s` bounds how long a turn waits for its baseline, `deadline_s` any other capture.
+
+    `completion_grace_s` bounds how long the word that a turn has ended is kept back for its capture: what a person then changes at once
+    must not pass for the agent's.
+    """
+
+    enabled: bool = True
+    max_file_bytes: int = 64 * 1024 * 1024
+    baseline_deadline_s: float = 10.0
+    completion_grace_s: float = 0.25
+    deadline_s: float = 120.0
+
+
+class Baseline(NamedTuple):
+    """The worktree before a turn that has no id yet, or why there is none."""
+
+    repository: Repository | None
+    checkpoint: Checkpoint | None
+    problem: str = ""
+
+
+class TurnCaptures:
+    """Listens to the engine; `before_turn` is called by whoever is about to start a turn."""
+
+    def __init__(self, engine: Engine, folder_of: Callable[[ThreadState], str], rules: CaptureRules) -> None:
+        self._engine = engine
+        self.folder_of = folder_of
+        self._rules = rules
+        self._found: dict[str, Repository] = {}
+        self._order: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._under_way: dict[str, set[anyio.Event]] = {}
+        self._awaited: set[tuple[str, str]] = set()
+        self._tasks: TaskGroup | None = None
+
+    @property
+    def limits(self) -> CaptureLimits:
+        """What a capture may cost."""
+        return CaptureLimits(max_file_bytes=self._rules.max_file_bytes, deadline_s=self._rules.deadline_s)
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Capture in `tasks` what turns have changed."""
+        self._tasks = tasks
+        self._engine.listen(self._on_record)
+
+    def in_order(self, thread_id: str) -> anyio.Lock:
+        """Held while something is captured of the thread, first come first served."""
+        return self._order.setdefault(thread_id, anyio.Lock())
+
+    async def settled(self, thread_id: str) -> None:
+        """Return when the thread's captures are made, at the latest when the grace is over."""
+        with anyio.move_on_after(self._rules.completion_grace_s):
+            for capture_made in list(self._under_way.get(thread_id, ())):
+                await capture_made.wait()
+
+    async def before_turn(self, writer: ThreadWriter) -> Baseline | None:
+        """The worktree as it is; None when captures are off or a turn runs already. Never raises."""
+        if not self._rules.enabled or writer.state.running_turn_id is not None:
+            return None
+        with anyio.move_on_after(self._rules.baseline_deadline_s):
+            async with self.in_order(writer.thread_id):
+                return await self._look(writer)
+        return Baseline(None, None, f"Capturing the files took longer than {self._rules.baseline_deadline_s:g} seconds.")
+
+    def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
+        """The turn that `baseline` was made for has its id; call it before the turn's start is recorded."""
+        if baseline is not None and turn_id not in writer.state.turn_index:
+            self._awaited.add((writer.thread_id, turn_id))
+            self._soon(writer.thread_id, turn_id, "before", baseline)
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        if not self._rules.enabled:
+            return
+        begun = {event.turn_id for event in record.events if isinstance(event, ev.TurnStarted)}
+        for event in record.events:
+            match event:
+                case ev.TurnStarted() if (thread_id, event.turn_id) in self._awaited:
+                    self._awaited.discard((thread_id, event.turn_id))
+                case ev.TurnStarted() if self._runs(thread_id, event.turn_id):
+                    self._soon(thread_id, event.turn_id, "before", None)
+                case ev.TurnCompleted() if event.turn_id not in begun:  # one that began in the same record is history, read back
+                    self._soon(thread_id, event.turn_id, "after", None)
+                case _:
+                    pass
+
+    def _runs(self, thread_id: str, turn_id: str) -> bool:
+        """Whether the turn began just now, by itself: a queued prompt, a goal, a review."""
+        writer = self._engine.loaded(thread_id)
+        return writer is not None and writer.state.running_turn_id == turn_id
+
+    def _soon(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
+        assert self._tasks is not None
+        if self._tasks.cancel_scope.cancel_called:
+            return  # the daemon ends; the next one's baseline stands in
+        made = anyio.Event()
+        self._under_way.setdefault(thread_id, set()).add(made)
+        self._tasks.start_soon(self._capture, thread_id, turn_id, moment, baseline, made)
+
+    async def _capture(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None, made: anyio.Event) -> None:
+        try:
+            async with self.in_order(thread_id):
+                writer = await self._engine.thread(thread_id)
+                looked = baseline or await self._look(writer)
+                late = (LATE,) if moment == "before" and baseline is None else ()
+                writer.record_facts(*await self._facts(writer, turn_id, moment, looked, late))
+        except EngineError as error:
+            log.warning("checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error))
+        finally:
+            made.set()
+            self._under_way[thread_id].discard(made)
+            if not self._under_way[thread_id]:
+                del self._under_way[thread_id]
+
+    async def _look(self, writer: ThreadWriter) -> Baseline:
+        folder = self.folder_of(writer.state)
+        try:
+            repository = self._found.get(folder) or await discover(Path(folder))
+            if isinstance(repository, NoRepository):
+                return Baseline(None, None, repository.reason)
+            self._found[folder] = repository
+            return Baseline(repository, await capture(repository, self.limits))
+        except GitError as error:
+            self._found.pop(folder, None)
+            log.warning("checkpoint_failed", thread_id=writer.thread_id, detail=str(error))
+            return Baseline(None, None, str(error))
+
+    async def _facts(
+        self, writer: ThreadWriter, turn_id: str, moment: str, looked: Baseline, notes: tuple[str, ...]
+    ) -> tuple[ev.AnyEvent, ...]:
+        newest = writer.state.checkpoints[-1] if writer.state.checkpoints else None
+        if looked.repository is None or looked.checkpoint is None:
+            # Once is enough: a thread outside of a repository has nothing new to say with every turn.
+            repeated = newest is not None and newest.problem == looked.problem
+            return () if repeated else (ev.CheckpointFailed(turn_id, moment, looked.problem),)
+        commit = looked.checkpoint.commit
+        notes = (*notes, *(str(left_out) for left_out in looked.checkpoint.left_out))
+        if newest is not None and newest.commit == commit:
+            # Nothing has changed since, so the ref that is there keeps it; a baseline that says no more than that is left out.
+            ref = newest.ref
+            if moment == "before" and newest.moment == "after":
+                return ()
+        else:
+            ref = checkpoint_ref(writer.thread_id, f"{turn_id}-{moment}")
+            try:
+                await keep(looked.repository, ref, commit)
+            except GitError as error:
+                return (ev.CheckpointFailed(turn_id, moment, str(error)),)
+        return (ev.CheckpointCaptured(turn_id, moment, str(looked.repository.worktree), ref, commit, notes),)

@@ -1,0 +1,74 @@
+"""Whether the model takes what a turn gives it: told by the first thing it answers."""
+
+from typing import Any
+
+import anyio
+import msgspec
+from msgspec import Raw
+
+from trimpoint.core.decide.overflow import COMPACTION
+from trimpoint.core.model.lenient import members
+from trimpoint.operations.compaction.compaction import CompactionFailed
+
+# Items that are shown of a turn and are not the model's.
+_NOT_THE_MODEL_S = frozenset({"userMessage", "hookPrompt", COMPACTION})
+
+
+class AnswerWatch:
+    """Follows a turn until the model answers something, or it ends without that; what it answers to a compaction does not count."""
+
+    def __init__(self) -> None:
+        self.turn_id: str | None = None
+        self.is_answered = False
+        self._error = "it ended without an answer"
+        self._is_compacting = False
+        self._decided = anyio.Event()
+
+    def hear(self, method: str, params: Raw) -> None:
+        """Take one notification or question of the thread."""
+        if method == "turn/started":
+            self.turn_id = str(_of(params, "turn").get("id"))
+        elif method == "turn/completed":
+            self._end(_of(params, "turn"))
+        elif method in ("item/started", "item/completed"):
+            self._hear_item(method, _of(params, "item").get("type"))
+        elif method == "rawResponseItem/completed":
+            kind = str(_of(params, "item").get("type"))
+            self._hear_answer(kind == "reasoning" or kind.endswith("_call"))
+        else:
+            # Text that is streamed, or a question about what the model wants to do.
+            self._hear_answer(method.startswith("item/"))
+
+    def abort(self, reason: str) -> None:
+        """The session is gone."""
+        self._error = reason
+        self._decided.set()
+
+    async def answered(self) -> None:
+        """Return when the model has begun to answer.
+
+        :raises CompactionFailed: the turn ended without that.
+        """
+        await self._decided.wait()
+        if not self.is_answered:
+            raise CompactionFailed(self._error)
+
+    def _hear_item(self, method: str, kind: Any) -> None:
+        if kind == COMPACTION:
+            self._is_compacting = method == "item/started"
+        self._hear_answer(kind not in _NOT_THE_MODEL_S)
+
+    def _hear_answer(self, is_one: bool) -> None:
+        if is_one and self.turn_id is not None and not self._is_compacting and not self._decided.is_set():
+            self.is_answered = True
+            self._decided.set()
+
+    def _end(self, turn: dict[str, Any]) -> None:
+        if not self._decided.is_set():
+            self.is_answered = turn.get("status") == "completed"
+            self._error = str(members(turn.get("error")).get("message") or self._error)
+            self._decided.set()
+
+
+def _of(params: Raw, name: str) -> dict[str, Any]:
+    return members(members(msgspec.json.decode(params)).get(name))

@@ -1,0 +1,64 @@
+"""Gives automatic compaction its occasions: the end of a turn, once that is durable, and the moment before the next one.
+
+The rule itself is the core's (`core/decide/auto_compaction.py`). A daemon that starts compacts nothing by itself: a thread that it finds
+critical is compacted when it is used again, before its next prompt.
+"""
+
+import structlog
+from anyio.abc import TaskGroup
+
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED
+from trimpoint.core.decide.auto_compaction import is_due
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.commands import CompactWhenCritical
+from trimpoint.core.model.decision import busy
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+
+class AutoCompaction:
+    """`start` makes it follow the engine's records."""
+
+    def __init__(self, engine: Engine, link: CodexLink) -> None:
+        self._engine = engine
+        self._link = link
+        self._tasks: TaskGroup | None = None
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Begin compactions in `tasks`."""
+        self._tasks = tasks
+        self._engine.listen(self._on_record)
+
+    def is_due(self, writer: ThreadWriter) -> bool:
+        """Whether the thread has to be compacted now, being idle."""
+        if writer.read_only is not None or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED:
+            return False
+        return is_due(writer.state, self._engine.policy) and busy(writer.state) is None
+
+    async def begin(self, writer: ThreadWriter) -> None:
+        """Begin the compaction of a thread, if it is still due and the thread idle. Never raises: a turn does not depend on it."""
+        try:
+            await writer.execute(CompactWhenCritical())
+        except EngineError as error:
+            log.warning("automatic_compaction_not_begun", thread_id=writer.thread_id, detail=str(error))
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        writer = self._engine.loaded(thread_id)
+        if writer is not None and any(_may_end_business(event) for event in record.events) and self.is_due(writer):
+            assert self._tasks is not None
+            self._tasks.start_soon(self.begin, writer)
+
+
+def _may_end_business(event: ev.AnyEvent) -> bool:
+    """The end of a turn, or of a question or sub-agent that outlived it. A turn that broke off is no occasion: nobody is served."""
+    match event:
+        case ev.TurnCompleted(items_heard=items_heard):
+            return items_heard
+        case ev.RequestClosed():
+            return True
+        case _:
+            return False

@@ -1,0 +1,103 @@
+"""One compaction, on a fork (docs/adr/0005): the thread's own provider thread is left as it is, whatever happens here.
+
+Success is `contextCompaction` completed, its turn completed, and a summary that is the model's own answer (spec §4, §10.5).
+"""
+
+from typing import NamedTuple
+
+import anyio
+import msgspec
+from msgspec import Raw
+
+from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.codex.history.rollout import compaction_summary, rollout_lines
+from trimpoint.codex.notifications.translate import translate
+from trimpoint.codex.notifications.watches import TurnOutcome, TurnWatch
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.tokens import estimate_tokens
+
+GUIDANCE_PREFIX = "Additional summarization guidance: "
+INTERRUPT_DEADLINE_S = 5.0
+
+
+class CompactionFailed(Exception):
+    """The compaction came to nothing; the message is for a person and carries Codex's own words."""
+
+
+class Compacted(NamedTuple):
+    """`summary` is None when only Codex can read its own; `fork_id` is the compacted thread, `rollout_path` its file."""
+
+    summary: str | None
+    fork_id: str
+    rollout_path: str | None
+    sealed: bool
+
+
+def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent, ...]:
+    """Codex's estimate of a compacted thread that carries on, with what was put into it since: the first that is known of it."""
+    heard = translate("thread/tokenUsage/updated", bytes(usage), 0, b"{}") if usage is not None else ()
+    weight = sum(estimate_tokens(item) for item in injected)
+    estimates = [fact for fact in heard if isinstance(fact, ev.UsageReported) and not fact.input]
+    return tuple(msgspec.structs.replace(fact, last_total=fact.last_total + weight) for fact in estimates)
+
+
+class Compaction:
+    """Runs `thread/compact/start` on a fork that the caller made and watches, and finds the summary."""
+
+    def __init__(self, link: CodexLink, fork_id: str, rollout_path: str | None, watch: TurnWatch) -> None:
+        self._link = link
+        self._fork_id = fork_id
+        self._rollout_path = rollout_path
+        self._watch = watch
+
+    async def run(self, guidance: str | None, deadline_s: float) -> Compacted:
+        """Compact the fork.
+
+        :raises CompactionFailed: when it failed, took longer than `deadline_s`, or the model's summary was empty.
+        :raises ProviderFailure: when Codex could not be asked at all.
+        """
+        if guidance:
+            await self._inject(guidance)
+        with anyio.move_on_after(deadline_s):
+            await self._link.request("thread/compact/start", {"threadId": self._fork_id})
+            outcome = await self._watch.outcome()
+            self._check(outcome)
+            return await self._read_summary(outcome)
+        await self._interrupt()
+        raise CompactionFailed(f"it did not finish within {deadline_s:g} seconds")
+
+    async def _inject(self, guidance: str) -> None:
+        # A developer message: the summarizer reads it, and a compaction drops it (measured: 0.163, inline and sealed).
+        item = {
+            "type": "message",
+            "role": "developer",
+            "content": [{"type": "input_text", "text": GUIDANCE_PREFIX + guidance}],
+        }
+        await self._link.request("thread/inject_items", {"threadId": self._fork_id, "items": [item]})
+
+    def _check(self, outcome: TurnOutcome) -> None:
+        if outcome.status == "completed" and outcome.compacted:
+            return
+        detail = outcome.error or f"its turn ended as {outcome.status or 'unknown'} without a compaction"
+        raise CompactionFailed(detail)
+
+    async def _read_summary(self, outcome: TurnOutcome) -> Compacted:
+        if self._rollout_path is None:
+            raise CompactionFailed("Codex names no file for the compacted conversation, so its summary cannot be read")
+        lines = await anyio.to_thread.run_sync(rollout_lines, self._rollout_path)
+        summary = compaction_summary(lines, outcome.turn_id)
+        if summary is None:
+            return Compacted(None, self._fork_id, self._rollout_path, sealed=True)
+        if not summary:
+            raise CompactionFailed("the model answered with an empty summary")
+        return Compacted(summary, self._fork_id, self._rollout_path, sealed=False)
+
+    async def _interrupt(self) -> None:
+        if self._watch.turn_id is None:
+            return
+        params = {"threadId": self._fork_id, "turnId": self._watch.turn_id}
+        try:
+            await self._link.request("turn/interrupt", params, deadline_s=INTERRUPT_DEADLINE_S)
+        except ProviderFailure:
+            return  # the fork is thrown away in any case

@@ -1,0 +1,213 @@
+"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (spec §6, docs/adr/0012).
+
+The law: nothing of the thread changes before the model has begun to answer in the smaller context; until then everything happens on
+provider threads that nobody sees and that are thrown away. From then on the turn is a turn like any other.
+"""
+
+import time
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from trimpoint.codex.history.rollout import since_compaction, whole_conversation
+from trimpoint.core.context.active_context import summary_item
+from trimpoint.core.decide.overflow import COMPACTION, OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.commands import CompleteRecovery
+from trimpoint.core.model.lenient import members
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Operation, ThreadState
+from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.operations.compaction.answer_watch import AnswerWatch
+from trimpoint.operations.compaction.compaction import CompactionFailed
+from trimpoint.operations.compaction.summarizing import summarize
+from trimpoint.operations.messages import recovered_message
+from trimpoint.operations.phases import advance, complete_items
+from trimpoint.operations.provider.inherit import carry_over
+from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
+from trimpoint.operations.routing.notification_router import Held, Route
+from trimpoint.threads.errors import JournalRefuses
+from trimpoint.threads.writer import ThreadWriter
+
+BEGUN = "The context window is full. The oldest part of the conversation is being summarized, then the turn goes on."
+
+
+class _Attempt:
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.why = ""
+
+
+class OverflowRecovery:
+    """Carries out operations of the kind "overflow". `deadline_s` bounds the summary."""
+
+    def __init__(self, threads: ProviderThreads, deadline_s: float) -> None:
+        self._threads = threads
+        self._deadline_s = deadline_s
+        self._attempts: dict[str, _Attempt] = {}
+        threads.inbound.endings.on_superseded = lambda thread_id: self._stop(thread_id, "another prompt was begun")
+
+    def interrupt(self, thread_id: str) -> None:
+        """A person does not want the turn any more."""
+        self._stop(thread_id, "it was interrupted")
+
+    async def step(self, writer: ThreadWriter, operation: Operation) -> None:
+        """See the operation through.
+
+        :raises CompactionFailed: the turn's failure stands, and nothing has changed; in a person's words why.
+        :raises ProviderFailure: the same, because Codex is gone or does not answer.
+        :raises JournalRefuses: the same, because nothing can be written down; to be called again until the operation has ended.
+        """
+        if operation.phase is not Phase.REQUESTED or not self._threads.inbound.endings.is_held(writer.thread_id):
+            await self._threads.scrap(operation.compaction_fork)
+            raise CompactionFailed("it was broken off")
+        attempt = self._attempts[writer.thread_id] = _Attempt()
+        try:
+            with attempt.scope:
+                await self._recover(writer, operation)
+        except JournalRefuses:
+            # The disk may stay full for long; nobody has to wait for it to hear that the turn is over.
+            self._threads.inbound.endings.pass_on(writer.thread_id)
+            raise
+        finally:
+            self._attempts.pop(writer.thread_id, None)
+        if attempt.scope.cancelled_caught:
+            raise CompactionFailed(attempt.why)
+
+    def _stop(self, thread_id: str, why: str) -> None:
+        attempt = self._attempts.get(thread_id)
+        if attempt is not None:
+            attempt.why = why
+            attempt.scope.cancel()
+
+    async def _recover(self, writer: ThreadWriter, operation: Operation) -> None:
+        began, turn_id = time.monotonic(), str(operation.failed_turn_id)
+        await complete_items(writer, writer.state.active_turns)
+        plan = plan_overflow(writer.state, turn_id, await self._compaction(writer.state))
+        if plan is None:
+            raise CompactionFailed("the conversation before it is too short to be summarized in part")
+        say = self._threads.inbound.say
+        say(writer.thread_id, "warning", {"message": BEGUN})
+        say(writer.thread_id, "item/started", _compaction(operation, "startedAtMs"))
+        await advance(writer, operation, Phase.COMPACTING, "Summarizing the oldest part of the context.")
+        summary = await self._summary(writer, operation, plan)
+        if estimate_tokens(summary_item(summary, plan.messages)) >= plan.before_tokens:
+            raise CompactionFailed("the summary is no shorter than what it stands for")
+        await self._retry(writer, operation, plan, summary, began)
+
+    async def _compaction(self, state: ThreadState) -> ProviderCompaction | None:
+        if not compacted_by_codex(state):
+            return None
+        path = state.generation.rollout_path
+        found = since_compaction(await anyio.to_thread.run_sync(whole_conversation, path)) if path is not None else None
+        if found is None:
+            raise CompactionFailed("Codex had compacted the context by itself, and what it holds since cannot be read")
+        items, since = found
+        return ProviderCompaction(items, {state.turn_aliases.get(turn_id, turn_id): count for turn_id, count in since.items()})
+
+    async def _summary(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan) -> str:
+        scratch = await self._threads.start_scratch(writer)
+        try:
+            await self._note(writer, operation, scratch.id)
+            await self._threads.inject(scratch.id, plan.before)
+            summary = await summarize(self._threads, writer, scratch, None, self._deadline_s)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._threads.scrap(scratch.id)
+        if summary is None:
+            raise CompactionFailed("only Codex can read the summary")
+        return summary
+
+    async def _note(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
+        """Have it written down before there is anything in it: Codex lists no empty thread, and a filled one must not show up."""
+        writer.record_facts(ev.CompactionForked(operation.id, provider_id))
+        await writer.settle()
+
+    async def _retry(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan, summary: str, began: float) -> None:
+        watch = AnswerWatch()
+        thread = await self._threads.start_rehearsal(writer, watch)
+        provider_id, goes_on = str(thread["id"]), False
+        try:
+            await self._note(writer, operation, provider_id)
+            not_carried = await self._fill(writer, plan, summary, provider_id)
+            await advance(writer, operation, Phase.RETRYING, "Trying the turn again.")
+            prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
+            await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
+            await watch.answered()
+            if not self._threads.inbound.is_rehearsing(provider_id):
+                raise CompactionFailed("Codex went away")  # nobody would ever hear the end of a turn that went on now
+            took_ms = round((time.monotonic() - began) * 1000)
+            with anyio.CancelScope(shield=True):
+                message = recovered_message(writer.state, plan.messages, not_carried)
+                await writer.execute(_completed(operation, plan, summary, took_ms, thread, str(watch.turn_id), message))
+            goes_on = True
+            self._go_on(writer, operation, provider_id)
+        finally:
+            if not goes_on:
+                with anyio.CancelScope(shield=True):
+                    await self._threads.scrap(provider_id)
+        await self._threads.put_previous_away(writer)
+
+    async def _fill(self, writer: ThreadWriter, plan: OverflowPlan, summary: str, provider_id: str) -> list[str]:
+        """Give the provider thread what the turn is to be tried again in; what could not be carried over."""
+        await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
+        # A prompt that was queued has been begun by Codex when the turn failed, and then the turn is not tried again.
+        previous = writer.state.generation.provider_thread_id
+        return await carry_over(self._threads.link, writer.state, previous, provider_id, with_queue=False)
+
+    def _go_on(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
+        """From here on everyone hears the turn, first what was said of it up to now. Must not wait, or more would be said meanwhile."""
+        inbound, state = self._threads.inbound, writer.state
+        self._attempts.pop(writer.thread_id, None)
+        inbound.endings.forget(writer.thread_id)
+        previous = state.generations[-2]
+        inbound.bind(str(previous.provider_thread_id), Route(writer.thread_id, "retired", previous.number))
+        route = Route(writer.thread_id, "current", state.generation.number)
+        self._threads.use(provider_id, route)
+        inbound.watches.pop(provider_id, None)
+        rehearsed = inbound.rehearsed(provider_id)
+        if rehearsed is None:
+            return  # Codex died while the record was written, and the end of the turn has been told
+        inbound.say(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
+        turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
+        for held in rehearsed:
+            self._pass_on(held, route, str(turn.provider_turn_id))
+
+    def _pass_on(self, held: Held, route: Route, provider_turn_id: str) -> None:
+        """Whatever tells the prompt was told before, when the turn began; that it is in the context now has to be written down."""
+        if held.request_id is not None:
+            self._threads.inbound.on_server_request(held.request_id, held.method, held.params)
+        elif not _is_told(held, provider_turn_id):
+            self._threads.inbound.on_notification(held.method, held.params, held.line)
+        elif held.method == "rawResponseItem/completed":
+            self._threads.inbound.record(route, held.method, held.params)
+
+
+def _is_told(held: Held, provider_turn_id: str) -> bool:
+    params = members(msgspec.json.decode(held.params)) if held.params else {}
+    item = members(params.get("item"))
+    match held.method:
+        case "turn/started":
+            return True
+        case "item/started" | "item/completed":
+            return item.get("type") == "userMessage"
+        case "rawResponseItem/completed":
+            return params.get("turnId") != provider_turn_id or item.get("role") in ("user", "developer")
+        case _:
+            return False
+
+
+def _compaction(operation: Operation, at: str) -> dict[str, Any]:
+    """The item that Codex would show for a compaction of its own within a turn."""
+    item = {"type": COMPACTION, "id": operation.id}
+    return {"turnId": operation.failed_turn_id, "item": item, at: round(time.time() * 1000)}
+
+
+def _completed(
+    operation: Operation, plan: OverflowPlan, summary: str, took_ms: int, thread: Thread, provider_turn_id: str, message: str
+) -> CompleteRecovery:
+    cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
+    serving = (str(thread["id"]), thread.get("path"), provider_turn_id)
+    return CompleteRecovery(operation.id, summary, took_ms, *cut, *serving, message)

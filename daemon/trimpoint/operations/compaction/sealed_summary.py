@@ -1,0 +1,60 @@
+"""A readable text for a compaction that only the provider can read: one sample over the compacted thread (spec §4).
+
+`thread/sample` where Codex has it (0.171), else a turn on an ephemeral fork. Neither changes the compacted thread.
+"""
+
+import anyio
+import msgspec
+import structlog
+
+from trimpoint.codex.appserver.peer import ProviderError, ProviderTimeout
+from trimpoint.codex.appserver.supervisor import lacks_method
+from trimpoint.operations.compaction.compaction import GUIDANCE_PREFIX
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+PROMPT = (
+    "Write down a summary of this conversation for somebody who takes it over and sees nothing else of it: what was asked, "
+    "what was done and decided, the state of the files, what remains to be done. Answer with the summary alone and use no tools."
+)
+
+
+async def read_sealed_summary(
+    threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, turn_id: str, guidance: str | None, deadline_s: float
+) -> str | None:
+    """The summary as text, or None when the model gave none: then the compacted thread itself has to carry on.
+
+    :raises ProviderFailure: when Codex is gone.
+    """
+    prompt = PROMPT + (f"\n\n{GUIDANCE_PREFIX}{guidance}" if guidance else "")
+    try:
+        return await _sample(threads, compacted_id, turn_id, prompt, deadline_s) or None
+    except ProviderTimeout:
+        return None
+    except ProviderError as error:
+        if not lacks_method(error):
+            log.warning("sample_refused", detail=error.message)
+    try:
+        return await _ask_aside(threads, writer, compacted_id, prompt) or None
+    except ProviderError as error:
+        log.warning("summary_unavailable", detail=error.message)
+        return None
+
+
+async def _sample(threads: ProviderThreads, compacted_id: str, turn_id: str, prompt: str, deadline_s: float) -> str:
+    params = {"threadId": compacted_id, "expectedTurnId": turn_id, "prompt": prompt}
+    raw = await threads.link.request("thread/sample", params, deadline_s=deadline_s)
+    return str(msgspec.json.decode(raw).get("text") or "").strip()
+
+
+async def _ask_aside(threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, prompt: str) -> str:
+    fork = await threads.fork_scratch(writer, compacted_id, ephemeral=True)
+    try:
+        await threads.link.request("turn/start", {"threadId": fork.id, "input": [{"type": "text", "text": prompt}]})
+        outcome = await fork.watch.outcome()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await threads.scrap(fork.id)
+    return outcome.text.strip() if outcome.status == "completed" else ""

@@ -1,0 +1,129 @@
+"""What an operation's outcome is called, in a sentence for a person."""
+
+from trimpoint.core.context.active_context import active_message_count
+from trimpoint.core.decide.reverting import Aim, aim_of
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
+from trimpoint.threads.worktrees import Restored
+
+AFTER_OVERFLOW = (
+    "/clear N keeps the last N turns in the agent's context, /clear keeps none. "
+    "Neither needs the model, so both work when nothing fits any more."
+)
+"""What a person can do about a context that is full."""
+
+
+def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
+    """How an operation ended well; names what could not be carried into the new session."""
+    if operation.kind == "revert":
+        message = f"The conversation was taken back; the context now holds {_count(len(state.active_turns), 'turn')}."
+    elif operation.kind == "discard" and state.discards:
+        message = _discarded(state.discards[-1])
+    elif operation.kind == "start" or not state.trim_points:
+        message = "The session is ready."
+    elif operation.kind == "compact":
+        message = _compacted(state, state.trim_points[-1])
+    else:
+        message = _cleared(state, state.trim_points[-1])
+    approvals = operation.kind != "start" and state.generations[-2].session_approvals
+    return message + _left_behind(not_carried, approvals)
+
+
+def recovered_message(state: ThreadState, messages: int, not_carried: list[str]) -> str:
+    """What was done so that a turn fits; `state` is from before."""
+    message = f"The turn goes on: {_count(messages, 'message')} before it summarized to make room."
+    return message + _left_behind(not_carried, state.generation.session_approvals)
+
+
+def reverted_message(state: ThreadState, operation: Operation, restored: Restored, not_carried: list[str]) -> str:
+    """How a revert ended well; asked before the record that makes it so."""
+    reverting = operation.reverting
+    assert reverting is not None
+    message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}"
+    aim = aim_of(state, reverting)
+    if aim is None:
+        message += " The context is what it was."
+    else:
+        message += f" The context holds {_count(len(aim.active), 'turn')}{' and a summary' if _has_summary(aim) else ''}."
+    if not_carried:
+        message += f" Not carried over: {', '.join(not_carried)}."
+    if aim is not None and state.generation.session_approvals:
+        message += " What you approved for the session will be asked for again."
+    return message
+
+
+def _destination(state: ThreadState, reverting: Reverting) -> str:
+    if reverting.undo:
+        return "to where the thread was before the last revert"
+    if reverting.turn_id is None:
+        return "to before the first turn"
+    return f"to where the thread was after turn {state.turn_index[reverting.turn_id] + 1}"
+
+
+def _files(reverting: Reverting, restored: Restored) -> str:
+    if not reverting.commit:
+        return "Files are as they were."
+    if restored == (0, 0):
+        return "The files were the same already."
+    return f"{_count(restored.written, 'file')} written, {restored.removed} removed; the state before is kept in a safety checkpoint."
+
+
+def _has_summary(aim: Aim) -> bool:
+    return aim.point is not None and (aim.is_sealed or aim.point.summary is not None)
+
+
+_REVERT_STEPS = {
+    Phase.REQUESTED: "looking at the files",
+    Phase.CHECKPOINTING: "looking at the files",
+    Phase.STARTING: "preparing the session",
+    Phase.RESTORING: "restoring the files",
+}
+
+
+def failure_message(operation: Operation, detail: str) -> str:
+    """How an operation ended badly, and where that leaves the thread."""
+    detail = detail.rstrip(".")
+    if operation.reverting is not None:
+        return f"The revert failed while {_REVERT_STEPS[operation.phase]}, and everything is as it was: {detail}."
+    if operation.kind == "compact" and operation.phase in ("requested", "compacting"):
+        return f"The compaction failed and nothing has changed: {detail}."
+    if operation.kind == "overflow":
+        return f"The turn did not fit into the context and could not be tried again in a smaller one: {detail}. {AFTER_OVERFLOW}"
+    if operation.kind == "start":
+        return f"The session could not be started: {detail}."
+    return f"The context was trimmed, but the new session could not be started yet; the next turn will start it: {detail}."
+
+
+def _left_behind(not_carried: list[str], approvals: bool) -> str:
+    said = f" Not carried over: {', '.join(not_carried)}." if not_carried else ""
+    return said + (" What you approved for the session will be asked for again." if approvals else "")
+
+
+def _cleared(state: ThreadState, point: TrimPoint) -> str:
+    kept = len(state.active_turns)
+    pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(len(point.pruned_turn_ids), 'turn')}"
+    rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
+    return f"Context cleared: {pruned} left it, {rest}. Files are as they were."
+
+
+def _compacted(state: ThreadState, point: TrimPoint) -> str:
+    count = _count(point.pruned_message_count, "message")
+    if point.summary is None:
+        return f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it cannot be shown."
+    kept = len(state.active_turns)
+    tail = f", {_last_turns(kept)} kept word for word" if kept else ""
+    return f"Context compacted: {count} summarized{tail}. The context now holds {_count(active_message_count(state), 'message')}."
+
+
+def _discarded(discard: Discard) -> str:
+    count, tokens = len(discard.entry_ids), f"about {discard.est_tokens:,} tokens"
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    return f"Discarded: {entries} of {tokens} left the context and can still be read. Files are as they were."
+
+
+def _last_turns(count: int) -> str:
+    return "the last turn" if count == 1 else f"the last {count} turns"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

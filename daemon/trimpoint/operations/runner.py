@@ -1,0 +1,298 @@
+"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (spec §2).
+
+The law: what a phase did is appended to the journal before the next begins, and `ready` is durable before anyone hears of it, so a
+daemon that dies anywhere finishes or undoes the operation at its next start.
+
+A half-prepared provider thread is never used: it is thrown away and another prepared.
+"""
+
+import time
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderTimeout
+from trimpoint.codex.appserver.supervisor import says_missing
+from trimpoint.codex.appserver.versions import lacking, missing_method
+from trimpoint.codex.notifications.watches import TurnWatch
+from trimpoint.core.context.active_context import bootstrap_items, kept_items, rebuilt_generation
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Generation, Operation
+from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage
+from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
+from trimpoint.operations.compaction.summarizing import summarize
+from trimpoint.operations.messages import failure_message, ready_message
+from trimpoint.operations.phases import advance, complete_items, note
+from trimpoint.operations.provider.inherit import carry_over
+from trimpoint.operations.provider.provider_threads import ProviderThreads, Scratch, thread_in
+from trimpoint.operations.provider.settings import start_params
+from trimpoint.operations.reverts import RevertSteps
+from trimpoint.operations.routing.notification_router import Route
+from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+RETRY_WRITE_S = 1.0
+
+
+class SessionRestarting(EngineError):
+    """The thread's operation did not end while the request waited."""
+
+    reason = Reason.SESSION_RESTARTING
+    hint = "Send it again in a moment; it was not sent to the agent."
+
+    def __init__(self, kind: str, waited_s: float) -> None:
+        super().__init__(kind, waited_s)
+        self.kind = kind
+        self.waited_s = waited_s
+
+    def __str__(self) -> str:
+        return f"The thread's {self.kind} operation has not ended within {self.waited_s:g} seconds."
+
+
+class DriverLimits(NamedTuple):
+    """`compaction_deadline_s`: after that a compaction has failed."""
+
+    compaction_deadline_s: float = 600.0
+
+
+class OperationDriver:
+    """One driving task per thread with an open operation; `lock` keeps others off its provider thread meanwhile."""
+
+    def __init__(self, engine: Engine, threads: ProviderThreads, worktrees: Worktrees, limits: DriverLimits) -> None:
+        self._engine = engine
+        self._threads = threads
+        self._reverts = RevertSteps(threads, worktrees)
+        self._limits = limits
+        self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
+        # Kept as long as somebody holds it or waits for it: a lock for every thread there ever was would add up.
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._ended: dict[str, anyio.Event] = {}
+        self._driving: set[str] = set()
+        self._tasks: TaskGroup | None = None
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Drive in `tasks`, beginning with what an earlier daemon left open."""
+        self._tasks = tasks
+        for writer in self._engine.loaded_writers():
+            if writer.read_only is None and writer.state.open_operation is not None:
+                self.drive_soon(writer.thread_id)
+
+    def lock(self, thread_id: str) -> anyio.Lock:
+        """Held while a thread's provider thread is being changed."""
+        return self._locks.setdefault(thread_id, anyio.Lock())
+
+    def drive_soon(self, thread_id: str) -> None:
+        """Have the thread's open operation driven, if it is not already."""
+        if self._tasks is not None and thread_id not in self._driving:
+            self._driving.add(thread_id)
+            self._tasks.start_soon(self._drive, thread_id)
+
+    def note_ended(self, thread_id: str) -> None:
+        """An operation of the thread has ended; those who wait go on."""
+        if (ended := self._ended.pop(thread_id, None)) is not None:
+            ended.set()
+
+    async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
+        """Return when no operation is open on the thread.
+
+        :raises SessionRestarting: when that takes longer than `wait_s`.
+        """
+        with anyio.move_on_after(wait_s):
+            while writer.state.open_operation is not None:
+                self.drive_soon(writer.thread_id)
+                await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
+            return
+        operation = writer.state.open_operation
+        raise SessionRestarting(operation.kind if operation is not None else "last", wait_s)
+
+    async def _drive(self, thread_id: str) -> None:
+        # The task is the thread's own from here on, whosever request it was begun in.
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(thread_id=thread_id)
+        try:
+            writer = await self._engine.thread(thread_id)
+            async with self.lock(thread_id):
+                while (operation := writer.state.open_operation) is not None:
+                    about = {"operation_id": operation.id, "generation": writer.state.generation.number}
+                    with structlog.contextvars.bound_contextvars(**about):
+                        await self._step_or_fail(writer, operation)
+        except EngineError as error:
+            log.error("operation_stuck", thread_id=thread_id, detail=str(error))
+        finally:
+            self._driving.discard(thread_id)
+            self._threads.inbound.endings.pass_on(thread_id)
+
+    async def _step_or_fail(self, writer: ThreadWriter, operation: Operation) -> None:
+        try:
+            await self._step(writer, operation)
+        except CompactionFailed as error:
+            await self._fail(writer, operation, str(error), Reason.COMPACTION_FAILED)
+        except ProviderFailure as error:
+            await self._fail(writer, operation, *self._why(error))
+        except WorktreeRefuses as error:
+            await self._fail(writer, operation, f"{error} {error.hint}".strip(), error.reason)
+        except (JournalRefuses, CommandRefused) as error:
+            # Refused by the disk, or by a state that went back to what is durable: look at it again.
+            log.warning("operation_step_refused", thread_id=writer.thread_id, kind=operation.kind, detail=str(error))
+            await anyio.sleep(RETRY_WRITE_S)
+        except EngineError:
+            raise
+        except Exception:  # the boundary of an operation: whatever goes wrong ends it, not the daemon
+            log.exception("operation_broke", thread_id=writer.thread_id, kind=operation.kind)
+            await self._fail(writer, operation, "Codex answered something unexpected; the log has the details", Reason.INTERNAL)
+
+    def _why(self, error: ProviderFailure) -> tuple[str, Reason]:
+        if (method := missing_method(error)) is not None:
+            return lacking(method, self._threads.link.version), Reason.NOT_SUPPORTED
+        timed_out = isinstance(error, ProviderTimeout)
+        return str(error), Reason.PROVIDER_TIMEOUT if timed_out else Reason.PROVIDER_UNAVAILABLE
+
+    async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
+        present = writer.state.open_operation
+        if present is None or present.id != operation.id:
+            # It is through, and durable: what failed came after that, and is made up for when the session is used.
+            log.warning("operation_untidy", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
+            return
+        log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
+        message = failure_message(operation, detail)
+        try:
+            await advance(writer, operation, Phase.FAILED, message, reason)
+        except (JournalRefuses, CommandRefused) as error:
+            log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
+            await anyio.sleep(RETRY_WRITE_S)
+        finally:
+            self._threads.inbound.endings.pass_on(writer.thread_id, message)
+
+    async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
+        match operation.phase:
+            case _ if operation.kind == "overflow":
+                await self.recovery.step(writer, operation)
+            case _ if operation.reverting is not None:
+                await self._reverts.step(writer, operation, operation.reverting)
+            case Phase.REQUESTED if operation.kind == "compact":
+                await self._compact(writer, operation)
+            case Phase.REQUESTED if operation.kind == "start":
+                note(writer, operation, Phase.STARTING, "Starting the session.")
+            case Phase.REQUESTED:
+                note(writer, operation, Phase.STOPPING, "Stopping the old session.")
+            case Phase.COMPACTING:
+                await self._threads.scrap(operation.compaction_fork)
+                raise CompactionFailed("the daemon was restarted during the compaction")
+            case Phase.STOPPING:
+                await self._stop_previous(writer, operation)
+            case Phase.BOOTSTRAPPING:
+                # Broken off between the injection and `ready`: whether the items arrived cannot be told, so another is prepared.
+                note(writer, operation, Phase.STARTING, "Starting the new session once more.")
+            case _:
+                await self._bring_up(writer, operation)
+
+    async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
+        await advance(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
+        began = time.monotonic()
+        provider_id = await self._loaded_provider(writer)
+        await complete_items(writer, writer.state.active_turns)
+        fork = await self._threads.fork_scratch(writer, provider_id)
+        writer.record_facts(ev.CompactionForked(operation.id, fork.id))
+        carries_on = False
+        try:
+            guidance, deadline_s = operation.compaction_guidance, self._limits.compaction_deadline_s
+            # Without a readable summary the compacted thread carries on.
+            summary = await summarize(self._threads, writer, fork, guidance, deadline_s)
+            carries_on = summary is None
+            if carries_on:
+                await self._threads.inject(fork.id, kept_items(writer.state, operation.compaction_keep))
+            await self._complete(writer, operation, summary, fork, round((time.monotonic() - began) * 1000))
+        except BaseException:
+            carries_on = False
+            raise
+        finally:
+            if not carries_on:
+                with anyio.CancelScope(shield=True):
+                    await self._threads.scrap(fork.id)
+
+    async def _complete(
+        self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: Scratch, duration_ms: int
+    ) -> None:
+        carried = (fork.id, fork.path) if summary is None else (None, None)
+        await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
+        if summary is None:
+            watch = self._threads.inbound.watches.pop(fork.id)
+            assert isinstance(watch, TurnWatch)  # as every compaction is watched
+            self._threads.use(fork.id, Route(writer.thread_id, "current", writer.state.generation.number))
+            kept = kept_items(writer.state, len(writer.state.active_turns))
+            writer.record_facts(*carried_usage(watch.usage, kept))
+
+    async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
+        previous = writer.state.generations[-2]
+        retained = await self._threads.stop_listening(writer, previous)
+        stopped = ev.SessionStopped(previous.number, retained)
+        note(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
+
+    async def _ready(self, writer: ThreadWriter, operation: Operation, not_carried: list[str], *facts: ev.AnyEvent) -> None:
+        """The old session is put away only now: a daemon that dies before `ready` begins again and has to carry over from it."""
+        await advance(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
+        if operation.kind != "start":
+            await self._threads.put_superseded_away(writer)
+
+    async def _bring_up(self, writer: ThreadWriter, operation: Operation) -> None:
+        generation = writer.state.generation
+        if generation.provider_thread_id is not None and generation.ready:
+            await self._bring_up_known(writer, operation, generation)
+        else:
+            await self._threads.scrap(generation.provider_thread_id)
+            await self._bring_up_fresh(writer, operation, generation)
+
+    async def _bring_up_known(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+        try:
+            facts: tuple[ev.AnyEvent, ...] = ()
+            if not self._threads.is_loaded(generation.provider_thread_id):
+                facts = await self._threads.resume(writer, generation)
+        except ProviderError as error:
+            if not says_missing(error):
+                raise
+            await self._rebuild(writer, operation, generation)
+            return
+        await self._ready(writer, operation, [], *facts)
+
+    async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+        """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""
+        if generation.turn_count == 0 and generation.bootstrap != "provider":
+            await self._bring_up_fresh(writer, operation, generation)
+            return
+        message = "Codex no longer has the conversation; rebuilding it from the journal."
+        await advance(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
+
+    async def _bring_up_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+        await complete_items(writer, writer.state.active_turns)
+        params = start_params(writer.state.settings)
+        if generation.number > 1:
+            params["sessionStartSource"] = "clear"
+        with self._threads.inbound.holding():
+            thread = thread_in(await self._threads.start(params))
+            provider_id = str(thread["id"])
+            self._threads.use(provider_id, Route(writer.thread_id, "current", generation.number))
+            bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
+            note(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
+            self._threads.inbound.release(provider_id)
+        previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
+        await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
+        not_carried = await carry_over(self._threads.link, writer.state, previous, provider_id)
+        await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
+
+    async def _loaded_provider(self, writer: ThreadWriter) -> str:
+        generation = writer.state.generation
+        if generation.provider_thread_id is None or not generation.ready:
+            raise CompactionFailed("the thread has no session yet")
+        if not self._threads.is_loaded(generation.provider_thread_id):
+            writer.record_facts(*await self._threads.resume(writer, generation))
+        return generation.provider_thread_id

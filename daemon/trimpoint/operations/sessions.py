@@ -1,0 +1,320 @@
+"""A thread's session: ready when it is used, let go when it is not, following what the thread's events ask for."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+from msgspec import Raw
+from trimpoint_protocol.commands import AnyClientCommand, DiscardContext
+
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable, says_missing
+from trimpoint.codex.history.adoption import imported_turns, inherited_history
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import busy
+from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import ThreadState
+from trimpoint.operations.compaction.automatic import AutoCompaction
+from trimpoint.operations.phases import complete_items
+from trimpoint.operations.provider.provider_threads import ProviderThreads, model_in_answer, thread_in
+from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings
+from trimpoint.operations.provider.version_requirements import refuse_if_too_old
+from trimpoint.operations.routing.notification_router import Route
+from trimpoint.operations.runner import OperationDriver
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.registry import Engine
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+# How long a retired provider thread may stay loaded after the last of its background terminals has ended.
+TERMINAL_SWEEP_S = 30.0
+
+Step = Callable[[ThreadWriter], Awaitable[None]]
+
+
+class ReadySession(NamedTuple):
+    """A thread's writer and the provider thread that holds exactly its active context."""
+
+    writer: ThreadWriter
+    provider_thread_id: str
+
+
+class Sessions:
+    """`wait_s` bounds how long a turn waits for an operation."""
+
+    def __init__(self, engine: Engine, threads: ProviderThreads, driver: OperationDriver, wait_s: float) -> None:
+        self._engine = engine
+        self._threads = threads
+        self._driver = driver
+        self._auto = AutoCompaction(engine, threads.link)
+        self._wait_s = wait_s
+        self._tasks: TaskGroup | None = None
+
+    @property
+    def link(self) -> CodexLink:
+        """The way to Codex."""
+        return self._threads.link
+
+    def start(self, tasks: TaskGroup) -> None:
+        """React to events in `tasks`."""
+        self._tasks = tasks
+        self._threads.inbound.on_epoch_end.append(self._on_epoch_end)
+        self._engine.listen(self._on_record)
+        self._engine.before_command = self._before_command
+        self._driver.start(tasks)
+        self._auto.start(tasks)
+        self._finish_archiving()
+        tasks.start_soon(self._sweep_terminals)
+
+    async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None], *, agent_tools: bool = False) -> None:
+        """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new thread's stable id.
+
+        It is called before anything that Codex says of the thread is passed on, as Codex itself answers first.
+
+        The first provider thread's id is the stable id (docs/adr/0002). An ephemeral thread is Codex's alone: nothing of it is kept.
+
+        :raises ProviderFailure: Codex refused or is gone.
+        :raises JournalRefuses: the thread could not be written down.
+        """
+        with self._threads.inbound.holding():
+            raw = await self._threads.start(params)
+            thread = thread_in(raw)
+            thread_id = str(thread["id"])
+            if not params.get("ephemeral"):
+                settings = initial_settings(params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools)
+                await self._engine.create(_creation(thread, params, "started", settings, raw_events=True))
+                self._threads.use(thread_id, Route(thread_id, "current", 1))
+            on_begun(raw, thread_id)
+            self._threads.inbound.release(thread_id)
+
+    async def adopt(self, raw: Raw, params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
+        """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns with it.
+
+        `raw` is Codex's answer. `parent` is the thread of ours that it was forked from, whose earlier generations are its past too.
+
+        :raises JournalRefuses: it could not be written down.
+        """
+        thread = thread_in(raw)
+        thread_id = str(thread["id"])
+        has_tools = parent is not None and has_agent_tools(parent.settings)
+        whole = params if parent is None else inherited_params(params, parent.settings)
+        settings = initial_settings(whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools)
+        writer = await self._engine.create(_creation(thread, params, origin, settings, raw_events=False))
+        self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
+        if not writer.state.turns:
+            inherited = inherited_history(parent, thread_id) if parent is not None else ()
+            writer.record_facts(*inherited, *await imported_turns(thread, rows(thread.get("turns")), parent))
+            await writer.settle()
+
+    async def ready(self, thread_id: str) -> ReadySession:
+        """Make the thread's session ready.
+
+        There is no await between the last check and the return, so what the caller does at once happens in that state.
+
+        :raises ThreadNotFound: there is no such thread.
+        :raises SessionRestarting: an operation did not end in time.
+        :raises ProviderFailure: the session could not be made ready.
+        :raises JournalRefuses: nothing can be written down.
+        """
+        with structlog.contextvars.bound_contextvars(thread_id=thread_id):
+            return await self._ready(thread_id)
+
+    async def _ready(self, thread_id: str) -> ReadySession:
+        writer = await self._engine.thread(thread_id)
+        while True:
+            await self._driver.operation_ended(writer, self._wait_s)
+            generation = writer.state.generation
+            if generation.provider_thread_id is not None and self._is_in_place(writer):
+                return ReadySession(writer, generation.provider_thread_id)
+            if not await self._resume_in_place(writer):
+                await self._open(writer)
+
+    async def ready_for_turn(self, thread_id: str) -> ReadySession:
+        """As `ready`, with a critical context compacted before. A turn that has waited for such an attempt waits for no second one.
+
+        :raises EngineError: as `ready`.
+        :raises ProviderFailure: as `ready`.
+        """
+        writer = await self._engine.thread(thread_id)
+        attempts = writer.state.auto_attempts
+        session = await self.ready(thread_id)
+        if self._auto.is_due(writer) and writer.state.auto_attempts is attempts:
+            await self._auto.begin(writer)
+            session = await self.ready(thread_id)
+        return session
+
+    async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
+        """See `OperationDriver.operation_ended`."""
+        await self._driver.operation_ended(writer, wait_s)
+
+    def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
+        """Give up trying a turn again that did not fit; False when none is being tried, and its end is all there is."""
+        writer = self._engine.loaded(thread_id)
+        if writer is None or writer.state.recovering_turn_id != turn_id:
+            return False
+        self._driver.recovery.interrupt(thread_id)
+        return True
+
+    async def _sweep_terminals(self) -> None:
+        while True:
+            await anyio.sleep(TERMINAL_SWEEP_S)
+            try:
+                await self._threads.put_away_finished()
+            except ProviderFailure as error:
+                log.info("terminal_sweep_failed", detail=str(error))
+
+    def _is_in_place(self, writer: ThreadWriter) -> bool:
+        generation = writer.state.generation
+        return generation.ready and self._threads.is_loaded(generation.provider_thread_id)
+
+    async def _resume_in_place(self, writer: ThreadWriter) -> bool:
+        """Load a ready generation again, as after a restart of either side; False when that is not enough."""
+        async with self._driver.lock(writer.thread_id):
+            generation = writer.state.generation
+            if not generation.ready or writer.state.open_operation is not None:
+                return False
+            if not self._is_in_place(writer):
+                try:
+                    writer.record_facts(*await self._threads.resume(writer, generation))
+                    self._soon(self._threads.put_superseded_away, writer.thread_id)  # a daemon may have died before it was
+                except ProviderError as error:
+                    if says_missing(error):
+                        return False
+                    raise
+            return True
+
+    async def _before_command(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+        refuse_if_too_old(command, self._threads.link.version)
+        await self._catch_up(writer)
+        if isinstance(command, DiscardContext):
+            await self.complete_context(writer)
+
+    async def complete_context(self, writer: ThreadWriter) -> None:
+        """Have the raw items of the active context at hand, but for a turn that still runs: what is to go is named by them."""
+        ended = [turn for turn in writer.state.active_turns if turn.status != "running"]
+        await complete_items(writer, ended)
+
+    async def _catch_up(self, writer: ThreadWriter) -> None:
+        """Before a command is decided: the ledger must hold every turn of a session that broke off."""
+        state = writer.state
+        if state.may_have_missed and not state.archived and state.open_operation is None:
+            try:
+                await self._resume_in_place(writer)
+            except ProviderFailure as error:
+                log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))
+
+    async def _open(self, writer: ThreadWriter) -> None:
+        result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
+        await self._driver.operation_ended(writer, self._wait_s)
+        operation = writer.state.operation
+        if operation is not None and operation.id == result.operation_id and operation.phase is Phase.FAILED:
+            raise ProviderUnavailable(operation.message)
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        for event in record.events:
+            match event:
+                case ev.OperationStarted():
+                    self._driver.drive_soon(thread_id)
+                case ev.OperationAdvanced(phase=Phase.READY | Phase.FAILED):
+                    self._driver.note_ended(thread_id)
+                    self._threads.prompts.forget(thread_id)
+                case ev.TurnCompleted():
+                    self._forget_prompt(thread_id)
+                case _ if record.command_id is not None and record.operation_id is None:
+                    self._on_client_event(thread_id, event)
+                case _:
+                    pass
+
+    def _forget_prompt(self, thread_id: str) -> None:
+        """A turn is over, unless its recovery was begun in the same breath."""
+        writer = self._engine.loaded(thread_id)
+        if writer is None or writer.state.recovering_turn_id is None:
+            self._threads.prompts.forget(thread_id)
+
+    def _on_client_event(self, thread_id: str, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.SessionStopRequested():
+                self._soon(self._let_go, thread_id)
+            case ev.ThreadUnarchived():
+                self._soon(self._bring_back, thread_id)
+            case ev.ThreadRenamed():
+                self._soon(self._rename, thread_id)
+            case _:
+                pass
+
+    def _soon(self, step: Step, thread_id: str) -> None:
+        assert self._tasks is not None
+        self._tasks.start_soon(self._softly, step, thread_id)
+
+    async def _softly(self, step: Step, thread_id: str) -> None:
+        structlog.contextvars.bind_contextvars(thread_id=thread_id)  # it has a task, and so a context, of its own
+        try:
+            await step(await self._engine.thread(thread_id))
+        except (ProviderFailure, EngineError) as error:
+            log.warning("session_step_failed", thread_id=thread_id, detail=str(error))
+        except Exception:  # a boundary: what an event asks for is done in a task of its own, and must not end the daemon
+            log.exception("session_step_broke", thread_id=thread_id)
+
+    async def _let_go(self, writer: ThreadWriter) -> None:
+        generation = writer.state.generation
+        retained = ""
+        async with self._driver.lock(writer.thread_id):
+            if writer.state.session_stopped or busy(writer.state) is not None:
+                return  # a prompt that came in between keeps its session
+            if writer.state.archived:
+                retained = await self._threads.stop_listening(writer, generation)
+                await self._threads.put_away(writer, generation)
+            elif generation.provider_thread_id is not None:
+                await self._threads.release(generation.provider_thread_id)
+        writer.record_facts(ev.SessionStopped(generation.number, retained))
+
+    async def _bring_back(self, writer: ThreadWriter) -> None:
+        provider_id = writer.state.generation.provider_thread_id
+        if provider_id is not None and not self._threads.take_back(writer):
+            await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
+
+    async def _rename(self, writer: ThreadWriter) -> None:
+        provider_id = writer.state.generation.provider_thread_id
+        if provider_id is not None and writer.state.name is not None:
+            await self._threads.link.request("thread/name/set", {"threadId": provider_id, "name": writer.state.name})
+
+    def _on_epoch_end(self) -> None:
+        self._threads.forget_epoch()
+        self._threads.link.wake()
+        self._finish_archiving()
+
+    def _finish_archiving(self) -> None:
+        """Threads that are archived, but whose session was not put away when a daemon or a child died."""
+        for writer in self._engine.loaded_writers():
+            state = writer.state
+            if writer.read_only is None and state.archived and not state.session_stopped:
+                self._soon(self._let_go, writer.thread_id)
+
+
+def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
+    return str(thread.get("cwd") or params.get("cwd") or "")
+
+
+def _creation(
+    thread: dict[str, Any], params: dict[str, Any], origin: str, settings: bytes, *, raw_events: bool
+) -> internal.CreateThread:
+    cwd = _cwd(thread, params)
+    return internal.CreateThread(
+        thread_id=str(thread["id"]),
+        cwd=cwd,
+        origin=origin,
+        settings=settings,
+        provider_thread_id=str(thread["id"]),
+        rollout_path=thread.get("path"),
+        raw_events=raw_events,
+        parent_thread_id=thread.get("forkedFromId"),
+        project_id=thread.get("projectId"),
+        worktree_id=cwd,
+        branch_name=members(thread.get("gitInfo")).get("branch"),
+        name=thread.get("name"),
+    )

@@ -1,0 +1,124 @@
+"""The catalogue: what the daemon must know of every thread without opening its journal (spec §7).
+
+A derived file: it is trusted per thread only while the journal has the size that was noted, and rebuilt from the journals otherwise.
+"""
+
+import msgspec
+
+from trimpoint.core.context.context_size import reported_fill
+from trimpoint.core.model.decision import busy
+from trimpoint.core.model.state import ThreadState
+
+FILE_NAME = "catalogue"
+PREVIEW_CHARS = 200
+PREVIEW_ENTRIES = 64
+
+
+class Size(msgspec.Struct, array_like=True, frozen=True):
+    """How long a thread is, for lists. `trims` took entries out, `compactions` put a summary in their place, Codex's own included.
+
+    `used_tokens` is None while nothing was reported of the present context; `window_tokens` is what Codex said.
+    """
+
+    turns: int
+    trims: int
+    compactions: int
+    used_tokens: int | None
+    used_is_estimate: bool
+    window_tokens: int | None
+
+
+class ThreadSummary(msgspec.Struct, array_like=True):
+    """One thread. `provider_thread_ids` are its generations' in order (None while unbound); `scratch_ids` are forks made to compact.
+
+    `size` is None in a catalogue of an older release, until the thread is written to or opened again.
+    """
+
+    thread_id: str
+    size_bytes: int
+    sequence: int
+    provider_thread_ids: list[str | None]
+    scratch_ids: list[str]
+    name: str | None
+    cwd: str
+    archived: bool
+    created_at_ms: int
+    updated_at_ms: int
+    unfinished: bool
+    new_thread_id: str | None
+    preview: str = ""
+    size: Size | None = None
+
+
+class Catalogue(msgspec.Struct, array_like=True):
+    """All threads, by id."""
+
+    threads: list[ThreadSummary]
+
+
+_decoder = msgspec.msgpack.Decoder(Catalogue)
+
+
+def encode_catalogue(summaries: list[ThreadSummary]) -> bytes:
+    """The catalogue as a checked file's payload."""
+    return msgspec.msgpack.encode(Catalogue(summaries))
+
+
+def decode_catalogue(payload: bytes | memoryview | None) -> dict[str, ThreadSummary]:
+    """Summaries by thread id; empty when there is no catalogue or it is of another shape."""
+    if payload is None:
+        return {}
+    try:
+        return {summary.thread_id: summary for summary in _decoder.decode(payload).threads}
+    except msgspec.MsgspecError:
+        return {}
+
+
+def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> ThreadSummary:
+    """What the catalogue keeps of `state`."""
+    return ThreadSummary(
+        thread_id=state.id,
+        size_bytes=size_bytes,
+        sequence=state.sequence,
+        provider_thread_ids=[generation.provider_thread_id for generation in state.generations],
+        scratch_ids=scratch_ids,
+        name=state.name,
+        cwd=state.cwd,
+        archived=state.archived,
+        created_at_ms=state.created_at_ms,
+        updated_at_ms=state.updated_at_ms,
+        unfinished=is_unfinished(state),
+        new_thread_id=state.new_thread_id,
+        preview=_preview(state),
+        size=_size(state),
+    )
+
+
+def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None:
+    """Bring up to date what any record may change; not the provider threads and the preview."""
+    summary.size_bytes, summary.sequence, summary.updated_at_ms = size_bytes, state.sequence, state.updated_at_ms
+    summary.name, summary.archived, summary.new_thread_id = state.name, state.archived, state.new_thread_id
+    summary.unfinished = is_unfinished(state)
+    summary.size = _size(state)
+
+
+def _size(state: ThreadState) -> Size:
+    reported = reported_fill(state.usage, state.usage.window)
+    return Size(
+        turns=len(state.turns),
+        trims=len(state.trim_points) + len(state.discards) - state.compaction_count,
+        compactions=state.compaction_count + state.provider_compaction_count,
+        used_tokens=None if reported is None else reported.used,
+        used_is_estimate=reported is not None and reported.is_estimate,
+        window_tokens=state.usage.window,
+    )
+
+
+def is_unfinished(state: ThreadState) -> bool:
+    """Whether the thread must be opened at the next start, because something of it is still under way."""
+    return busy(state) is not None or (state.archived and not state.session_stopped)
+
+
+def _preview(state: ThreadState) -> str:
+    # The first prompt is among the first entries; a thread without any must not have all of its entries looked at.
+    return next((entry.text[:PREVIEW_CHARS] for entry in state.entries[:PREVIEW_ENTRIES] if entry.role == "user"), "")

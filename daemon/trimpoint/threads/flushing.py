@@ -1,0 +1,62 @@
+"""Makes durable what was recorded without waiting, and tries again where the disk refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+from anyio.abc import TaskGroup
+
+from trimpoint.threads.errors import JournalRefuses
+from trimpoint.threads.writer import ThreadWriter
+
+RETRY_BACKLOG_S = 1.0
+
+
+class Flusher:
+    """`is_current` says whether a writer is still its thread's; of any other, what it could not write is nobody's business."""
+
+    def __init__(self, is_current: Callable[[ThreadWriter], bool]) -> None:
+        self._is_current = is_current
+        self._dirty: dict[ThreadWriter, None] = {}
+        self._pausing: set[ThreadWriter] = set()
+        self._wake = anyio.Event()
+        self._tasks: TaskGroup | None = None
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Flush in `tasks` from now on."""
+        self._tasks = tasks
+        tasks.start_soon(self._flush_forever)
+
+    def mark(self, writer: ThreadWriter) -> None:
+        """Something of this writer waits for the disk."""
+        if writer not in self._pausing:
+            self._dirty[writer] = None
+            self._wake.set()
+
+    async def _flush_forever(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            await self._flush_dirty()
+
+    async def _flush_dirty(self) -> None:
+        """On its own, because a frame that waits would keep the last writers from leaving memory."""
+        dirty, self._dirty = list(self._dirty), {}
+        for writer in dirty:
+            await self._flush(writer)
+
+    async def _flush(self, writer: ThreadWriter) -> None:
+        try:
+            await writer.settle()
+        except JournalRefuses:
+            self._dirty.pop(writer, None)
+            if writer.read_only is None and self._is_current(writer) and self._tasks is not None:
+                self._pausing.add(writer)
+                self._tasks.start_soon(self._flush_later, writer)
+
+    async def _flush_later(self, writer: ThreadWriter) -> None:
+        """In a task of its own: the disk that refuses one journal may take the others."""
+        await anyio.sleep(RETRY_BACKLOG_S)
+        self._pausing.discard(writer)
+        self.mark(writer)

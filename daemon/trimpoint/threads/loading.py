@@ -1,0 +1,128 @@
+"""From a journal, and the snapshot beside it, to a state; and from a state to a snapshot.
+
+The law: the journal alone says what happened. A snapshot only saves reading it; one that does not fit is as good as none.
+Neither direction holds the event loop up for long, however old the thread is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import anyio
+import structlog
+from anyio.lowlevel import checkpoint
+
+from trimpoint.core.evolve.evolve import apply
+from trimpoint.core.model.state import ThreadState
+from trimpoint.journal.codec.records import UnreadableRecord, decode_record
+from trimpoint.journal.codec.snapshots import Snapshot, SnapshotWriter, decode_snapshot
+from trimpoint.journal.errors import JournalError
+from trimpoint.journal.port import Damage, Journal, StateStore
+from trimpoint.journal.storage.directory import snapshot_name
+
+log = structlog.get_logger()
+# A few milliseconds' worth of each.
+RECORDS_AT_ONCE = 1_000
+BYTES_AT_ONCE = 128 * 1024
+
+
+class Loaded(NamedTuple):
+    """An open journal and the state that it tells. `flaw`: why it takes no more; `folded_before`: records that a snapshot spared us."""
+
+    journal: Journal
+    state: ThreadState
+    flaw: str | None
+    folded_before: int
+
+
+async def load(store: StateStore, thread_id: str) -> Loaded:
+    """Open a thread's journal and fold it, from its snapshot on if that fits.
+
+    :raises JournalError, OSError, ValueError: as `StateStore.open_journal` says.
+    """
+    snapshot = _decoded(await store.read_checked(snapshot_name(thread_id)), thread_id)
+    if snapshot is not None and (loaded := await _load_behind(store, thread_id, snapshot)) is not None:
+        return loaded
+    journal = await store.open_journal(thread_id)
+    return await _fold(journal, ThreadState(), thread_id, 0)
+
+
+def _decoded(payload: memoryview | None, thread_id: str) -> Snapshot | None:
+    try:
+        return decode_snapshot(payload, thread_id)
+    except Exception:  # the boundary of snapshots, as in `write_snapshot`
+        log.exception("snapshot_broke", thread_id=thread_id)
+        return None
+
+
+async def _load_behind(store: StateStore, thread_id: str, snapshot: Snapshot) -> Loaded | None:
+    """None when the journal does not go on where the snapshot ends."""
+    journal = await store.open_journal(thread_id, snapshot.bookmark)
+    before = snapshot.bookmark.position.records
+    if journal.report.start == snapshot.bookmark.position:
+        loaded = await _fold(journal, snapshot.state, thread_id, before)
+        if loaded.flaw is None or journal.report.damage is not Damage.NONE:
+            return loaded
+    log.warning("snapshot_ignored", thread_id=thread_id, records=before)
+    await journal.close()
+    return None
+
+
+async def _fold(journal: Journal, state: ThreadState, thread_id: str, before: int) -> Loaded:
+    try:
+        return Loaded(journal, state, await _flaw_in(journal, state, thread_id), before)
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await journal.close()
+        raise
+
+
+async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str | None:
+    """Fold as much of the journal as can be told; why the thread is read-only, if it is."""
+    folded = journal.report.start.records
+    try:
+        for payload in journal.read():
+            apply(state, decode_record(payload))
+            folded += 1
+            if folded % RECORDS_AT_ONCE == 0:
+                await checkpoint()
+    except UnreadableRecord as error:
+        return str(error)
+    except Exception:  # the boundary of replay: a flawed past costs its thread the writing, not the daemon its start
+        log.exception("journal_not_replayed", thread_id=thread_id, folded_records=folded)
+        return f"record {folded + 1} of the journal does not follow from those before it; the log has the details"
+    report = journal.report
+    if report.damage is Damage.DAMAGED_MIDDLE:
+        return f"the journal is damaged at byte {report.end.offset_bytes}: {report.reason}"
+    return None
+
+
+async def write_snapshot(
+    store: StateStore, thread_id: str, journal: Journal, state: ThreadState, unchanged: Callable[[], bool]
+) -> int | None:
+    """Write a snapshot of `state`, which everything in the journal is folded into: how many records it covers.
+
+    None when it could not be written, or given up because `unchanged` says that something happened meanwhile.
+    """
+    try:
+        bookmark = await journal.bookmark()
+        if not unchanged():
+            return None
+        writer, parts, at_once = SnapshotWriter(thread_id, state, bookmark), list[bytes | memoryview](), 0
+        for part in writer:
+            parts.append(part)
+            at_once += len(part) if part else BYTES_AT_ONCE
+            if at_once >= BYTES_AT_ONCE:
+                at_once = 0
+                await checkpoint()
+                if not unchanged():
+                    return None
+        await store.write_atomic(snapshot_name(thread_id), writer.head(), *parts)
+    except (JournalError, OSError) as error:
+        log.warning("snapshot_not_written", thread_id=thread_id, detail=str(error))
+        return None
+    except Exception:  # the boundary of snapshots: what only saves time must not cost the daemon
+        log.exception("snapshot_broke", thread_id=thread_id)
+        return None
+    return bookmark.position.records

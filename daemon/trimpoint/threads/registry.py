@@ -1,0 +1,381 @@
+"""The registry of threads: opens and creates writers, knows which provider thread is whose, and tells listeners.
+
+Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so whatever its journal says is
+still under way is ended as part of loading (spec §2: at start-up the daemon finishes or undoes every open operation; the
+operations themselves are finished by the sessions reactor).
+"""
+
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from weakref import WeakValueDictionary
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy, Stamp
+from trimpoint.journal.errors import JournalError
+from trimpoint.journal.port import StateStore
+from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue
+from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed, ThreadNotFound
+from trimpoint.threads.flushing import Flusher
+from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
+from trimpoint.threads.ids import is_uuid, new_uuid7
+from trimpoint.threads.thread_index import ThreadIndex
+from trimpoint.threads.writer import CommandResult, Sequencer, Surroundings, ThreadWriter
+
+log = structlog.get_logger()
+
+Listener = Callable[[str, ev.Record], None]
+BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
+RETRY_REPLACEMENT_S = 5.0
+SWEEP_S = 15.0
+# A daemon that is killed leaves so much of a catalogue to be rebuilt.
+CATALOGUE_S = 60.0
+ABANDONED = "The daemon was restarted while this was under way."
+
+
+class Engine:
+    """Use as `async with Engine.running(store, policy) as engine`."""
+
+    def __init__(self, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> None:
+        self.unreadable: dict[str, str] = {}
+        self.before_command: BeforeCommand = _nothing_to_do
+        self.policy = policy
+        self._store = store
+        self._writers: dict[str, ThreadWriter] = {}
+        self._idle = IdleThreads(self._writers, rules or IdleRules())
+        self._index = ThreadIndex()
+        self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._listeners: list[Listener] = []
+        self._delayed: dict[str, internal.CreateThread] = {}
+        self._tasks: TaskGroup | None = None
+        self._catalogue_due_s = 0.0
+        self._sequencer = Sequencer()
+        self._flusher = Flusher(self._is_current)
+        self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
+
+    @classmethod
+    @asynccontextmanager
+    async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["Engine"]:
+        """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
+        engine = cls(store, policy, rules)
+        await engine._open_state()
+        async with anyio.create_task_group() as tasks:
+            engine._start(tasks)
+            try:
+                yield engine
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await engine._close_state()
+
+    def _start(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+        self._flusher.start(tasks)
+        tasks.start_soon(self._sweep_forever)
+        for command in self._delayed.values():
+            tasks.start_soon(self._retry_replacement, command)
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener(thread_id, record)` for each record once it is durable, in order per thread."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        """Stop calling `listener`."""
+        self._listeners.remove(listener)
+
+    def deafen(self) -> None:
+        """Call no listener any more: those that they belong to have ended, and what is still written is for the next daemon."""
+        self._listeners.clear()
+
+    @property
+    def summaries(self) -> dict[str, ThreadSummary]:
+        """What is known of each thread without opening it, by id."""
+        return self._index.summaries
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Ids that clients must not see, and what they know it by: provider threads with another id than the thread, turns tried again."""
+        return self._index.renamed
+
+    @property
+    def retried(self) -> dict[str, str]:
+        """Turns that were tried again, and what the provider calls them since."""
+        return self._index.retried
+
+    @property
+    def in_use(self) -> list[InUse]:
+        """Whom to ask whether a thread is used, before it is dropped from memory. Whoever holds a writer need not be asked."""
+        return self._idle.in_use
+
+    def owner_of(self, provider_thread_id: str) -> str | None:
+        """The thread that a provider thread serves or served, or None when it is none of ours."""
+        return self._index.owners.get(provider_thread_id)
+
+    async def thread(self, thread_id: str) -> ThreadWriter:
+        """The writer of a thread, loading it if need be.
+
+        :raises ThreadNotFound: when there is no such thread.
+        :raises JournalRefuses: when its journal cannot be opened.
+        :raises ReplacementDelayed: when `/new` promised it and it cannot be written down yet.
+        """
+        if thread_id in self._delayed:
+            return await self._begin_delayed(self._delayed[thread_id])
+        if (writer := self._writers.get(thread_id)) is not None:
+            self._idle.touch(thread_id)
+            return writer
+        if thread_id not in self.summaries:
+            raise ThreadNotFound(thread_id)
+        async with self._loading.setdefault(thread_id, anyio.Lock()):
+            if (writer := self._writers.get(thread_id)) is not None:
+                return writer
+            return await self._load(thread_id)
+
+    @property
+    def sequence(self) -> int:
+        """The global sequence handed out last."""
+        return self._sequencer.last
+
+    def loaded(self, thread_id: str) -> ThreadWriter | None:
+        """The writer of a thread if it is in memory."""
+        return self._writers.get(thread_id)
+
+    def loaded_writers(self) -> list[ThreadWriter]:
+        """All writers in memory."""
+        return list(self._writers.values())
+
+    async def create(self, command: internal.CreateThread) -> ThreadWriter:
+        """Begin a thread's journal; durable on return. Creating the same thread again returns it.
+
+        :raises JournalRefuses: when it could not be written down.
+        """
+        async with self._loading.setdefault(command.thread_id, anyio.Lock()):
+            if (writer := self._writers.get(command.thread_id)) is not None:
+                return writer
+            try:
+                writer = await ThreadWriter.load(command.thread_id, self._around)
+            except (JournalError, OSError) as error:
+                raise JournalRefuses(str(error)) from error
+            self._hold(writer)
+            if not writer.state.exists:
+                await self._begin(writer, command)
+            return writer
+
+    async def dispatch(self, command: AnyClientCommand) -> CommandResult:
+        """Give a client's command to its thread; durable on return.
+
+        So is `/new`'s second thread, unless the disk refused just that: then it is begun as soon as the disk takes it.
+
+        :raises EngineError: when it was refused; see `ThreadWriter.execute`.
+        """
+        if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
+            self._check_new_id(command)
+        writer = await self.thread(command.thread_id)
+        await self.before_command(writer, command)
+        result = await writer.execute(command)
+        if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
+            await self._replace(writer)
+        return result
+
+    def _check_new_id(self, command: ArchiveAndNew) -> None:
+        new_id = str(command.new_thread_id)
+        if not is_uuid(new_id):
+            raise CommandRefused(Reason.INVALID_PARAMS, f"newThreadId must be a UUID in lower case, not {new_id!r}.")
+        known = self.summaries.get(new_id)
+        replaced = self.summaries.get(command.thread_id)
+        taken = known is not None or new_id in self._index.owners or new_id in self._delayed
+        if taken and (replaced is None or replaced.new_thread_id != new_id):
+            raise CommandRefused(Reason.INVALID_PARAMS, f"There is a thread {new_id!r} already.")
+
+    async def _begin(self, writer: ThreadWriter, command: internal.CreateThread) -> None:
+        try:
+            await writer.execute(command)
+        except JournalRefuses:
+            # Closed, so that it never again cuts the file back to what it knows: the next attempt has a writer of its own.
+            with anyio.CancelScope(shield=True):
+                await writer.close()
+            del self._writers[command.thread_id]
+            self._idle.forget(command.thread_id)
+            raise
+
+    async def _replace(self, writer: ThreadWriter) -> None:
+        """Begin the thread that `/new` promised in `writer`'s place; later, if the disk refuses it now."""
+        command = replacement_of(writer)
+        try:
+            await self._begin_delayed(command)
+        except ReplacementDelayed as error:
+            if command.thread_id not in self._delayed:
+                log.warning("replacement_delayed", thread_id=command.thread_id, detail=error.detail)
+                self._delayed[command.thread_id] = command
+                if self._tasks is not None:
+                    self._tasks.start_soon(self._retry_replacement, command)
+
+    async def _begin_delayed(self, command: internal.CreateThread) -> ThreadWriter:
+        try:
+            writer = await self.create(command)
+        except JournalRefuses as error:
+            raise ReplacementDelayed(command.thread_id, error.detail) from error
+        self._delayed.pop(command.thread_id, None)
+        return writer
+
+    async def _retry_replacement(self, command: internal.CreateThread) -> None:
+        while command.thread_id in self._delayed:
+            await anyio.sleep(RETRY_REPLACEMENT_S)
+            with suppress(ReplacementDelayed):
+                await self._begin_delayed(command)
+
+    async def _load(self, thread_id: str) -> ThreadWriter:
+        try:
+            writer = await ThreadWriter.load(thread_id, self._around)
+        except (JournalError, OSError) as error:
+            self.unreadable[thread_id] = str(error)
+            raise JournalRefuses(str(error)) from error
+        if not writer.state.exists:
+            await writer.close()
+            self.summaries.pop(thread_id, None)
+            raise ThreadNotFound(thread_id)
+        self._hold(writer)
+        self._sequencer.last = max(self._sequencer.last, writer.state.sequence)
+        self._index.note(thread_id, writer.state, writer.size_bytes)
+        if writer.read_only is None:
+            await self._end_open_work(writer)
+        return writer
+
+    def _hold(self, writer: ThreadWriter) -> None:
+        self._writers[writer.thread_id] = writer
+        self._idle.touch(writer.thread_id)
+
+    async def _end_open_work(self, writer: ThreadWriter) -> None:
+        try:
+            await writer.execute(internal.AbandonOpenWork(ABANDONED))
+        except (JournalRefuses, CommandRefused) as error:
+            log.warning("open_work_not_ended", thread_id=writer.thread_id, detail=str(error))
+
+    async def _open_state(self) -> None:
+        known = decode_catalogue(await self._store.read_checked(FILE_NAME))
+        stale: list[str] = []
+        for thread_id, size_bytes in await self._store.scan():
+            summary = known.get(thread_id)
+            if summary is None or summary.size_bytes != size_bytes or summary.unfinished:
+                stale.append(thread_id)
+            if summary is not None:
+                self._index.remember(summary)
+                self._sequencer.last = max(self._sequencer.last, summary.sequence)
+        for thread_id in stale:
+            await self._learn(thread_id)
+        await self._finish_replacements()
+
+    async def _learn(self, thread_id: str) -> None:
+        """Rebuild a summary from the journal; a thread whose journal cannot be opened is reported and left alone."""
+        self.summaries.setdefault(thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None))
+        try:
+            await self.thread(thread_id)
+            await self._evict(thread_id)
+        except ThreadNotFound:
+            log.warning("journal_empty", thread_id=thread_id)
+        except JournalRefuses as error:
+            log.error("journal_unreadable", thread_id=thread_id, detail=error.detail)
+
+    async def _finish_replacements(self) -> None:
+        """`/new` writes two journals; if the daemon died between them, the second is begun now, or when the disk takes it."""
+        for summary in list(self.summaries.values()):
+            if summary.new_thread_id is not None and summary.new_thread_id not in self.summaries:
+                await self._finish_replacement(summary.thread_id, summary.new_thread_id)
+
+    async def _finish_replacement(self, thread_id: str, new_thread_id: str) -> None:
+        try:
+            writer = await self.thread(thread_id)
+        except (JournalRefuses, ThreadNotFound) as error:
+            log.error("replacement_not_begun", thread_id=new_thread_id, detail=str(error))
+            return
+        if writer.state.new_thread_id is not None:  # it is None when the journal is damaged before that
+            await self._replace(writer)
+
+    def own(self, provider_thread_id: str, thread_id: str) -> None:
+        """See `ThreadIndex.own`."""
+        self._index.own(provider_thread_id, thread_id)
+
+    def note_scratch(self, thread_id: str, provider_thread_id: str) -> None:
+        """See `ThreadIndex.note_scratch`."""
+        self._index.note_scratch(thread_id, provider_thread_id)
+
+    def _publish(self, thread_id: str, record: ev.Record) -> None:
+        writer = self._writers[thread_id]
+        self._idle.touch(thread_id)
+        self._index.note(thread_id, writer.state, writer.size_bytes, record)
+        for listener in list(self._listeners):
+            listener(thread_id, record)
+
+    def _is_current(self, writer: ThreadWriter) -> bool:
+        return self._writers.get(writer.thread_id) is writer
+
+    async def _sweep_forever(self) -> None:
+        while True:
+            await anyio.sleep(SWEEP_S)
+            await self.sweep()
+
+    async def sweep(self) -> None:
+        """Write the snapshots that are due, drop idle threads from memory, and keep the catalogue near what is."""
+        for thread_id in self._idle.snapshots_due():
+            await self._idle.keep_snapshot(thread_id)
+        for thread_id in self._idle.evictions_due():
+            await self._evict(thread_id)
+        if self._index.changes and time.monotonic() >= self._catalogue_due_s:
+            await self._write_catalogue()
+
+    async def _evict(self, thread_id: str) -> None:
+        """Drop a thread from memory if it is idle; it is loaded again when somebody asks for it."""
+        async with self._loading.setdefault(thread_id, anyio.Lock()):
+            if self._idle.is_idle(thread_id):
+                await self._idle.keep_snapshot(thread_id)
+            if self._idle.is_idle(thread_id) and (journal := self._idle.drop(thread_id)) is not None:
+                with anyio.CancelScope(shield=True):
+                    await journal.close()
+
+    async def _close_state(self) -> None:
+        for writer in list(self._writers.values()):
+            with suppress(JournalRefuses):
+                await writer.settle()
+            await self._idle.keep_snapshot(writer.thread_id)
+            await writer.close()
+            self._index.note(writer.thread_id, writer.state, writer.size_bytes)
+        await self._write_catalogue()
+
+    async def _write_catalogue(self) -> None:
+        known = self._index.changes
+        try:
+            await self._store.write_atomic(FILE_NAME, encode_catalogue(list(self.summaries.values())))
+        except JournalError as error:
+            log.warning("catalogue_not_written", detail=str(error))
+        else:
+            self._index.changes -= known
+        self._catalogue_due_s = time.monotonic() + CATALOGUE_S
+
+
+async def _nothing_to_do(writer: ThreadWriter, command: AnyClientCommand) -> None:
+    """Before there is anybody who knows more of a thread than its journal."""
+
+
+def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
+    """The thread that `/new` begins in place of `writer`'s: same files, same settings, no history."""
+    state = writer.state
+    return internal.CreateThread(
+        thread_id=str(state.new_thread_id),
+        cwd=state.cwd,
+        origin="new",
+        settings=state.settings,
+        parent_thread_id=state.id,
+        project_id=state.project_id,
+        worktree_id=state.worktree_id,
+        branch_name=state.branch_name,
+    )
+
+
+def _stamp() -> Stamp:
+    return Stamp(time.time_ns() // 1_000_000, new_uuid7())

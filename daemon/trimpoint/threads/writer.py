@@ -1,0 +1,372 @@
+"""The single writer of one thread: decides, appends, and acknowledges after fsync (spec §2, §7).
+
+The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision is folded into the state
+when it is appended; it is acknowledged, and shown to listeners, when it is durable. If the disk refuses, nothing is decided
+until the state is rebuilt from what is durable and the facts that were heard meanwhile are written, in the order in which
+they were heard. Commands are refused.
+"""
+
+import contextlib
+import hashlib
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import anyio
+import msgspec
+import structlog
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.decide.decider import AnyCommand, decide
+from trimpoint.core.evolve.evolve import apply
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Policy, Rejected, Stamp
+from trimpoint.core.model.state import Receipt, ThreadState
+from trimpoint.journal.codec.records import encode_record
+from trimpoint.journal.errors import JournalError, JournalWriteError
+from trimpoint.journal.port import Journal, StateStore
+from trimpoint.threads.errors import CommandIdConflict, CommandRefused, JournalRefuses
+from trimpoint.threads.loading import load, write_snapshot
+
+log = structlog.get_logger()
+# What a client that was away for a moment can be replayed; a larger gap gets a snapshot.
+RECENT_RECORDS = 256
+UNWRITTEN = "what was heard before is not written yet"
+
+fingerprint_encoder = msgspec.msgpack.Encoder()
+
+Heard = internal.RecordFacts | internal.AbandonOpenWork | internal.RevertTurns
+"""Commands that tell what happened, whether or not it can be written down; they outlive a disk that refuses."""
+
+
+class Sequencer:
+    """Hands out the global sequence; one for all writers."""
+
+    def __init__(self, last: int = 0) -> None:
+        self.last = last
+
+    def reserve(self, count: int) -> int:
+        """The first of `count` consecutive numbers."""
+        first = self.last + 1
+        self.last += count
+        return first
+
+
+class Surroundings(NamedTuple):
+    """What a writer shares with all others. `listener` hears each durable record; `dirty` that something awaits fsync."""
+
+    store: StateStore
+    sequencer: Sequencer
+    stamp: Callable[[], Stamp]
+    policy: Policy
+    listener: Callable[[str, ev.Record], None]
+    dirty: Callable[["ThreadWriter"], None]
+
+
+class CommandResult(NamedTuple):
+    """The acknowledgement of a command: the record's place and events, and the operation it belongs to."""
+
+    record: ev.Record
+
+    @property
+    def operation_id(self) -> str | None:
+        """The operation that goes on after the acknowledgement, if there is one."""
+        return self.record.operation_id
+
+    @property
+    def sequence(self) -> int:
+        """Global sequence of the last event."""
+        return self.record.sequence + len(self.record.events) - 1
+
+
+class Unpublished(NamedTuple):
+    """A record that may not be durable yet; `heard` is what it is written again from if it is lost, None to drop it."""
+
+    mark: int
+    record: ev.Record
+    heard: Heard | None
+
+
+class ThreadWriter:
+    """Made by `load`; see the module's law."""
+
+    def __init__(self, thread_id: str, journal: Journal, state: ThreadState, around: Surroundings) -> None:
+        self.thread_id = thread_id
+        self.state = state
+        self.read_only: str | None = None
+        self._journal = journal
+        self._around = around
+        self._appended = 0
+        self._unpublished: deque[Unpublished] = deque()
+        self._backlog: list[Heard] = []
+        self._stale = False
+        self._healing = anyio.Lock()
+        self._recent: deque[ev.Record] = deque(maxlen=RECENT_RECORDS)
+        self._kept_records = 0
+
+    @classmethod
+    async def load(cls, thread_id: str, around: Surroundings) -> "ThreadWriter":
+        """Open the journal and replay it.
+
+        :raises JournalError: when the file cannot be opened at all.
+        """
+        loaded = await load(around.store, thread_id)
+        writer = cls(thread_id, loaded.journal, loaded.state, around)
+        writer.read_only = loaded.flaw
+        writer._kept_records = loaded.folded_before
+        return writer
+
+    @property
+    def journal(self) -> Journal:
+        """The journal, for whoever lets go of the thread."""
+        return self._journal
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether everything that was heard is durable and in the state; always so of a thread that is read-only."""
+        return self.read_only is not None or (self._is_sound and not self._unpublished)
+
+    @property
+    def records_beyond_snapshot(self) -> int:
+        """How many records would be replayed if the thread were opened anew."""
+        return self._journal.durable.records - self._kept_records
+
+    async def keep_snapshot(self) -> None:
+        """Write a snapshot, unless the thread is not quiet, or does not stay so."""
+        if self.read_only is not None or not self.is_quiet:
+            return
+        seen = (self._appended, id(self.state))
+        kept = await write_snapshot(
+            self._around.store, self.thread_id, self._journal, self.state,
+            lambda: self.is_quiet and (self._appended, id(self.state)) == seen,
+        )  # fmt: skip
+        self._kept_records = self._kept_records if kept is None else kept
+
+    @property
+    def size_bytes(self) -> int:
+        """Durable bytes of the journal."""
+        return self._journal.size_bytes
+
+    def submit(self, command: AnyCommand) -> ev.Record | Rejected:
+        """Decide and append, without waiting for the disk. An empty decision yields a record without events.
+
+        :raises JournalRefuses: when the journal takes nothing; what tells a fact is kept and written later (see `Heard`).
+        :raises CommandIdConflict: when a client's command id was used with other arguments.
+        """
+        try:
+            return self._submit(command)
+        except JournalRefuses:
+            heard = _heard(command)
+            if heard is not None and self.read_only is None:
+                self._backlog.append(heard)
+                self._around.dirty(self)
+            raise
+
+    async def execute(self, command: AnyCommand) -> CommandResult:
+        """Decide, and return when the decision is durable.
+
+        :raises CommandRefused: when a rule says no.
+        :raises CommandIdConflict: see `submit`.
+        :raises JournalRefuses: when it could not be written down; then nothing happened, unless it tells a fact (see `Heard`).
+        """
+        with contextlib.suppress(JournalRefuses):  # then `submit` refuses too, and keeps what has to be kept
+            await self._heal()
+        outcome = self.submit(command)
+        await self.settle()
+        if isinstance(outcome, Rejected):
+            raise CommandRefused(outcome.reason, outcome.message, outcome.block)
+        return CommandResult(outcome)
+
+    def record_facts(self, *facts: ev.AnyEvent) -> None:
+        """Write down what happened; durable at the latest with the next `settle`. Never refuses: facts outlive a full disk."""
+        if facts:
+            with contextlib.suppress(JournalRefuses):
+                self.submit(internal.RecordFacts(facts))
+
+    async def settle(self) -> None:
+        """Return when everything submitted or recorded so far is durable and listeners have heard of it.
+
+        :raises JournalRefuses: when the disk refused, or the thread is read-only; what was not durable is gone from the state,
+            and facts are written again as soon as the disk lets us.
+        """
+        await self._heal()
+        mark = self._appended
+        try:
+            await self._journal.commit()
+        except JournalWriteError as error:
+            await self._fall_back()
+            raise JournalRefuses(str(error)) from error
+        except JournalError as error:
+            raise JournalRefuses(str(error)) from error
+        self._publish_through(mark)
+
+    def durable_since(self, sequence: int) -> list[ev.Record] | None:
+        """Durable records after the global `sequence`, oldest first; None when they are not all at hand."""
+        if not self._recent or sequence > self.state.sequence or sequence < self._recent[0].sequence - 1:
+            return None
+        return [record for record in self._recent if record.sequence > sequence]
+
+    async def close(self) -> None:
+        """Make everything durable and let go of the file."""
+        try:
+            await self.settle()
+        except JournalRefuses as error:
+            if self.read_only is None:
+                log.warning("journal_closed_unwritten", thread_id=self.thread_id, detail=error.detail)
+        await self._journal.close()
+
+    @property
+    def _is_sound(self) -> bool:
+        """Whether the state is what the journal holds or is about to, with all that was heard."""
+        return self._journal.failure is None and not self._stale and not self._backlog
+
+    def _submit(self, command: AnyCommand) -> ev.Record | Rejected:
+        if not self._is_sound:
+            raise JournalRefuses(str(self._journal.failure or UNWRITTEN))
+        if not isinstance(command, wire.ClientCommand):
+            return self._decide(command, None, b"")
+        fingerprint = _fingerprint(command)
+        receipt = self.state.receipts.get(command.command_id)
+        if receipt is not None:
+            return _stored(command.command_id, receipt, fingerprint)
+        return self._decide(command, command.command_id, fingerprint)
+
+    def _decide(self, command: AnyCommand, command_id: str | None, fingerprint: bytes) -> ev.Record | Rejected:
+        if self.read_only is not None:
+            raise JournalRefuses(self.read_only)
+        stamp = self._around.stamp()
+        decision = decide(self.state, command, stamp, self._around.policy)
+        if isinstance(decision, Rejected):
+            if command_id is not None and self.state.exists:
+                note = Accepted((ev.CommandRejected(decision.reason, decision.message),))
+                self._append(self._record(note, stamp, command_id, fingerprint), None)
+            return decision
+        record = self._record(decision, stamp, command_id, fingerprint)
+        if record.events or command_id is not None:
+            self._append(record, _heard(command))
+        return record
+
+    def _record(self, decision: Accepted, stamp: Stamp, command_id: str | None, fingerprint: bytes) -> ev.Record:
+        count = len(decision.events)
+        if count == 0 and command_id is None:
+            return ev.Record(self._around.sequencer.last, self.state.thread_sequence, stamp.now_ms, ())
+        return ev.Record(
+            self._around.sequencer.reserve(count), self.state.thread_sequence + 1, stamp.now_ms, decision.events,
+            command_id, fingerprint, decision.operation_id,
+        )  # fmt: skip
+
+    def _append(self, record: ev.Record, heard: Heard | None) -> None:
+        """Fold first: a record that cannot be folded would keep the thread from being read again, so it is never written."""
+        self._stale = True  # until the state and the journal both have it
+        self._around.dirty(self)
+        apply(self.state, record)
+        try:
+            self._journal.append(encode_record(record))
+        except JournalError as error:
+            raise JournalRefuses(str(error)) from error
+        self._stale = False
+        self._appended += 1
+        self._unpublished.append(Unpublished(self._appended, record, heard))
+
+    def _publish_through(self, mark: int) -> None:
+        while self._unpublished and self._unpublished[0].mark <= mark:
+            self._publish(self._unpublished.popleft().record)
+
+    def _publish(self, record: ev.Record) -> None:
+        self._recent.append(record)
+        self._around.listener(self.thread_id, record)
+
+    async def _fall_back(self) -> None:
+        """Return to what is durable at once if the disk lets us; the flusher tries again if it does not."""
+        self._around.dirty(self)
+        with contextlib.suppress(JournalRefuses):
+            await self._heal()
+
+    async def _heal(self) -> None:
+        """End a failure of the journal: return to what is durable, then append the facts that it lost or did not take.
+
+        :raises JournalRefuses: while the disk refuses, and always when the thread is read-only.
+        """
+        if not self._is_sound:
+            async with self._healing:
+                while self.read_only is None and not self._is_sound:
+                    await self._heal_once()
+        if self.read_only is not None:
+            raise JournalRefuses(self.read_only)
+
+    async def _heal_once(self) -> None:
+        self._note_failure()
+        if self._stale:
+            await self._return_to_durable()
+        self._drain()
+
+    def _note_failure(self) -> None:
+        if self._journal.failure is not None and not self._stale:
+            log.error("journal_write_failed", thread_id=self.thread_id, detail=str(self._journal.failure))
+            self._stale = True
+
+    async def _return_to_durable(self) -> None:
+        """Nothing is appended meanwhile, because the state is stale."""
+        try:
+            await self._journal.reopen()
+            await self._journal.commit()
+            fresh = await load(self._around.store, self.thread_id)
+        except (JournalError, OSError) as error:
+            raise JournalRefuses(str(error)) from error
+        self._adopt(fresh.state, fresh.flaw)
+        await fresh.journal.close()
+
+    def _adopt(self, state: ThreadState, flaw: str | None) -> None:
+        pending = list(self._unpublished)
+        self._unpublished.clear()
+        durable = [one.record for one in pending if one.record.thread_sequence <= state.thread_sequence]
+        lost = pending[len(durable) :]
+        log.warning("returned_to_durable", thread_id=self.thread_id, lost_records=len(lost), read_only=flaw)
+        self.state, self.read_only, self._stale = state, flaw, False
+        kept = [one.heard for one in lost if one.heard is not None] + self._backlog
+        self._backlog = kept if flaw is None else []
+        for record in durable:
+            self._publish(record)
+
+    def _drain(self) -> None:
+        """Decide anew, in order, what was heard. What is refused once more is kept by `submit`, and so is all that follows."""
+        waiting, self._backlog = self._backlog, []
+        for heard in waiting:
+            self._write_again(heard)
+
+    def _write_again(self, heard: Heard) -> None:
+        try:
+            self.submit(heard)
+        except JournalRefuses:
+            pass
+        except Exception:  # the boundary of the backlog: a fact that fits no more is lost alone
+            log.exception("fact_lost", thread_id=self.thread_id, what=type(heard).__name__)
+
+
+def _heard(command: AnyCommand) -> Heard | None:
+    """`command` if it tells what happened; all others ask for something, and whoever asked decides anew."""
+    match command:
+        case internal.RecordFacts() | internal.AbandonOpenWork() | internal.RevertTurns(provider_did=True):
+            return command
+        case _:
+            return None
+
+
+def _fingerprint(command: wire.ClientCommand) -> bytes:
+    """Identifies a command's arguments; the sender's clock is none of them, or a repetition would conflict with itself."""
+    encoded = fingerprint_encoder.encode(msgspec.structs.replace(command, created_at=None))
+    return hashlib.blake2b(encoded, digest_size=16).digest()
+
+
+def _stored(command_id: str, receipt: Receipt, fingerprint: bytes) -> ev.Record | Rejected:
+    if receipt.fingerprint != fingerprint:
+        raise CommandIdConflict(command_id)
+    first = receipt.events[0] if receipt.events else None
+    if isinstance(first, ev.CommandRejected):
+        return Rejected(Reason(first.reason), first.message)
+    return ev.Record(
+        receipt.sequence, receipt.thread_sequence, receipt.occurred_at_ms, receipt.events, command_id, fingerprint,
+        receipt.operation_id,
+    )  # fmt: skip

@@ -1,0 +1,131 @@
+"""`/new` writes two journals: once the first is durable the second is begun, however long the disk refuses it."""
+
+import anyio
+import pytest
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.threads import registry as engine_module
+from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed
+from trimpoint.threads.registry import Engine
+from trimpoint_protocol.commands import ArchiveAndNew
+
+from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published
+
+NEW = "01900000-0000-7000-8000-00000000000a"
+COMMAND = ArchiveAndNew(command_id="new", thread_id=THREAD, new_thread_id=NEW)
+
+
+@pytest.fixture
+def disk() -> Disk:
+    return Disk()
+
+
+async def left_half_done(disk: Disk) -> None:
+    """An archived thread whose replacement the disk did not take."""
+    async with Engine.running(Store(disk), Policy()) as engine:
+        writer = await begin(engine)
+        disk.fill(NEW)
+        await engine.dispatch(COMMAND)
+        writer.record_facts(ev.SessionStopped(1))  # nothing is left to do, so that the catalogue is believed
+
+
+async def test_the_command_is_carried_out_though_the_second_journal_is_refused(disk: Disk) -> None:
+    async with Engine.running(Store(disk), Policy()) as engine:
+        await begin(engine)
+        disk.fill(NEW)
+        result = await engine.dispatch(COMMAND)
+        assert any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events)
+        assert disk.written().archived
+        with pytest.raises(ReplacementDelayed) as delayed:
+            await engine.thread(NEW)
+        assert NEW in str(delayed.value)
+        assert await engine.dispatch(COMMAND) == result
+
+
+async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
+    tried_again = anyio.Event()
+    with anyio.fail_after(10):
+        async with Engine.running(Store(disk), Policy()) as engine:
+            await begin(engine)
+            disk.fill(NEW)
+            await engine.dispatch(COMMAND)
+            disk.on_refusal = tried_again.set
+            await tried_again.wait()
+            with published(engine, ev.ThreadCreated, NEW) as durable:
+                disk.free()
+                await durable.wait()
+            assert (await engine.thread(NEW)).state.parent_thread_id == THREAD
+    assert disk.written(NEW).id == NEW
+
+
+async def test_whoever_asks_for_the_new_thread_has_it_begun(disk: Disk) -> None:
+    async with Engine.running(Store(disk), Policy()) as engine:
+        await begin(engine)
+        disk.fill(NEW)
+        await engine.dispatch(COMMAND)
+        disk.free()
+        assert (await engine.thread(NEW)).state.id == NEW
+
+
+async def test_a_refusal_of_the_first_journal_refuses_the_command(disk: Disk) -> None:
+    async with Engine.running(Store(disk), Policy()) as engine:
+        await begin(engine)
+        disk.fill()
+        with pytest.raises(JournalRefuses):
+            await engine.dispatch(COMMAND)
+        disk.free()
+        assert not disk.written().archived
+        assert NEW not in disk.records
+
+
+async def test_nobody_else_gets_an_id_that_is_promised(disk: Disk) -> None:
+    async with Engine.running(Store(disk), Policy()) as engine:
+        await begin(engine)
+        await begin(engine, OTHER)
+        disk.fill(NEW)
+        await engine.dispatch(COMMAND)
+        with pytest.raises(CommandRefused):
+            await engine.dispatch(ArchiveAndNew(command_id="other", thread_id=OTHER, new_thread_id=NEW))
+
+
+@pytest.mark.parametrize("thread_id", [NEW, None])
+async def test_the_daemon_starts_while_the_disk_refuses_the_second_journal(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch, thread_id: str | None
+) -> None:
+    monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
+    await left_half_done(disk)
+    disk.fill(thread_id)
+    with anyio.fail_after(10):
+        async with Engine.running(Store(disk), Policy()) as engine:
+            with published(engine, ev.ThreadCreated, NEW) as durable:
+                disk.free()
+                await durable.wait()
+
+
+async def test_the_daemon_starts_when_the_archived_thread_itself_cannot_be_opened(disk: Disk) -> None:
+    await left_half_done(disk)
+    store = Store(disk)
+    store.unopenable = THREAD
+    async with Engine.running(store, Policy()) as engine:
+        assert THREAD in engine.summaries
+
+
+async def test_the_daemon_starts_when_the_archived_thread_is_damaged_before_its_end(disk: Disk) -> None:
+    await left_half_done(disk)
+    disk.free()
+    disk.damaged[THREAD] = 1
+    async with Engine.running(Store(disk), Policy()) as engine:
+        assert engine.summaries.keys() == {THREAD}
+
+
+async def test_a_refused_beginning_leaves_nothing_that_could_cut_the_next_one(disk: Disk) -> None:
+    async with Engine.running(Store(disk), Policy()) as engine:
+        disk.records[THREAD] = []  # the file is there, so that only the record is refused
+        disk.fill()
+        with pytest.raises(JournalRefuses):
+            await begin(engine)
+        assert engine.loaded(THREAD) is None
+        disk.free()
+        await begin(engine)
+    assert disk.written().id == THREAD

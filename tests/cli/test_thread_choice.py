@@ -11,7 +11,9 @@ from tests.cli.stage import Stage
 CHANGING = (["clear"], ["compact"], ["compress"], ["new"], ["revert"])
 
 
-def known(thread_id: str, name: str | None = None, first_words: str = "", *, archived: bool = False) -> KnownThread:
+def known(
+    thread_id: str, name: str | None = None, first_words: str = "", *, archived: bool = False
+) -> KnownThread:
     return KnownThread(thread_id, name, first_words, "/w", "2026-01-01T00:00:00Z", archived, None)
 
 
@@ -64,7 +66,9 @@ async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage:
         await stage.turn(client, thread, "prompt-1.")
         for words in CHANGING:
             refused = await stage.run(*words, "--json", cwd=other)
-            assert (refused.code, refused.json()["error"]["reason"]) == (1, "thread_not_found"), words
+            assert (refused.code, refused.json()["error"]["reason"]) == (1, "thread_not_found"), (
+                words
+            )
             last = await stage.run(*words, "--last", "--json", cwd=other)
             assert (last.code, last.json()["error"]["reason"]) == (1, "thread_elsewhere"), words
             assert f"--thread {thread[-8:]}" in last.json()["error"]["hint"]
@@ -117,7 +121,9 @@ async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: Stage) -> No
 
 
 @pytest.mark.codex
-async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(stage: Stage) -> None:
+async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(
+    stage: Stage,
+) -> None:
     async with stage.daemon("other", "o.sock") as holder, stage.daemon():
         thread = await stage.thread(holder)
         await stage.turn(holder, thread, "prompt-1.")

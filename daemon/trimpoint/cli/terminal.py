@@ -38,7 +38,9 @@ def one_line(text: str, limit: int = 200) -> str:
 def for_shells(text: str) -> str:
     """A sentence of the daemon's with the commands as they are typed in a shell, not in a chat."""
     said = text.replace(" Nothing was sent to the agent.", "")
-    return re.sub(r"(?<![\w/.~-])/(clear|compact|compress|revert|new)\b(?!/)", r"trimpoint \1", said)
+    return re.sub(
+        r"(?<![\w/.~-])/(clear|compact|compress|revert|new)\b(?!/)", r"trimpoint \1", said
+    )
 
 
 def out() -> Console:
@@ -63,7 +65,14 @@ def _console(stream: TextIO, force_terminal: bool | None = None) -> Console:
         reconfigure(errors="replace")
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH_WHEN_PIPED
     file = stream if stream.isatty() else cast("TextIO", _Unpadded(stream))
-    return _Console(file=file, width=width, force_terminal=force_terminal, highlight=False, markup=False, emoji=False)
+    return _Console(
+        file=file,
+        width=width,
+        force_terminal=force_terminal,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
 
 
 class _Console(Console):

@@ -70,7 +70,9 @@ class Client:
     async def initialize(self, name: str = "trimpoint-cli", **capabilities: Any) -> Message:
         """Shake hands; before anything else."""
         info = {"name": name, "title": name, "version": __version__}
-        answer = await self.request("initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities})
+        answer = await self.request(
+            "initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities}
+        )
         await self.send({"method": "initialized"})
         self.codex_home = str(answer.get("codexHome") or "")
         return dict(answer)
@@ -114,7 +116,9 @@ class Client:
         return await self.expect(
             lambda message: (
                 message.get("method") == method
-                and all(message.get("params", {}).get(name) == value for name, value in params.items())
+                and all(
+                    message.get("params", {}).get(name) == value for name, value in params.items()
+                )
             ),
             after,
         )

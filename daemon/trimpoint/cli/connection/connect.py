@@ -43,7 +43,9 @@ def with_daemon(arguments: argparse.Namespace, command: Command, **capabilities:
     return anyio.run(_with_daemon, arguments, command, capabilities)
 
 
-async def _with_daemon(arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]) -> int:
+async def _with_daemon(
+    arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]
+) -> int:
     try:
         async with reached(sockets_of(settings_of(arguments))) as client:
             await client.initialize("trimpoint-cli", **capabilities)
@@ -55,7 +57,8 @@ async def _with_daemon(arguments: argparse.Namespace, command: Command, capabili
         raise refused(error) from None
     except ConnectionLost:
         raise NoDaemon(
-            "The daemon closed the connection.", "Is it still running? See its log; under systemd: `trimpoint service logs`."
+            "The daemon closed the connection.",
+            "Is it still running? See its log; under systemd: `trimpoint service logs`.",
         ) from None
 
 
@@ -86,13 +89,21 @@ async def answering(sockets: list[Path]) -> Path | None:
             continue
         except OSError as error:
             # An over-long path has no errno, only a text.
-            raise CliError(f"{socket}: {error.strerror or error}.", "Give another --socket.", reason="socket_unusable") from None
+            raise CliError(
+                f"{socket}: {error.strerror or error}.",
+                "Give another --socket.",
+                reason="socket_unusable",
+            ) from None
     return None
 
 
 def refused(error: RemoteError) -> CliError:
     """What the daemon, or Codex behind it, refused, as the end of a command."""
-    failure = CliError(_shortened(error.message), str(error.data.get("hint", "")), reason=error.reason or "codex_refused")
+    failure = CliError(
+        _shortened(error.message),
+        str(error.data.get("hint", "")),
+        reason=error.reason or "codex_refused",
+    )
     if error.reason in _REASONS_OF_USAGE:
         failure.code = Exit.USAGE
     return failure

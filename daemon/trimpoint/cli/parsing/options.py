@@ -9,7 +9,9 @@ MAX_TURNS = 1_000_000
 Commands = Any  # argparse names the type of a set of sub-commands with a leading underscore
 
 
-def command(commands: Commands, name: str, run: str, summary: str, details: str = "") -> argparse.ArgumentParser:
+def command(
+    commands: Commands, name: str, run: str, summary: str, details: str = ""
+) -> argparse.ArgumentParser:
     """A sub-command; `run` names what carries it out, as `room.module:function` below `trimpoint.cli`."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -46,9 +48,14 @@ def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> Non
 def thread_options(parser: argparse.ArgumentParser) -> None:
     """Options that say which thread."""
     parser.add_argument(
-        "-t", "--thread", metavar="THREAD", help="which thread: its id or the end of it, its name, or its first words"
+        "-t",
+        "--thread",
+        metavar="THREAD",
+        help="which thread: its id or the end of it, its name, or its first words",
     )
-    parser.add_argument("--last", action="store_true", help="the thread that was used last, wherever it works")
+    parser.add_argument(
+        "--last", action="store_true", help="the thread that was used last, wherever it works"
+    )
 
 
 def for_one_thread(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +69,13 @@ def for_daemons(parser: argparse.ArgumentParser) -> None:
     whereabouts(parser)
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
     parser.add_argument(
-        "-c", dest="overrides", metavar="KEY=VALUE", action="append", default=[], type=override, help="an override for Codex"
+        "-c",
+        dest="overrides",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        type=override,
+        help="an override for Codex",
     )
 
 
@@ -87,7 +100,9 @@ def override(text: str) -> str:
     """`key=value`, as Codex takes it."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
-        raise argparse.ArgumentTypeError(f'takes KEY=VALUE, for example model="gpt-5", not {text!r}')
+        raise argparse.ArgumentTypeError(
+            f'takes KEY=VALUE, for example model="gpt-5", not {text!r}'
+        )
     return text
 
 

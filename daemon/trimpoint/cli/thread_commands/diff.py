@@ -49,7 +49,11 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 def _print(found: CheckpointDiff) -> None:
     moments = Text(f"{found.older.label} → {found.newer.label}  ", "bold")
-    out().print(moments.append_text(counts(found.changed) if found.files else Text("nothing differs", "dim")))
+    out().print(
+        moments.append_text(
+            counts(found.changed) if found.files else Text("nothing differs", "dim")
+        )
+    )
     out().print(file_table(found.files))
     for row in diff_rows(found.diff or ""):
         out().print(row)
@@ -57,7 +61,12 @@ def _print(found: CheckpointDiff) -> None:
 
 def _say_limits(found: CheckpointDiff) -> None:
     if found.truncated:
-        say(Text("The diff is cut here; see more with --max-bytes, or one file with --path.", "yellow"))
+        say(
+            Text(
+                "The diff is cut here; see more with --max-bytes, or one file with --path.",
+                "yellow",
+            )
+        )
     if len(found.files) < found.changed.files:
         say(Text(f"{found.changed.files - len(found.files)} more files differ.", "yellow"))
     for note in sorted({*found.older.notes, *found.newer.notes}):

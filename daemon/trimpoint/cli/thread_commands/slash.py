@@ -37,7 +37,9 @@ def run_compact(arguments: argparse.Namespace) -> int:
         words += ["--keep", str(arguments.keep)]
     if arguments.force:
         words.append("--force")
-    return with_daemon(arguments, partial(_type, arguments, " ".join([*words, *arguments.guidance])))
+    return with_daemon(
+        arguments, partial(_type, arguments, " ".join([*words, *arguments.guidance]))
+    )
 
 
 def run_compress(arguments: argparse.Namespace) -> int:
@@ -51,7 +53,10 @@ def run_compress(arguments: argparse.Namespace) -> int:
 def run_revert(arguments: argparse.Namespace) -> int:
     """`revert [TURN | --undo] [--context] [--force]`."""
     options = [f"--{name}" for name in ("undo", "context", "force") if getattr(arguments, name)]
-    return with_daemon(arguments, partial(_type, arguments, " ".join(["/revert", *filter(None, [arguments.turn]), *options])))
+    return with_daemon(
+        arguments,
+        partial(_type, arguments, " ".join(["/revert", *filter(None, [arguments.turn]), *options])),
+    )
 
 
 def run_new(arguments: argparse.Namespace) -> int:
@@ -91,7 +96,9 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome) -> int:
     glyph, colour, code = _ending(outcome)
-    out().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(for_shells(outcome.message or ""))))
+    out().print(
+        Text.assemble((f"{glyph} ", f"bold {colour}"), printable(for_shells(outcome.message or "")))
+    )
     if outcome.summary:
         out().print(summary_panel("Summary", outcome.summary))
     if outcome.new_thread_id:

@@ -36,7 +36,9 @@ class _Wanted(NamedTuple):
     place: str
 
 
-async def chosen_thread(client: Client, arguments: argparse.Namespace, *, changes: bool = False) -> ThreadOverview:
+async def chosen_thread(
+    client: Client, arguments: argparse.Namespace, *, changes: bool = False
+) -> ThreadOverview:
     """The thread that the options --thread and --last name, else the last used one of this place.
 
     :param changes: the command changes the thread, so one of another place must be named
@@ -77,7 +79,11 @@ async def adopted(client: Client, thread_id: str) -> ThreadOverview:
     :raises RemoteError: Codex does not know it, or another process holds it.
     """
     await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
-    say(Text(f"thread {short_id(thread_id)} was Codex's own; trimpoint follows it from now on", "dim"))
+    say(
+        Text(
+            f"thread {short_id(thread_id)} was Codex's own; trimpoint follows it from now on", "dim"
+        )
+    )
     for thread in await own_threads(client):
         if thread.id == thread_id and thread.overview is not None:
             return thread.overview

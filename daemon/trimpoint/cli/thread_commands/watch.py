@@ -41,7 +41,9 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
             say_which(thread)
         view = LiveView(out(), thread.id, with_meter=True)
         if not arguments.json:
-            view.show_context(await ask(client, ContextStatus, "context/status", threadId=thread.id))
+            view.show_context(
+                await ask(client, ContextStatus, "context/status", threadId=thread.id)
+            )
         async for message in client.stream():
             if arguments.json:
                 print_json(message)

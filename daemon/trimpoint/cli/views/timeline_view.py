@@ -64,7 +64,8 @@ class Marks(NamedTuple):
 def turn_marks(turns: Iterable[ThreadTurn]) -> dict[str, TurnMark]:
     """The marks of a thread's turns, which are numbered from 1."""
     return {
-        turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error) for number, turn in enumerate(turns, 1)
+        turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error)
+        for number, turn in enumerate(turns, 1)
     }
 
 
@@ -135,7 +136,8 @@ def _row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> RenderableTyp
             number = numbers.get(entry.trim_point_id)
             if entry.trim_kind == "discard":
                 return _Divider(
-                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ", "" if number is None else f" {number} "
+                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ",
+                    "" if number is None else f" {number} ",
                 )
             return divider(entry.label, entry.hidden_message_count, entry.expanded, number)
 
@@ -177,7 +179,14 @@ def _outcome(entry: TimelineActivity) -> Text | None:
     return Text("failed", "red") if status == "failed" else None
 
 
-def marked(glyph: str, style: str, body: RenderableType, *, trimmed: bool = False, aside: Text | None = None) -> RenderableType:
+def marked(
+    glyph: str,
+    style: str,
+    body: RenderableType,
+    *,
+    trimmed: bool = False,
+    aside: Text | None = None,
+) -> RenderableType:
     """`body` with a glyph before its first line and the others aligned, and `aside` at the right.
 
     What was pruned has a rule of dots before each line.
@@ -212,7 +221,13 @@ class _Pruned:
 
 def summary_panel(header: str, summary: str) -> RenderableType:
     """The text that stands for what a compaction pruned."""
-    return Panel(Text(printable(summary.strip())), title=header, title_align="left", border_style="cyan", padding=(0, 1))
+    return Panel(
+        Text(printable(summary.strip())),
+        title=header,
+        title_align="left",
+        border_style="cyan",
+        padding=(0, 1),
+    )
 
 
 def divider(label: str, pruned: int, expanded: bool, number: int | None = None) -> RenderableType:

@@ -53,7 +53,12 @@ def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str
 
 def document(heading: Heading, entries: Iterable[TimelineEntry]) -> dict[str, Any]:
     """The same as data: `thread`, and `entries` as `timeline/read` gives them."""
-    thread = {"id": heading.id, "name": heading.name, "cwd": heading.cwd, "createdAt": heading.created_at}
+    thread = {
+        "id": heading.id,
+        "name": heading.name,
+        "cwd": heading.cwd,
+        "createdAt": heading.created_at,
+    }
     return {"thread": thread, "entries": msgspec.to_builtins(list(entries))}
 
 
@@ -61,9 +66,7 @@ def _section(entry: TimelineEntry) -> str:
     match entry:
         case TimelineMessage():
             pruned = " · pruned" if entry.trimmed else ""
-            return (
-                f"## {_SPEAKERS.get(entry.role, entry.role)}\n\n<sub>{entry.created_at}{pruned}</sub>\n\n{entry.text.strip()}\n"
-            )
+            return f"## {_SPEAKERS.get(entry.role, entry.role)}\n\n<sub>{entry.created_at}{pruned}</sub>\n\n{entry.text.strip()}\n"
         case TimelineActivity():
             return f"- {_activity(entry)}: {_code(_title(entry))}\n"
         case ContextSummaryBanner():

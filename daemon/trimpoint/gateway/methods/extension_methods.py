@@ -86,14 +86,22 @@ class OwnHandlers:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
             result = await self._engine.dispatch(params.command)
         shown = list(envelopes(params.command.thread_id, result.record))
-        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
+        return m.DispatchResult(
+            sequence=result.sequence, events=shown, operation_id=result.operation_id
+        )
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
-        if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
+        if (
+            writer.read_only is None
+        ):  # else nothing waits to be written, and it can be followed all the same
             await writer.settle()
         sequence = writer.state.sequence
-        missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
+        missed = (
+            writer.durable_since(params.after_sequence)
+            if params.after_sequence is not None
+            else None
+        )
         call.client.followed.add(params.thread_id)
 
         def then() -> None:
@@ -107,7 +115,9 @@ class OwnHandlers:
         if missed is not None:
             return m.SubscribeResult(mode="replay", thread=None, sequence=sequence)
         return m.SubscribeResult(
-            mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
+            mode="snapshot",
+            thread=read_model(writer.state, self._engine.policy, writer.read_only),
+            sequence=sequence,
         )
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
@@ -117,9 +127,15 @@ class OwnHandlers:
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
         if params.thread_id is not None:
             writer = await self._engine.thread(self._stable(params.thread_id))
-            return m.SnapshotResult(thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[])
-        summaries = sorted(self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms)
-        return m.SnapshotResult(thread=None, threads=[self._overview(summary) for summary in summaries])
+            return m.SnapshotResult(
+                thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[]
+            )
+        summaries = sorted(
+            self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms
+        )
+        return m.SnapshotResult(
+            thread=None, threads=[self._overview(summary) for summary in summaries]
+        )
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
         writer = await self._engine.thread(self._stable(params.thread_id))
@@ -155,7 +171,9 @@ class OwnHandlers:
 
     async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
         families = self._around.metrics.families()
-        return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
+        return m.MetricsResult(
+            families=families, text=exposition(families) if params.format == "prometheus" else None
+        )
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
         call.after.append(self._around.shut_down)
@@ -189,7 +207,11 @@ class OwnHandlers:
         )
 
     def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
-        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
+        writer, size, policy = (
+            self._engine.loaded(summary.thread_id),
+            summary.size,
+            self._engine.policy,
+        )
         if writer is not None:
             return context_status(writer.state, policy)
         if size is None or size.used_tokens is None:
@@ -201,7 +223,12 @@ class OwnHandlers:
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:
     return m.CommandList(
         commands=[
-            m.CommandInfo(name=command.name, usage=command.usage, summary=command.summary, details=command.details)
+            m.CommandInfo(
+                name=command.name,
+                usage=command.usage,
+                summary=command.summary,
+                details=command.details,
+            )
             for command in commands
         ]
     )

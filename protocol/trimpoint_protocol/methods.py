@@ -11,13 +11,7 @@ import msgspec
 from trimpoint_protocol import checkpoints
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import Blocker
-from trimpoint_protocol.readmodel import (
-    ContextStatus,
-    EventEnvelope,
-    OrchestrationThread,
-    TimelineEntry,
-    WireStruct,
-)
+from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope, OrchestrationThread, TimelineEntry, WireStruct
 from trimpoint_protocol.shapes import Params as Params
 from trimpoint_protocol.shapes import Result as Result
 from trimpoint_protocol.timestamps import Timestamp
@@ -349,55 +343,17 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("commands/list", NoParams, CommandList, "The slash commands there are."),
-        Method(
-            "commands/complete",
-            CompleteParams,
-            CommandList,
-            "The commands that a partly typed input can become.",
-        ),
-        Method(
-            "commands/execute",
-            ExecuteParams,
-            CommandOutcome,
-            "Carry out a slash command and answer when it has ended.",
-        ),
-        Method(
-            "orchestration/dispatch",
-            DispatchParams,
-            DispatchResult,
-            "Give a command; answered once it is durable.",
-        ),
-        Method(
-            "orchestration/subscribeThread",
-            SubscribeParams,
-            SubscribeResult,
-            "Follow a thread's events.",
-        ),
+        Method("commands/complete", CompleteParams, CommandList, "The commands that a partly typed input can become."),
+        Method("commands/execute", ExecuteParams, CommandOutcome, "Carry out a slash command and answer when it has ended."),
+        Method("orchestration/dispatch", DispatchParams, DispatchResult, "Give a command; answered once it is durable."),
+        Method("orchestration/subscribeThread", SubscribeParams, SubscribeResult, "Follow a thread's events."),
         Method("orchestration/unsubscribeThread", ThreadParams, Empty, "Follow them no longer."),
+        Method("orchestration/snapshot", SnapshotParams, SnapshotResult, "The state of one thread, or an overview of all."),
         Method(
-            "orchestration/snapshot",
-            SnapshotParams,
-            SnapshotResult,
-            "The state of one thread, or an overview of all.",
+            "context/messages/list", ThreadParams, ContextMessageList, "What the agent's context holds, and what of it may go."
         ),
-        Method(
-            "context/messages/list",
-            ThreadParams,
-            ContextMessageList,
-            "What the agent's context holds, and what of it may go.",
-        ),
-        Method(
-            "timeline/read",
-            TimelineParams,
-            TimelinePage,
-            "A thread's history as a person reads it.",
-        ),
-        Method(
-            "session/export",
-            ExportParams,
-            ExportResult,
-            "A whole thread as a document, for a person to read or keep.",
-        ),
+        Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
+        Method("session/export", ExportParams, ExportResult, "A whole thread as a document, for a person to read or keep."),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
         Method(
             "checkpoint/list",
@@ -424,34 +380,20 @@ METHODS: dict[str, Method] = {
             "Let go of checkpoints of threads that are gone, or say which those are.",
         ),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
-        Method(
-            "sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."
-        ),
-        Method(
-            "sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."
-        ),
+        Method("sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."),
+        Method("sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."),
     )
 }
 
 NOTIFICATIONS: dict[str, NotificationKind] = {
     kind.name: kind
     for kind in (
-        NotificationKind(
-            "orchestration/event", EventEnvelope, "One event of a thread that is followed."
-        ),
-        NotificationKind(
-            "orchestration/synchronized", Synchronized, "The replay or snapshot is complete."
-        ),
+        NotificationKind("orchestration/event", EventEnvelope, "One event of a thread that is followed."),
+        NotificationKind("orchestration/synchronized", Synchronized, "The replay or snapshot is complete."),
         NotificationKind("commands/progress", CommandProgress, "A slash command advances."),
         NotificationKind(
-            "context/updated",
-            ContextStatus,
-            "The context meter of a thread that is taken part in or followed has changed.",
+            "context/updated", ContextStatus, "The context meter of a thread that is taken part in or followed has changed."
         ),
-        NotificationKind(
-            "sidecar/answerIgnored",
-            AnswerIgnored,
-            "An answer came too late, or to nothing; it was not passed on.",
-        ),
+        NotificationKind("sidecar/answerIgnored", AnswerIgnored, "An answer came too late, or to nothing; it was not passed on."),
     )
 }

@@ -4,14 +4,12 @@ import anyio
 import pytest
 from trimpoint.testkit import held, say
 
-from tests.cli.stage import Stage
+from tests.cli.stage import CliHarness
 
 pytestmark = pytest.mark.codex
 
 
-async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_line(
-    stage: Stage,
-) -> None:
+async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_line(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         for number in (1, 2, 3):
@@ -19,37 +17,22 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
 
         cleared = await stage.run("clear", "2")
         assert (cleared.code, cleared.out[0]) == (0, "✓")
-        assert "2 messages in 1 turn left it, the last 2 turns kept" in " ".join(
-            cleared.out.split()
-        )
+        assert "2 messages in 1 turn left it, the last 2 turns kept" in " ".join(cleared.out.split())
         assert f"thread {thread[-8:]} “prompt-1.”\n" in cleared.err
 
         again = await stage.run("clear", "2", "--json")
-        assert (again.code, again.json()["status"], again.json()["reason"]) == (
-            3,
-            "skipped",
-            "nothing_to_trim",
-        )
+        assert (again.code, again.json()["status"], again.json()["reason"]) == (3, "skipped", "nothing_to_trim")
         assert (again.json()["threadId"], again.err) == (thread, "")
 
-        compacted = await stage.run(
-            "compact", "--keep", "1", "--thread", thread[-6:], "mind", "the", "tests"
-        )
+        compacted = await stage.run("compact", "--keep", "1", "--thread", thread[-6:], "mind", "the", "tests")
         assert compacted.code == 0, compacted.err
         assert "The gist of it all." in compacted.out
-        asked = next(
-            request for request in stage.model.requests if request.kind == "inline_compaction"
-        )
+        asked = next(request for request in stage.model.requests if request.kind == "inline_compaction")
         assert asked.mentions("Additional summarization guidance: mind the tests")
 
         await stage.turn(client, thread, "prompt-4.")
         seen = stage.model.turn_requests()[-1]
-        assert [seen.mentions(f"prompt-{number}.") for number in (1, 2, 3, 4)] == [
-            False,
-            False,
-            True,
-            True,
-        ]
+        assert [seen.mentions(f"prompt-{number}.") for number in (1, 2, 3, 4)] == [False, False, True, True]
         assert seen.mentions("The gist of it all.")
 
         timeline = await stage.run("timeline")
@@ -68,16 +51,11 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         assert "prompt-2." not in expanded.out
         document = (await stage.run("timeline", "--expand", "all", "--json")).json()
         kinds = [entry["kind"] for entry in document["entries"]]
-        assert [
-            kinds.count(kind)
-            for kind in ("contextTrimPointDivider", "contextSummaryBanner", "message")
-        ] == [2, 1, 8]
+        assert [kinds.count(kind) for kind in ("contextTrimPointDivider", "contextSummaryBanner", "message")] == [2, 1, 8]
         exported = await stage.run("export", "--pruned", "--out", str(stage.worktree / "thread.md"))
         assert (exported.code, exported.out) == (0, ""), exported.err
         text = await anyio.Path(stage.worktree / "thread.md").read_text()
-        assert [part in text for part in ("prompt-1.", "prompt-4.", "The gist of it all.")] == [
-            True
-        ] * 3
+        assert [part in text for part in ("prompt-1.", "prompt-4.", "The gist of it all.")] == [True] * 3
         taken = await stage.run("export", "--out", str(stage.worktree / "thread.md"))
         assert (taken.code, "File exists" in taken.err) == (1, True)
         kept = (await stage.run("export", "--json")).json()
@@ -86,10 +64,7 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         assert (paged["entries"], paged["nextCursor"] is None) == (document["entries"][-2:], False)
 
         small = await stage.run("compress", "40k", "--dry-run")
-        assert (small.code, "no more than the target of 40,000" in " ".join(small.out.split())) == (
-            3,
-            True,
-        )
+        assert (small.code, "no more than the target of 40,000" in " ".join(small.out.split())) == (3, True)
         low = await stage.run("compress", "100")
         assert (low.code, "Below 30,000 tokens" in " ".join(low.out.split())) == (2, True)
 
@@ -99,15 +74,12 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         status = (await stage.run("status", "--json")).json()
         assert [row["id"] for row in status["threads"]] == [renewed]
         everything = (await stage.run("status", "--all", "--json")).json()
-        assert {row["id"]: row["archived"] for row in everything["threads"]} == {
-            renewed: False,
-            thread: True,
-        }
+        assert {row["id"]: row["archived"] for row in everything["threads"]} == {renewed: False, thread: True}
         refused = await stage.run("clear", "--thread", thread)
         assert (refused.code, "The thread is archived" in refused.out) == (1, True)
 
 
-async def test_without_threads_commands_say_how_to_start_one(stage: Stage) -> None:
+async def test_without_threads_commands_say_how_to_start_one(stage: CliHarness) -> None:
     async with stage.daemon():
         status = await stage.run("status")
         assert (status.code, "no threads" in status.out, "0.163.0" in status.out) == (0, True, True)
@@ -118,19 +90,14 @@ async def test_without_threads_commands_say_how_to_start_one(stage: Stage) -> No
         assert document["error"]["reason"] == "thread_not_found"
 
 
-async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
-    stage: Stage,
-) -> None:
+async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         first, second = await stage.thread(client), await stage.thread(client)
         await client.request("thread/name/set", threadId=first, name="spam")
         empty = await stage.run("timeline", "--thread", second[-8:])
         assert (empty.code, empty.out) == (0, "Nothing has been said yet.\n")
         unknown = await stage.run("timeline", "--thread", "nope")
-        assert (unknown.code, unknown.err.splitlines()[0]) == (
-            1,
-            "trimpoint: There is no thread 'nope'.",
-        )
+        assert (unknown.code, unknown.err.splitlines()[0]) == (1, "trimpoint: There is no thread 'nope'.")
         assert f"{first[-8:]} “spam”" in unknown.err
         either = await stage.run("timeline", "--thread", first[:3], "--json")
         assert (either.code, either.json()["error"]["reason"]) == (1, "ambiguous")
@@ -138,7 +105,7 @@ async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
         assert (wrong.code, "Nothing was pruned on this thread yet" in wrong.err) == (2, True)
 
 
-async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: Stage) -> None:
+async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: CliHarness) -> None:
     release = anyio.Event()
     async with stage.daemon() as client, anyio.create_task_group() as tasks:
         thread = await stage.thread(client)
@@ -147,24 +114,13 @@ async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: Stage) -
         await stage.model.wait_for_request()
         for words in (["clear"], ["compact"], ["new"]):
             done = await stage.run(*words, "--json")
-            assert (done.code, done.json()["reason"], done.json()["blocker"]["kind"]) == (
-                3,
-                "turn_in_progress",
-                "turn",
-            )
+            assert (done.code, done.json()["reason"], done.json()["blocker"]["kind"]) == (3, "turn_in_progress", "turn")
         assert "working" in (await stage.run("status")).out
         release.set()
 
 
-async def test_without_a_daemon_every_command_says_so_with_code_4(stage: Stage) -> None:
-    for words in (
-        ["status"],
-        ["clear", "1"],
-        ["timeline"],
-        ["watch"],
-        ["probe", "thread/list"],
-        ["probe", "--prompt", "x"],
-    ):
+async def test_without_a_daemon_every_command_says_so_with_code_4(stage: CliHarness) -> None:
+    for words in (["status"], ["clear", "1"], ["timeline"], ["watch"], ["probe", "thread/list"], ["probe", "--prompt", "x"]):
         done = await stage.run(*words)
         assert (done.code, done.out) == (4, "")
         assert done.err.splitlines() == [

@@ -6,14 +6,12 @@ import pytest
 from trimpoint.cli.connection.known_threads import KnownThread, matching, place_of
 from trimpoint.testkit import say
 
-from tests.cli.stage import Stage
+from tests.cli.stage import CliHarness
 
 CHANGING = (["clear"], ["compact"], ["compress"], ["new"], ["revert"])
 
 
-def known(
-    thread_id: str, name: str | None = None, first_words: str = "", *, archived: bool = False
-) -> KnownThread:
+def known(thread_id: str, name: str | None = None, first_words: str = "", *, archived: bool = False) -> KnownThread:
     return KnownThread(thread_id, name, first_words, "/w", "2026-01-01T00:00:00Z", archived, None)
 
 
@@ -58,7 +56,7 @@ def test_a_place_is_the_work_tree_or_else_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.codex
-async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage: Stage) -> None:
+async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage: CliHarness) -> None:
     other = stage.folder / "other"
     other.mkdir()
     async with stage.daemon() as client:
@@ -66,9 +64,7 @@ async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage:
         await stage.turn(client, thread, "prompt-1.")
         for words in CHANGING:
             refused = await stage.run(*words, "--json", cwd=other)
-            assert (refused.code, refused.json()["error"]["reason"]) == (1, "thread_not_found"), (
-                words
-            )
+            assert (refused.code, refused.json()["error"]["reason"]) == (1, "thread_not_found"), words
             last = await stage.run(*words, "--last", "--json", cwd=other)
             assert (last.code, last.json()["error"]["reason"]) == (1, "thread_elsewhere"), words
             assert f"--thread {thread[-8:]}" in last.json()["error"]["hint"]
@@ -81,7 +77,7 @@ async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage:
 
 
 @pytest.mark.codex
-async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(stage: Stage) -> None:
+async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(stage: CliHarness) -> None:
     other, inner = stage.folder / "other", stage.worktree / "src"
     for folder in (other, inner, stage.worktree / ".git"):
         folder.mkdir()
@@ -97,7 +93,7 @@ async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(st
 
 
 @pytest.mark.codex
-async def test_a_thread_of_codexs_own_is_adopted_when_it_is_named(stage: Stage) -> None:
+async def test_a_thread_of_codexs_own_is_adopted_when_it_is_named(stage: CliHarness) -> None:
     stage.script.then(say("answer-1."))
     done = await stage.codex("exec", "--skip-git-repo-check", "Explain the widget.")
     assert done.code == 0, done.err
@@ -113,7 +109,7 @@ async def test_a_thread_of_codexs_own_is_adopted_when_it_is_named(stage: Stage) 
 
 
 @pytest.mark.codex
-async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: Stage) -> None:
+async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: CliHarness) -> None:
     stage.script.then(say("answer-1."))
     assert (await stage.codex("exec", "--skip-git-repo-check", "Explain the widget.")).code == 0
     async with stage.daemon():
@@ -121,9 +117,7 @@ async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: Stage) -> No
 
 
 @pytest.mark.codex
-async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(
-    stage: Stage,
-) -> None:
+async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(stage: CliHarness) -> None:
     async with stage.daemon("other", "o.sock") as holder, stage.daemon():
         thread = await stage.thread(holder)
         await stage.turn(holder, thread, "prompt-1.")
@@ -136,7 +130,7 @@ async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_
 
 
 @pytest.mark.codex
-async def test_an_ambiguous_name_lists_its_candidates(stage: Stage) -> None:
+async def test_an_ambiguous_name_lists_its_candidates(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         threads = [await stage.thread(client) for _ in range(2)]
         for number, thread in enumerate(threads):

@@ -12,46 +12,29 @@ from trimpoint.doctor.paths import daemon_pid
 WAY_OUT = "If it is Codex's own shared daemon: trimpoint codex app-server daemon stop"
 
 
-def look_at_leftovers(installation: Installation) -> Iterator[Finding]:
+def check_orphans(installation: Installation) -> Iterator[Finding]:
     """Codex processes on record, and whether a daemon still owns them."""
     recorded = recorded_children(installation.state_dir)
     running = [record.pid for record, is_running in recorded if is_running]
     facts = {"running": running, "records": len(recorded)}
     if daemon_pid(installation) is not None or not recorded:
-        text = (
-            f"none; the daemon's own Codex is pid {', '.join(map(str, running))}"
-            if running
-            else "none"
-        )
+        text = f"none; the daemon's own Codex is pid {', '.join(map(str, running))}" if running else "none"
         yield ok(text, **facts)
     elif running:
         pids = ", ".join(map(str, running))
-        yield warn(
-            f"Codex runs on without its daemon (pid {pids})",
-            f"The next daemon ends it; or: kill {pids}",
-            **facts,
-        )
+        yield warn(f"Codex runs on without its daemon (pid {pids})", f"The next daemon ends it; or: kill {pids}", **facts)
     else:
         yield ok("records of children that have ended; the next daemon removes them", **facts)
 
 
-def look_at_other_daemons(installation: Installation) -> Iterator[Finding]:
+def check_other_daemons(installation: Installation) -> Iterator[Finding]:
     """Other trimpoints, and other Codexes that keep threads to themselves."""
     own = daemon_pid(installation)
     others = [found for found in kernel.own_processes() if found.pid != own and _is_daemon(found)]
     for other in others:
-        yield ok(
-            f"another trimpoint runs, on a state directory of its own (pid {other.pid})",
-            pid=other.pid,
-        )
-    ours = {
-        record.pid for record, is_running in recorded_children(installation.state_dir) if is_running
-    }
-    holders = {
-        pid: threads
-        for pid, threads in thread_writers(installation.codex_home).items()
-        if pid not in ours
-    }
+        yield ok(f"another trimpoint runs, on a state directory of its own (pid {other.pid})", pid=other.pid)
+    ours = {record.pid for record, is_running in recorded_children(installation.state_dir) if is_running}
+    holders = {pid: threads for pid, threads in thread_writers(installation.codex_home).items() if pid not in ours}
     for pid, threads in holders.items():
         yield _holder(pid, threads)
     if not others and not holders:
@@ -61,10 +44,7 @@ def look_at_other_daemons(installation: Installation) -> Iterator[Finding]:
 def _is_daemon(found: kernel.Process) -> bool:
     """A Python that runs trimpoint's daemon, by its script or as a module."""
     words = [Path(word).name for word in found.words[:5]]
-    return any(
-        word == "trimpoint" and "serve" in words[position + 1 : position + 2]
-        for position, word in enumerate(words)
-    )
+    return any(word == "trimpoint" and "serve" in words[position + 1 : position + 2] for position, word in enumerate(words))
 
 
 def thread_writers(codex_home: Path) -> dict[int, list[str]]:
@@ -79,11 +59,7 @@ def thread_writers(codex_home: Path) -> dict[int, list[str]]:
 def named(pid: int) -> str:
     """A process as a person knows it."""
     found = kernel.process(pid)
-    return (
-        f"{found.label}, pid {pid}"
-        if found is not None
-        else "a process that cannot be seen from here"
-    )
+    return f"{found.label}, pid {pid}" if found is not None else "a process that cannot be seen from here"
 
 
 def _holder(pid: int, threads: list[str]) -> Finding:

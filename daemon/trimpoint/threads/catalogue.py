@@ -5,7 +5,7 @@ A derived file: it is trusted per thread only while the journal has the size tha
 
 import msgspec
 
-from trimpoint.core.context.context_size import reported_fill
+from trimpoint.core.context.context_size import reported_size
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.state import ThreadState
 
@@ -96,22 +96,14 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
 
 def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None:
     """Bring up to date what any record may change; not the provider threads and the preview."""
-    summary.size_bytes, summary.sequence, summary.updated_at_ms = (
-        size_bytes,
-        state.sequence,
-        state.updated_at_ms,
-    )
-    summary.name, summary.archived, summary.new_thread_id = (
-        state.name,
-        state.archived,
-        state.new_thread_id,
-    )
+    summary.size_bytes, summary.sequence, summary.updated_at_ms = size_bytes, state.sequence, state.updated_at_ms
+    summary.name, summary.archived, summary.new_thread_id = state.name, state.archived, state.new_thread_id
     summary.unfinished = is_unfinished(state)
     summary.size = _size(state)
 
 
 def _size(state: ThreadState) -> Size:
-    reported = reported_fill(state.usage, state.usage.window)
+    reported = reported_size(state.usage, state.usage.window)
     return Size(
         turns=len(state.turns),
         trims=len(state.trim_points) + len(state.discards) - state.compaction_count,
@@ -129,11 +121,4 @@ def is_unfinished(state: ThreadState) -> bool:
 
 def _preview(state: ThreadState) -> str:
     # The first prompt is among the first entries; a thread without any must not have all of its entries looked at.
-    return next(
-        (
-            entry.text[:PREVIEW_CHARS]
-            for entry in state.entries[:PREVIEW_ENTRIES]
-            if entry.role == "user"
-        ),
-        "",
-    )
+    return next((entry.text[:PREVIEW_CHARS] for entry in state.entries[:PREVIEW_ENTRIES] if entry.role == "user"), "")

@@ -12,7 +12,7 @@ import anyio
 import msgspec
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
-from trimpoint.cli.connection.endpoint import noted_socket
+from trimpoint.cli.connection.endpoint import read_published_socket
 from trimpoint.cli.connection.settings import Settings, settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.cli.terminal import one_line
@@ -29,7 +29,7 @@ _REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
 
 def sockets_of(settings: Settings) -> list[Path]:
     """Where the daemon may listen, likeliest first: what was named, what it noted itself, the default place."""
-    noted = noted_socket(settings.state_dir)
+    noted = read_published_socket(settings.state_dir)
     if noted is None or settings.socket_is_named or noted == settings.socket:
         return [settings.socket]
     return [noted, settings.socket]
@@ -43,11 +43,9 @@ def with_daemon(arguments: argparse.Namespace, command: Command, **capabilities:
     return anyio.run(_with_daemon, arguments, command, capabilities)
 
 
-async def _with_daemon(
-    arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]
-) -> int:
+async def _with_daemon(arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]) -> int:
     try:
-        async with reached(sockets_of(settings_of(arguments))) as client:
+        async with open_first(sockets_of(settings_of(arguments))) as client:
             await client.initialize("trimpoint-cli", **capabilities)
             try:
                 return await command(client)
@@ -57,13 +55,12 @@ async def _with_daemon(
         raise refused(error) from None
     except ConnectionLost:
         raise NoDaemon(
-            "The daemon closed the connection.",
-            "Is it still running? See its log; under systemd: `trimpoint service logs`.",
+            "The daemon closed the connection.", "Is it still running? See its log; under systemd: `trimpoint service logs`."
         ) from None
 
 
 @asynccontextmanager
-async def reached(sockets: list[Path]) -> AsyncGenerator[Client]:
+async def open_first(sockets: list[Path]) -> AsyncGenerator[Client]:
     """A connection to the first of `sockets` that answers, not initialized yet.
 
     :raises NoDaemon: none does.
@@ -89,21 +86,13 @@ async def answering(sockets: list[Path]) -> Path | None:
             continue
         except OSError as error:
             # An over-long path has no errno, only a text.
-            raise CliError(
-                f"{socket}: {error.strerror or error}.",
-                "Give another --socket.",
-                reason="socket_unusable",
-            ) from None
+            raise CliError(f"{socket}: {error.strerror or error}.", "Give another --socket.", reason="socket_unusable") from None
     return None
 
 
 def refused(error: RemoteError) -> CliError:
     """What the daemon, or Codex behind it, refused, as the end of a command."""
-    failure = CliError(
-        _shortened(error.message),
-        str(error.data.get("hint", "")),
-        reason=error.reason or "codex_refused",
-    )
+    failure = CliError(_shortened(error.message), str(error.data.get("hint", "")), reason=error.reason or "codex_refused")
     if error.reason in _REASONS_OF_USAGE:
         failure.code = Exit.USAGE
     return failure

@@ -27,9 +27,7 @@ Colour and progress appear on a terminal only; NO_COLOR is respected.
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        unknown = re.search(
-            r"argument (COMMAND|ACTION): invalid choice: '(.*?)' \(choose from (.*)\)", message
-        )
+        unknown = re.search(r"argument (COMMAND|ACTION): invalid choice: '(.*?)' \(choose from (.*)\)", message)
         if unknown:
             _unknown_command(unknown[1].lower(), unknown[2], re.findall(r"[\w-]+", unknown[3]))
         sentence = re.sub(r"^argument (\S+): (?=takes )", r"\1 ", message)
@@ -92,8 +90,5 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         add(commands)
     parsed, rest = parser.parse_known_args(arguments)
     if rest:
-        raise UsageError(
-            f"trimpoint {parsed.command} does not take {rest[0]!r}.",
-            f"See trimpoint {parsed.command} --help.",
-        )
+        raise UsageError(f"trimpoint {parsed.command} does not take {rest[0]!r}.", f"See trimpoint {parsed.command} --help.")
     return parsed

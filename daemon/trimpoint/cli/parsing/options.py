@@ -9,9 +9,7 @@ MAX_TURNS = 1_000_000
 Commands = Any  # argparse names the type of a set of sub-commands with a leading underscore
 
 
-def command(
-    commands: Commands, name: str, run: str, summary: str, details: str = ""
-) -> argparse.ArgumentParser:
+def command(commands: Commands, name: str, run: str, summary: str, details: str = "") -> argparse.ArgumentParser:
     """A sub-command; `run` names what carries it out, as `room.module:function` below `trimpoint.cli`."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -25,7 +23,7 @@ def command(
     return parser
 
 
-def whereabouts(parser: argparse.ArgumentParser) -> None:
+def add_location_options(parser: argparse.ArgumentParser) -> None:
     """Options that say where the daemon is."""
     parser.add_argument("--socket", metavar="PATH", help="the daemon's Unix socket")
     parser.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its journals")
@@ -42,20 +40,15 @@ def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> Non
     if thread:
         thread_options(parser)
     json_option(parser)
-    whereabouts(parser)
+    add_location_options(parser)
 
 
 def thread_options(parser: argparse.ArgumentParser) -> None:
     """Options that say which thread."""
     parser.add_argument(
-        "-t",
-        "--thread",
-        metavar="THREAD",
-        help="which thread: its id or the end of it, its name, or its first words",
+        "-t", "--thread", metavar="THREAD", help="which thread: its id or the end of it, its name, or its first words"
     )
-    parser.add_argument(
-        "--last", action="store_true", help="the thread that was used last, wherever it works"
-    )
+    parser.add_argument("--last", action="store_true", help="the thread that was used last, wherever it works")
 
 
 def for_one_thread(parser: argparse.ArgumentParser) -> None:
@@ -66,16 +59,10 @@ def for_one_thread(parser: argparse.ArgumentParser) -> None:
 
 def for_daemons(parser: argparse.ArgumentParser) -> None:
     """Options of everything that can be one."""
-    whereabouts(parser)
+    add_location_options(parser)
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
     parser.add_argument(
-        "-c",
-        dest="overrides",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        type=override,
-        help="an override for Codex",
+        "-c", dest="overrides", metavar="KEY=VALUE", action="append", default=[], type=override, help="an override for Codex"
     )
 
 
@@ -100,9 +87,7 @@ def override(text: str) -> str:
     """`key=value`, as Codex takes it."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
-        raise argparse.ArgumentTypeError(
-            f'takes KEY=VALUE, for example model="gpt-5", not {text!r}'
-        )
+        raise argparse.ArgumentTypeError(f'takes KEY=VALUE, for example model="gpt-5", not {text!r}')
     return text
 
 

@@ -19,7 +19,7 @@ from trimpoint.cli.connection.connect import ask as ask_daemon
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, current_folder, known, short_id
 from trimpoint.cli.exits import UsageError
-from trimpoint.cli.terminal import aside, one_line, out, print_json, say
+from trimpoint.cli.terminal import one_line, print_json, print_line, stderr_console, stdout_console
 from trimpoint.cli.thread_commands.prompt import folder
 from trimpoint.cli.thread_commands.running_turn import RunningTurn, Spinner, check_login, exit_code
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
@@ -48,14 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     :raises UsageError: there is no prompt, or what was typed does not fit together.
     """
     if arguments.new and (arguments.thread or arguments.last):
-        raise UsageError(
-            "--new begins a thread; --thread and --last name one.", "Give one of them."
-        )
+        raise UsageError("--new begins a thread; --thread and --last name one.", "Give one of them.")
     text = _text(arguments.text)
     if not text.strip():
-        raise UsageError(
-            "There is no prompt.", 'For example: trimpoint ask "What does this project do?"'
-        )
+        raise UsageError("There is no prompt.", 'For example: trimpoint ask "What does this project do?"')
     given = [{"type": "text", "text": text}, *map(_image, arguments.image)]
     return with_daemon(arguments, partial(_ask, arguments, given))
 
@@ -75,10 +71,10 @@ async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], clien
     await check_login(client)
     opened = await _open(arguments, client)
     if not arguments.json:
-        say(Text(_heading(opened, arguments), "dim"))
+        print_line(Text(_heading(opened, arguments), "dim"))
     params: dict[str, Any] = {"threadId": opened.thread_id, "input": given, **_settings(arguments)}
     started = await client.request("turn/start", **params)
-    console = out() if out().is_terminal else aside()
+    console = stdout_console() if stdout_console().is_terminal else stderr_console()
     view = LiveView(console, opened.thread_id, shows_prompts=False)
     spinner = Spinner(console) if console.is_terminal and not arguments.json else None
     ids = opened.thread_id, str(started["turn"]["id"])
@@ -87,7 +83,7 @@ async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], clien
     if arguments.json:
         print_json({"threadId": opened.thread_id, "turn": ended})
         return exit_code(ended)
-    if not out().is_terminal and turn.answer:
+    if not stdout_console().is_terminal and turn.answer:
         print(turn.answer, flush=True)
     await _show_meter(client, opened.thread_id)
     return exit_code(ended)
@@ -124,11 +120,7 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _start_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    chosen = {
-        "model": arguments.model,
-        "approvalPolicy": arguments.approve,
-        "sandbox": arguments.sandbox,
-    }
+    chosen = {"model": arguments.model, "approvalPolicy": arguments.approve, "sandbox": arguments.sandbox}
     return {name: value for name, value in chosen.items() if value is not None}
 
 
@@ -151,4 +143,4 @@ def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
 async def _show_meter(client: Client, thread_id: str) -> None:
     context = await ask_daemon(client, ContextStatus, "context/status", threadId=thread_id)
     for line in meter(context):
-        aside().print(line, soft_wrap=not aside().is_terminal)
+        stderr_console().print(line, soft_wrap=not stderr_console().is_terminal)

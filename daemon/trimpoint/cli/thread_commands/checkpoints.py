@@ -19,8 +19,8 @@ from trimpoint_protocol.checkpoints import (
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import one_line, out, print_json, say
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.age import age, counted
 from trimpoint.cli.views.diff_view import counts
 
@@ -40,46 +40,27 @@ def run(arguments: argparse.Namespace) -> int:
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments)
     if arguments.json:
-        print_json(
-            await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit)
-        )
+        print_json(await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit))
         return Exit.DONE
-    found = await ask(
-        client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit
-    )
-    say_which(thread, arguments)
+    found = await ask(client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit)
+    print_thread(thread, arguments)
     if found.older:
-        out().print(
-            Text(
-                f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"
-            )
-        )
-    out().print(_table(found.turns))
+        stdout_console().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
+    stdout_console().print(_table(found.turns))
     for row in found.turns:
         for note in row.notes:
-            out().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+            stdout_console().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
     if found.safety is not None:
-        out().print(
-            Text(
-                "Before the last revert the files were as in `safety`: see trimpoint diff safety now.",
-                "dim",
-            )
+        stdout_console().print(
+            Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim")
         )
     return Exit.DONE
 
 
 def _table(rows: list[TurnCheckpoint]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column, right in (
-        ("turn", True),
-        ("changed", False),
-        ("captured", False),
-        ("commit", False),
-        ("", False),
-    ):
-        table.add_column(
-            column, justify="right" if right else "left", no_wrap=column != "", overflow="ellipsis"
-        )
+    for column, right in (("turn", True), ("changed", False), ("captured", False), ("commit", False), ("", False)):
+        table.add_column(column, justify="right" if right else "left", no_wrap=column != "", overflow="ellipsis")
     for row in rows:
         table.add_row(*_cells(row), style="dim" if row.trimmed else None)
     return table
@@ -110,20 +91,12 @@ async def _storage(arguments: argparse.Namespace, client: Client) -> int:
         return Exit.DONE
     found = (await ask(client, CheckpointStorage, "checkpoint/storage", **params)).repositories
     for repository in found:
-        size = (
-            _size(repository.disk_bytes)
-            if repository.disk_bytes is not None
-            else repository.problem or "size unknown"
-        )
+        size = _size(repository.disk_bytes) if repository.disk_bytes is not None else repository.problem or "size unknown"
         refs = sum(thread.refs for thread in repository.threads)
-        out().print(
-            Text.assemble(
-                (repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"
-            )
-        )
-        out().print(_threads(repository))
+        stdout_console().print(Text.assemble((repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"))
+        stdout_console().print(_threads(repository))
     if not found:
-        out().print(Text("No thread works in a git repository.", "dim"))
+        stdout_console().print(Text("No thread works in a git repository.", "dim"))
     return Exit.DONE
 
 
@@ -132,10 +105,7 @@ def _threads(repository: RepositoryStorage) -> Table:
     for thread in repository.threads:
         unknown = Text("" if thread.known else "not in this daemon's books", "yellow")
         table.add_row(
-            f"  {one_line(thread.thread_id)}",
-            counted(thread.refs, "checkpoint"),
-            f"newest {age(thread.newest_at)} ago",
-            unknown,
+            f"  {one_line(thread.thread_id)}", counted(thread.refs, "checkpoint"), f"newest {age(thread.newest_at)} ago", unknown
         )
     return table
 
@@ -148,35 +118,21 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
         print_json(answer)
         return Exit.DONE if result.refs else Exit.SKIPPED
     if not result.refs:
-        out().print(
-            Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone.")
-        )
+        stdout_console().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
         return Exit.SKIPPED
     for repository in result.repositories:
-        out().print(Text(repository.repository, "bold"))
-        out().print(_threads(repository))
+        stdout_console().print(Text(repository.repository, "bold"))
+        stdout_console().print(_threads(repository))
     refs = counted(result.refs, "checkpoint")
     if result.deleted:
-        out().print(
-            Text.assemble(
-                ("✓ ", "green"), f"Let go of {refs}. Git frees the space in its own time."
-            )
-        )
+        stdout_console().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}. Git frees the space in its own time."))
     else:
-        say(
-            Text(
-                f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"
-            )
-        )
+        print_line(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
     return Exit.DONE
 
 
 def _folder(arguments: argparse.Namespace) -> dict[str, Any]:
-    return (
-        {"folder": os.path.abspath(arguments.repository)}
-        if arguments.repository is not None
-        else {}
-    )
+    return {"folder": os.path.abspath(arguments.repository)} if arguments.repository is not None else {}
 
 
 def _size(size_bytes: int) -> str:

@@ -10,8 +10,8 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import out, print_json
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.context_view import context_table
 
 
@@ -21,9 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     :raises UsageError: two threads were named.
     """
     if arguments.named is not None and arguments.thread is not None:
-        raise UsageError(
-            "Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help."
-        )
+        raise UsageError("Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help.")
     arguments.thread = arguments.thread or arguments.named
     return with_daemon(arguments, partial(_show, arguments))
 
@@ -33,7 +31,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json(status)
     else:
-        out().print(context_table(msgspec.convert(status, ContextStatus)))
+        stdout_console().print(context_table(msgspec.convert(status, ContextStatus)))
     return Exit.DONE
 
 
@@ -47,5 +45,5 @@ async def _status(client: Client, arguments: argparse.Namespace) -> dict[str, An
                 raise
     thread = await chosen_thread(client, arguments)
     if not arguments.json:
-        say_which(thread, arguments)
+        print_thread(thread, arguments)
     return dict(await client.request("context/status", threadId=thread.id))

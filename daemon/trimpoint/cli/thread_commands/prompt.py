@@ -8,7 +8,7 @@ from rich.text import Text
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.known_threads import current_folder
 from trimpoint.cli.exits import UsageError
-from trimpoint.cli.terminal import out, print_json, say
+from trimpoint.cli.terminal import print_json, print_line, stdout_console
 from trimpoint.cli.thread_commands.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread
 from trimpoint.cli.views.live_view import LiveView
@@ -19,13 +19,11 @@ async def prompt(arguments: argparse.Namespace, client: Client) -> int:
     await check_login(client)
     thread_id = await _thread(arguments, client)
     if not arguments.json:
-        say(Text(f"thread {thread_id}", "dim"))
+        print_line(Text(f"thread {thread_id}", "dim"))
     text = [{"type": "text", "text": arguments.prompt}]
     started = await client.request("turn/start", threadId=thread_id, input=text)
     ids = thread_id, str(started["turn"]["id"])
-    ended = await RunningTurn(
-        client, LiveView(out(), thread_id), ids, as_json=arguments.json
-    ).follow()
+    ended = await RunningTurn(client, LiveView(stdout_console(), thread_id), ids, as_json=arguments.json).follow()
     if arguments.json:
         print_json({"threadId": thread_id, "turn": ended})
     return exit_code(ended)

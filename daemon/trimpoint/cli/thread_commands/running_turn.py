@@ -50,13 +50,7 @@ class RunningTurn:
     """A turn under way, and the questions that are open in it. `answer` is the last message of the agent."""
 
     def __init__(
-        self,
-        client: Client,
-        view: LiveView,
-        ids: tuple[str, str],
-        *,
-        as_json: bool,
-        spinner: Spinner | None = None,
+        self, client: Client, view: LiveView, ids: tuple[str, str], *, as_json: bool, spinner: Spinner | None = None
     ) -> None:
         self.answer = ""
         self._as_json = as_json
@@ -86,10 +80,7 @@ class RunningTurn:
                     self._make_way()
                 self._show(message)
                 self._take(tasks, message)
-                if (
-                    message.get("method") == "turn/completed"
-                    and message["params"]["turn"]["id"] == self._turn_id
-                ):
+                if message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == self._turn_id:
                     tasks.cancel_scope.cancel()
                     return dict(message["params"]["turn"])
                 self._wait()
@@ -100,9 +91,7 @@ class RunningTurn:
         self._make_way()
         with anyio.CancelScope(shield=True), anyio.move_on_after(_INTERRUPT_DEADLINE_S):
             try:
-                await self._client.request(
-                    "turn/interrupt", threadId=self._thread_id, turnId=self._turn_id
-                )
+                await self._client.request("turn/interrupt", threadId=self._thread_id, turnId=self._turn_id)
             except (RemoteError, ConnectionLost):
                 return
             if not self._as_json:
@@ -165,8 +154,4 @@ async def check_login(client: Client) -> None:
     except RemoteError:
         return  # a Codex that does not know the method; the turn itself will tell
     if account.get("requiresOpenaiAuth") and account.get("account") is None:
-        raise CliError(
-            "Codex is not logged in.",
-            "Run `trimpoint login`, then try again.",
-            reason="not_logged_in",
-        )
+        raise CliError("Codex is not logged in.", "Run `trimpoint login`, then try again.", reason="not_logged_in")

@@ -13,8 +13,8 @@ from trimpoint_protocol.methods import CommandOutcome
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import aside, for_shells, one_line, out, print_json, printable
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.terminal import for_shells, one_line, print_json, printable, stderr_console, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.timeline_view import summary_panel
 
 _ENDINGS = {
@@ -37,9 +37,7 @@ def run_compact(arguments: argparse.Namespace) -> int:
         words += ["--keep", str(arguments.keep)]
     if arguments.force:
         words.append("--force")
-    return with_daemon(
-        arguments, partial(_type, arguments, " ".join([*words, *arguments.guidance]))
-    )
+    return with_daemon(arguments, partial(_type, arguments, " ".join([*words, *arguments.guidance])))
 
 
 def run_compress(arguments: argparse.Namespace) -> int:
@@ -53,10 +51,7 @@ def run_compress(arguments: argparse.Namespace) -> int:
 def run_revert(arguments: argparse.Namespace) -> int:
     """`revert [TURN | --undo] [--context] [--force]`."""
     options = [f"--{name}" for name in ("undo", "context", "force") if getattr(arguments, name)]
-    return with_daemon(
-        arguments,
-        partial(_type, arguments, " ".join(["/revert", *filter(None, [arguments.turn]), *options])),
-    )
+    return with_daemon(arguments, partial(_type, arguments, " ".join(["/revert", *filter(None, [arguments.turn]), *options])))
 
 
 def run_new(arguments: argparse.Namespace) -> int:
@@ -70,7 +65,7 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
         print_json({"threadId": thread.id, **answer})
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
-    say_which(thread, arguments)
+    print_thread(thread, arguments)
     async with _progress(client, text):
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
     return _show(msgspec.convert(answer, CommandOutcome))
@@ -79,13 +74,13 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
 @asynccontextmanager
 async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
     """What the daemon says of its progress, beside a spinner; nothing where nobody watches."""
-    with aside().status(Text(f"{one_line(text, 60)} …")) as status:
+    with stderr_console().status(Text(f"{one_line(text, 60)} …")) as status:
         async with anyio.create_task_group() as tasks:
 
             async def follow() -> None:
                 seen = 0
                 while True:
-                    step = await client.heard("commands/progress", after=seen)
+                    step = await client.received("commands/progress", after=seen)
                     seen = client.messages.index(step, seen) + 1
                     status.update(Text(one_line(step["params"]["message"])))
 
@@ -96,13 +91,11 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome) -> int:
     glyph, colour, code = _ending(outcome)
-    out().print(
-        Text.assemble((f"{glyph} ", f"bold {colour}"), printable(for_shells(outcome.message or "")))
-    )
+    stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(for_shells(outcome.message or ""))))
     if outcome.summary:
-        out().print(summary_panel("Summary", outcome.summary))
+        stdout_console().print(summary_panel("Summary", outcome.summary))
     if outcome.new_thread_id:
-        out().print(Text(f"new thread {outcome.new_thread_id}", "bold"))
+        stdout_console().print(Text(f"new thread {outcome.new_thread_id}", "bold"))
     return code
 
 

@@ -13,7 +13,7 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import here, known
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import one_line, out, print_json
+from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.views.age import counted, duration
 from trimpoint.cli.views.threads_view import by_place, thread_groups
 
@@ -32,9 +32,9 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json({"daemon": status, "threads": threads})
         return Exit.DONE
-    _print_daemon(out(), msgspec.convert(status, SidecarStatus))
+    _print_daemon(stdout_console(), msgspec.convert(status, SidecarStatus))
     overviews = msgspec.convert({**snapshot, "threads": threads}, SnapshotResult).threads
-    _print_threads(out(), overviews, archived=len(snapshot["threads"]) - len(threads))
+    _print_threads(stdout_console(), overviews, archived=len(snapshot["threads"]) - len(threads))
     return Exit.DONE
 
 
@@ -43,9 +43,7 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_row(
         Text("trimpoint", "bold"),
-        Text.assemble(
-            ("● ", "green"), f"{status.version}, up {duration(status.uptime_s)}, pid {status.pid}"
-        ),
+        Text.assemble(("● ", "green"), f"{status.version}, up {duration(status.uptime_s)}, pid {status.pid}"),
     )
     table.add_row("", Text(f"{counted(clients, 'other client')} connected", "dim"))
     table.add_row(Text("Codex", "bold"), _codex(status.codex))
@@ -59,9 +57,7 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
 
 def _codex(codex: CodexStatus) -> Text:
     glyph, colour = _STATES.get(codex.state, ("●", "yellow"))
-    text = Text.assemble(
-        (f"{glyph} ", colour), codex.version or "", " " if codex.version else "", codex.state
-    )
+    text = Text.assemble((f"{glyph} ", colour), codex.version or "", " " if codex.version else "", codex.state)
     return text if codex.problem is None else text.append(f": {one_line(codex.problem)}", "red")
 
 

@@ -13,8 +13,8 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.connection.known_threads import here, own_threads, short_id
 from trimpoint.cli.exits import CliError, Exit, UsageError
-from trimpoint.cli.terminal import aside, one_line, out, print_json
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, described, say_which
+from trimpoint.cli.terminal import one_line, print_json, stderr_console, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, described, print_thread
 
 
 def run_rename(arguments: argparse.Namespace) -> int:
@@ -65,9 +65,7 @@ async def _rename(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments, changes=True)
     name = " ".join(arguments.name.split())
     await client.request("thread/name/set", threadId=thread.id, name=name)
-    return _done(
-        arguments, thread, f"{short_id(thread.id)} is now “{one_line(name, 100)}”.", name=name
-    )
+    return _done(arguments, thread, f"{short_id(thread.id)} is now “{one_line(name, 100)}”.", name=name)
 
 
 async def _archive(arguments: argparse.Namespace, client: Client) -> int:
@@ -116,7 +114,7 @@ async def _is_sure(thread: ThreadOverview) -> bool:
         hint = "Say so with --yes, or archive it: trimpoint archive."
         raise UsageError("Deleting a conversation from Codex cannot be undone.", hint)
     question = f"Delete {described(thread)} from Codex, for good? [y/N] "
-    aside().print(Text.assemble(("? ", "bold yellow"), question), end="", soft_wrap=True)
+    stderr_console().print(Text.assemble(("? ", "bold yellow"), question), end="", soft_wrap=True)
     return (await keyboard.typed_line() or "").lower() in {"y", "yes"}
 
 
@@ -129,28 +127,18 @@ async def _fork(arguments: argparse.Namespace, client: Client) -> int:
     new_id = str(answer["thread"]["id"])
     until = f" as it was after turn {arguments.at}" if arguments.at is not None else ""
     said = f"{short_id(new_id)} is a copy of {described(thread)}{until}. The files are shared."
-    return _done(
-        arguments,
-        thread,
-        said,
-        f"Go on in it: trimpoint ask -t {short_id(new_id)} TEXT",
-        newThreadId=new_id,
-    )
+    return _done(arguments, thread, said, f"Go on in it: trimpoint ask -t {short_id(new_id)} TEXT", newThreadId=new_id)
 
 
 async def _turn_id(client: Client, thread: ThreadOverview, number: int) -> str:
     turns = (await _snapshot(client, thread)).turns
     if not 1 <= number <= len(turns):
-        raise UsageError(
-            f"--at {number}: the thread has {len(turns)} turns.", "See trimpoint timeline."
-        )
+        raise UsageError(f"--at {number}: the thread has {len(turns)} turns.", "See trimpoint timeline.")
     if turns[number - 1].trimmed:
         first = next((at for at, turn in enumerate(turns, 1) if not turn.trimmed), None)
         hint = "A copy without --at has all that it still knows."
         said = f"--at {number}: that turn is no longer in the agent's context."
-        raise UsageError(
-            said, hint if first is None else f"{hint} Turn {first} is the first that it knows."
-        )
+        raise UsageError(said, hint if first is None else f"{hint} Turn {first} is the first that it knows.")
     return turns[number - 1].id
 
 
@@ -160,12 +148,10 @@ async def _interrupt(arguments: argparse.Namespace, client: Client) -> int:
     if not running:
         return _skipped(arguments, thread, "No turn is running.")
     if not arguments.json:
-        say_which(thread, arguments)
+        print_thread(thread, arguments)
     for turn in running:
         await client.request("turn/interrupt", threadId=thread.id, turnId=turn.id)
-    return _done(
-        arguments, thread, "The turn was interrupted.", turnIds=[turn.id for turn in running]
-    )
+    return _done(arguments, thread, "The turn was interrupted.", turnIds=[turn.id for turn in running])
 
 
 async def _snapshot(client: Client, thread: ThreadOverview) -> OrchestrationThread:
@@ -174,15 +160,13 @@ async def _snapshot(client: Client, thread: ThreadOverview) -> OrchestrationThre
     return found
 
 
-def _done(
-    arguments: argparse.Namespace, thread: ThreadOverview, said: str, hint: str = "", **facts: Any
-) -> int:
+def _done(arguments: argparse.Namespace, thread: ThreadOverview, said: str, hint: str = "", **facts: Any) -> int:
     if arguments.json:
         print_json({"threadId": thread.id, "status": "completed", **facts})
     else:
-        out().print(Text.assemble(("✓ ", "bold green"), said))
+        stdout_console().print(Text.assemble(("✓ ", "bold green"), said))
         if hint:
-            out().print(Text(f"  {hint}", "dim"))
+            stdout_console().print(Text(f"  {hint}", "dim"))
     return Exit.DONE
 
 
@@ -190,5 +174,5 @@ def _skipped(arguments: argparse.Namespace, thread: ThreadOverview, said: str) -
     if arguments.json:
         print_json({"threadId": thread.id, "status": "skipped"})
     else:
-        out().print(Text.assemble(("– ", "yellow"), said))
+        stdout_console().print(Text.assemble(("– ", "yellow"), said))
     return Exit.SKIPPED

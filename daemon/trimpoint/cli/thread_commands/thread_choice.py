@@ -22,7 +22,7 @@ from trimpoint.cli.connection.known_threads import (
     short_id,
 )
 from trimpoint.cli.exits import CliError
-from trimpoint.cli.terminal import aside, one_line, say
+from trimpoint.cli.terminal import one_line, print_line, stderr_console
 from trimpoint.cli.views.age import age
 
 _MAX_CANDIDATES = 8
@@ -36,9 +36,7 @@ class _Wanted(NamedTuple):
     place: str
 
 
-async def chosen_thread(
-    client: Client, arguments: argparse.Namespace, *, changes: bool = False
-) -> ThreadOverview:
+async def chosen_thread(client: Client, arguments: argparse.Namespace, *, changes: bool = False) -> ThreadOverview:
     """The thread that the options --thread and --last name, else the last used one of this place.
 
     :param changes: the command changes the thread, so one of another place must be named
@@ -79,26 +77,22 @@ async def adopted(client: Client, thread_id: str) -> ThreadOverview:
     :raises RemoteError: Codex does not know it, or another process holds it.
     """
     await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
-    say(
-        Text(
-            f"thread {short_id(thread_id)} was Codex's own; trimpoint follows it from now on", "dim"
-        )
-    )
+    print_line(Text(f"thread {short_id(thread_id)} was Codex's own; trimpoint follows it from now on", "dim"))
     for thread in await own_threads(client):
         if thread.id == thread_id and thread.overview is not None:
             return thread.overview
     raise CliError(f"The thread {thread_id} could not be adopted.", "An ephemeral one cannot be.")
 
 
-def say_which(thread: ThreadOverview, arguments: argparse.Namespace | None = None) -> None:
+def print_thread(thread: ThreadOverview, arguments: argparse.Namespace | None = None) -> None:
     """Name the thread, unless a person named it; and its folder where that is not this one."""
     if arguments is None or arguments.thread is None:
-        say(Text(f"thread {described(thread)}", "dim"))
+        print_line(Text(f"thread {described(thread)}", "dim"))
 
 
 def described(thread: ThreadOverview) -> str:
     """A thread in half a line: short id, name or first words, and its folder if that is elsewhere."""
-    title = one_line(thread.name or thread.preview, max(20, min(60, aside().width - 20)))
+    title = one_line(thread.name or thread.preview, max(20, min(60, stderr_console().width - 20)))
     named = f" “{title}”" if title else ""
     where = "" if thread.cwd == current_folder() else f" in {thread.cwd}"
     return f"{short_id(thread.id)}{named}{where}"

@@ -11,7 +11,7 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, codex_threads, here, own_threads
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.views.age import counted
 from trimpoint.cli.views.threads_view import by_place, thread_groups
 
@@ -36,7 +36,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if shown:
         grouped = by_place(shown, place)
         headings = arguments.all or list(grouped) != [place]
-        out().print(thread_groups(grouped, out().width, headings=headings))
+        stdout_console().print(thread_groups(grouped, stdout_console().width, headings=headings))
     _say_rest(arguments, place, everything, wanted, shown)
     return Exit.DONE
 
@@ -57,10 +57,10 @@ def _say_rest(
 ) -> None:
     if len(wanted) > len(shown):
         more = f"… and {len(wanted) - len(shown)} more; see them with --limit {len(wanted)}"
-        out().print(Text(more, "dim"))
+        stdout_console().print(Text(more, "dim"))
     if not wanted:
         what = "archived thread" if arguments.archived else "thread"
-        out().print(Text(f"No {what} works in {place}.", "dim"))
+        stdout_console().print(Text(f"No {what} works in {place}.", "dim"))
     if arguments.all or arguments.archived:
         return
     elsewhere = sum(not thread.is_at(place) and not thread.archived for thread in everything)
@@ -68,7 +68,7 @@ def _say_rest(
     rest = [f"{counted(elsewhere, 'thread')} elsewhere: --all"] if elsewhere else []
     rest += [f"{counted(archived, 'archived one')} here: --archived"] if archived else []
     if rest:
-        out().print(Text("   ".join(rest), "dim"))
+        stdout_console().print(Text("   ".join(rest), "dim"))
 
 
 def _document(thread: KnownThread) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from trimpoint_protocol.readmodel import TimelineEntry
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import out, print_json
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows, turn_marks
 
 
@@ -24,44 +24,34 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments)
-    snapshot = (
-        await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)
-    ).thread
+    snapshot = (await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)).thread
     points = [point.id for point in snapshot.context_trim_points] if snapshot is not None else []
-    entries, cursor = await _newest(
-        client, thread.id, _expansion(arguments.expand, points), arguments.limit
-    )
+    entries, cursor = await _newest(client, thread.id, _expansion(arguments.expand, points), arguments.limit)
     if arguments.json:
         print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
         return Exit.DONE
-    say_which(thread, arguments)
+    print_thread(thread, arguments)
     if cursor is not None:
-        out().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
+        stdout_console().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
     marks = Marks(
         trim_points={point: number for number, point in enumerate(points, 1)},
         turns=turn_marks(snapshot.turns if snapshot is not None else []),
-        rich_text=out().is_terminal,
+        rich_text=stdout_console().is_terminal,
     )
     for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
-        out().print(row)
+        stdout_console().print(row)
     if not entries:
-        out().print(Text("Nothing has been said yet.", "dim"))
+        stdout_console().print(Text("Nothing has been said yet.", "dim"))
     return Exit.DONE
 
 
-async def _newest(
-    client: Client, thread_id: str, expand: list[str] | str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+async def _newest(client: Client, thread_id: str, expand: list[str] | str, limit: int) -> tuple[list[dict[str, Any]], str | None]:
     """The newest `limit` entries, oldest first, and the cursor to what is before them."""
     entries: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:
         page = await client.request(
-            "timeline/read",
-            threadId=thread_id,
-            expand=expand,
-            cursor=cursor,
-            limit=min(MAX_PAGE, limit - len(entries)),
+            "timeline/read", threadId=thread_id, expand=expand, cursor=cursor, limit=min(MAX_PAGE, limit - len(entries))
         )
         entries[:0] = page["entries"]
         cursor = msgspec.convert(page, TimelinePage).next_cursor
@@ -80,12 +70,7 @@ def _point(which: str, points: list[str]) -> str:
     matching = [point for point in points if point.startswith(which) or point.endswith(which)]
     if len(matching) == 1:
         return matching[0]
-    known = (
-        f"all, or 1 to {len(points)}: the numbers at the dividers"
-        if points
-        else "nothing was pruned on this thread yet"
-    )
+    known = f"all, or 1 to {len(points)}: the numbers at the dividers" if points else "nothing was pruned on this thread yet"
     raise UsageError(
-        f"--expand {which}: there is no such trim point.",
-        f"It takes {known}." if points else f"{known.capitalize()}.",
+        f"--expand {which}: there is no such trim point.", f"It takes {known}." if points else f"{known.capitalize()}."
     )

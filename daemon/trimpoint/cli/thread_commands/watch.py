@@ -11,8 +11,8 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import out, print_json
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, say_which
+from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.live_view import LiveView
 
 # A thread whose operation is still under way is joined when that has ended; its events are shown meanwhile.
@@ -38,12 +38,10 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
             await joined.wait()
         await client.request("orchestration/subscribeThread", threadId=thread.id)
         if not arguments.json:
-            say_which(thread)
-        view = LiveView(out(), thread.id, with_meter=True)
+            print_thread(thread)
+        view = LiveView(stdout_console(), thread.id, with_meter=True)
         if not arguments.json:
-            view.show_context(
-                await ask(client, ContextStatus, "context/status", threadId=thread.id)
-            )
+            view.show_context(await ask(client, ContextStatus, "context/status", threadId=thread.id))
         async for message in client.stream():
             if arguments.json:
                 print_json(message)

@@ -32,9 +32,7 @@ def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
     line = context_bar(context, cells)
     line.append(" " if line else "").append(_share(context))
     if context.level in ("warning", "critical"):
-        line.append(
-            f" {context.level}", _COLOURS[context.level]
-        )  # in words too: not everybody sees colours, and no pipe does
+        line.append(f" {context.level}", _COLOURS[context.level])  # in words too: not everybody sees colours, and no pipe does
     return line.append(f"  {_used(context)}", "dim")
 
 
@@ -42,9 +40,7 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
     """The bar in a line, and what to do about it where it is filling up."""
     yield Text("  ").append_text(context_line(context, cells))
     if context.level in ("warning", "critical"):
-        advice = (
-            context.auto.message if context.auto is not None and context.auto.message else _ADVICE
-        )
+        advice = context.auto.message if context.auto is not None and context.auto.message else _ADVICE
         yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
 
 
@@ -67,30 +63,12 @@ def context_table(context: ContextStatus) -> Table:
 def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
     yield "Context", context_line(context)
     if context.left_percent is not None:
-        yield (
-            "",
-            Text(
-                f"{context.left_percent} % left, as Codex counts it{_provider_compacts_at(context)}",
-                "dim",
-            ),
-        )
+        yield "", Text(f"{context.left_percent} % left, as Codex counts it{_provider_compacts_at(context)}", "dim")
     else:
         model = one_line(context.model or "its model", 60)
-        yield (
-            "",
-            Text(
-                f'Codex does not say how large the window of {model} is; [models."…"] max_context_tokens can',
-                "dim",
-            ),
-        )
+        yield "", Text(f'Codex does not say how large the window of {model} is; [models."…"] max_context_tokens can', "dim")
     if context.unknown:
-        yield (
-            "",
-            Text(
-                "not reported yet since the context was begun anew: an estimate until the next turn",
-                "dim",
-            ),
-        )
+        yield "", Text("not reported yet since the context was begun anew: an estimate until the next turn", "dim")
     elif context.estimated:
         yield "", Text("not measured by a model call: an estimate", "dim")
     yield (
@@ -159,9 +137,5 @@ def tokens(count: int) -> str:
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if count >= size - size // 2_000:
             scaled = count / size
-            return (
-                f"{scaled:.0f}{unit}"
-                if scaled >= 99.95
-                else f"{scaled:.1f}".removesuffix(".0") + unit
-            )
+            return f"{scaled:.0f}{unit}" if scaled >= 99.95 else f"{scaled:.1f}".removesuffix(".0") + unit
     return str(count)

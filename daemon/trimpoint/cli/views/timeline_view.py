@@ -20,7 +20,7 @@ from trimpoint_protocol.readmodel import (
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import clock_time
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
 
 _MAX_TITLE_CHARS = 300
@@ -64,8 +64,7 @@ class Marks(NamedTuple):
 def turn_marks(turns: Iterable[ThreadTurn]) -> dict[str, TurnMark]:
     """The marks of a thread's turns, which are numbered from 1."""
     return {
-        turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error)
-        for number, turn in enumerate(turns, 1)
+        turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error) for number, turn in enumerate(turns, 1)
     }
 
 
@@ -92,11 +91,11 @@ def _turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableTy
     match mark:
         case TurnMark(status="failed", error=error):
             why = f": {one_line(error, 500)}" if error else ""
-            yield marked("✗", "red", Text(f"failed{why}", "red"))
+            yield with_glyph("✗", "red", Text(f"failed{why}", "red"))
         case TurnMark(status="interrupted"):
-            yield marked("■", "yellow", Text("interrupted", "yellow"))
+            yield with_glyph("■", "yellow", Text("interrupted", "yellow"))
         case TurnMark(status="running"):
-            yield marked("…", "yellow", Text("still running", "yellow"))
+            yield with_glyph("…", "yellow", Text("still running", "yellow"))
         case _:
             return
 
@@ -123,21 +122,20 @@ def _row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> RenderableTyp
             body = Text(printable(entry.text.strip()), "bold")
             mark = marks.turns.get(entry.turn_id) if is_first else None
             aside = Text(f"{mark.number} · {mark.when}", "dim") if mark is not None else None
-            return marked(*PROMPT, body, trimmed=entry.trimmed, aside=aside)
+            return with_glyph(*PROMPT, body, trimmed=entry.trimmed, aside=aside)
         case TimelineMessage():
-            return marked(*ANSWER, _answer(entry, marks), trimmed=entry.trimmed)
+            return with_glyph(*ANSWER, _answer(entry, marks), trimmed=entry.trimmed)
         case TimelineActivity():
             glyph, style = activity_mark(entry.activity)
             title = Text(activity_words(entry), "bright_black", no_wrap=True, overflow="ellipsis")
-            return marked(f"  {glyph}", style, title, trimmed=entry.trimmed, aside=_outcome(entry))
+            return with_glyph(f"  {glyph}", style, title, trimmed=entry.trimmed, aside=_outcome(entry))
         case ContextSummaryBanner():
             return summary_panel(entry.header, entry.summary)
         case ContextTrimPointDivider():
             number = numbers.get(entry.trim_point_id)
             if entry.trim_kind == "discard":
                 return _Divider(
-                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ",
-                    "" if number is None else f" {number} ",
+                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ", "" if number is None else f" {number} "
                 )
             return divider(entry.label, entry.hidden_message_count, entry.expanded, number)
 
@@ -153,8 +151,8 @@ def _answer(entry: TimelineMessage, marks: Marks) -> RenderableType:
 
 def activity_words(entry: TimelineActivity) -> str:
     """An activity in one line, a command as it was typed."""
-    detail = members(entry.detail)
-    return spoken(entry.title) if not detail.get("command") else command_line(detail)
+    detail = as_dict(entry.detail)
+    return display_title(entry.title) if not detail.get("command") else command_line(detail)
 
 
 def command_line(item: Mapping[str, Any]) -> str:
@@ -163,14 +161,14 @@ def command_line(item: Mapping[str, Any]) -> str:
     return line if len(line) <= _MAX_TITLE_CHARS else f"{line[: _MAX_TITLE_CHARS - 1]}…"
 
 
-def spoken(title: str) -> str:
+def display_title(title: str) -> str:
     """An activity's title in one line, a command without the shell that Codex wraps it in."""
     return one_line(unwrapped(title))
 
 
 def _outcome(entry: TimelineActivity) -> Text | None:
     """How an activity ended, where it did not just succeed."""
-    detail = members(entry.detail)
+    detail = as_dict(entry.detail)
     status, code = detail.get("status"), detail.get("exitCode")
     if status == "declined":
         return Text("declined", "yellow")
@@ -179,13 +177,8 @@ def _outcome(entry: TimelineActivity) -> Text | None:
     return Text("failed", "red") if status == "failed" else None
 
 
-def marked(
-    glyph: str,
-    style: str,
-    body: RenderableType,
-    *,
-    trimmed: bool = False,
-    aside: Text | None = None,
+def with_glyph(
+    glyph: str, style: str, body: RenderableType, *, trimmed: bool = False, aside: Text | None = None
 ) -> RenderableType:
     """`body` with a glyph before its first line and the others aligned, and `aside` at the right.
 
@@ -221,13 +214,7 @@ class _Pruned:
 
 def summary_panel(header: str, summary: str) -> RenderableType:
     """The text that stands for what a compaction pruned."""
-    return Panel(
-        Text(printable(summary.strip())),
-        title=header,
-        title_align="left",
-        border_style="cyan",
-        padding=(0, 1),
-    )
+    return Panel(Text(printable(summary.strip())), title=header, title_align="left", border_style="cyan", padding=(0, 1))
 
 
 def divider(label: str, pruned: int, expanded: bool, number: int | None = None) -> RenderableType:

@@ -12,7 +12,7 @@ import msgspec
 from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
 from trimpoint.codex.notifications.translate import entry_of, error_kind
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState, Turn
 
 
@@ -55,11 +55,11 @@ def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Ite
     turn_id = str(turn["id"])
     status = str(turn.get("status", "completed"))
     yield ev.TurnStarted(turn_id, generation)
-    for item in rows(turn.get("items")):
+    for item in as_list(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items:
         yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
-    error = members(turn.get("error"))
+    error = as_dict(turn.get("error"))
     message = error.get("message")
     kind = error_kind(error.get("codexErrorInfo"), str(message))
     yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, message, False, kind)

@@ -10,7 +10,7 @@ import msgspec
 
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
 Facts = tuple[ev.AnyEvent, ...]
@@ -100,11 +100,7 @@ def _item_completed(params: bytes, generation: int, settings: bytes) -> Facts:
 def _raw_item(params: bytes, generation: int, settings: bytes) -> Facts:
     decoded = msgspec.json.decode(params, type=_ItemParams)
     item = bytes(decoded.item)
-    return (
-        ()
-        if is_preamble(msgspec.json.decode(item))
-        else (ev.ContextItemsRecorded(decoded.turn_id, (item,)),)
-    )
+    return () if is_preamble(msgspec.json.decode(item)) else (ev.ContextItemsRecorded(decoded.turn_id, (item,)),)
 
 
 def _usage(params: bytes, generation: int, settings: bytes) -> Facts:
@@ -147,12 +143,8 @@ def error_kind(info: Any, message: str) -> str:
     `message` is Codex's own. An overflow that the provider answers with HTTP 400 is `other` to some versions, with the provider's
     answer for a message (measured: 0.163); it is called what it is.
     """
-    kind = info if isinstance(info, str) else next(iter(members(info)), "")
-    return (
-        ev.CONTEXT_WINDOW_EXCEEDED
-        if kind == "other" and PROVIDER_OVERFLOW_CODE in message
-        else kind
-    )
+    kind = info if isinstance(info, str) else next(iter(as_dict(info)), "")
+    return ev.CONTEXT_WINDOW_EXCEEDED if kind == "other" and PROVIDER_OVERFLOW_CODE in message else kind
 
 
 def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:
@@ -162,14 +154,10 @@ def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:
     item_id = str(item.get("id", ""))
     if kind == "userMessage":
         text = "\n".join(_input_text(part) for part in item.get("content") or ())
-        return ev.EntryRecorded(
-            turn_id, item_id, "message", "user", text, b"" if _is_plain(item) else raw_item
-        )
+        return ev.EntryRecorded(turn_id, item_id, "message", "user", text, b"" if _is_plain(item) else raw_item)
     if kind == "agentMessage":
         return ev.EntryRecorded(turn_id, item_id, "message", "assistant", str(item.get("text", "")))
-    return ev.EntryRecorded(
-        turn_id, item_id, "activity", kind, activity_title(kind, item), raw_item
-    )
+    return ev.EntryRecorded(turn_id, item_id, "activity", kind, activity_title(kind, item), raw_item)
 
 
 def _input_text(part: dict[str, Any]) -> str:
@@ -182,10 +170,7 @@ def _input_text(part: dict[str, Any]) -> str:
 def _is_plain(item: dict[str, Any]) -> bool:
     """Whether a prompt is one piece of text, so that its text is all of it."""
     content = item.get("content") or ()
-    return (
-        all(part.get("type") == "text" and not part.get("text_elements") for part in content)
-        and len(content) < 2
-    )
+    return all(part.get("type") == "text" and not part.get("text_elements") for part in content) and len(content) < 2
 
 
 def activity_title(kind: str, item: dict[str, Any]) -> str:
@@ -207,9 +192,7 @@ _TITLES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "fileChange": _file_change_title,
     "mcpToolCall": lambda item: f"{item.get('server')}/{item.get('tool')}",
     "dynamicToolCall": lambda item: item.get("tool", ""),
-    "reasoning": lambda item: (
-        " ".join(str(part) for part in item.get("summary") or ()) or "thinking"
-    ),
+    "reasoning": lambda item: " ".join(str(part) for part in item.get("summary") or ()) or "thinking",
     "webSearch": lambda item: item.get("query", ""),
     "plan": lambda item: item.get("text", ""),
     "contextCompaction": lambda item: "Codex compacted the context by itself",

@@ -13,7 +13,7 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
@@ -53,12 +53,7 @@ def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str
 
 def document(heading: Heading, entries: Iterable[TimelineEntry]) -> dict[str, Any]:
     """The same as data: `thread`, and `entries` as `timeline/read` gives them."""
-    thread = {
-        "id": heading.id,
-        "name": heading.name,
-        "cwd": heading.cwd,
-        "createdAt": heading.created_at,
-    }
+    thread = {"id": heading.id, "name": heading.name, "cwd": heading.cwd, "createdAt": heading.created_at}
     return {"thread": thread, "entries": msgspec.to_builtins(list(entries))}
 
 
@@ -66,7 +61,9 @@ def _section(entry: TimelineEntry) -> str:
     match entry:
         case TimelineMessage():
             pruned = " · pruned" if entry.trimmed else ""
-            return f"## {_SPEAKERS.get(entry.role, entry.role)}\n\n<sub>{entry.created_at}{pruned}</sub>\n\n{entry.text.strip()}\n"
+            return (
+                f"## {_SPEAKERS.get(entry.role, entry.role)}\n\n<sub>{entry.created_at}{pruned}</sub>\n\n{entry.text.strip()}\n"
+            )
         case TimelineActivity():
             return f"- {_activity(entry)}: {_code(_title(entry))}\n"
         case ContextSummaryBanner():
@@ -84,7 +81,7 @@ def _activity(entry: TimelineActivity) -> str:
 
 
 def _title(entry: TimelineActivity) -> str:
-    detail = members(entry.detail)
+    detail = as_dict(entry.detail)
     return in_one_line(as_typed(detail)) if detail.get("command") else entry.title
 
 

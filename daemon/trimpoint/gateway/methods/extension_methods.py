@@ -11,12 +11,12 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.core.context.context_size import Fill
+from trimpoint.core.context.context_size import ContextSize
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
-from trimpoint.core.model.usage import Usage
-from trimpoint.core.views.meter import context_status, meter_of
+from trimpoint.core.model.usage import UsageTotals
+from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -26,14 +26,16 @@ from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.catalogue import ThreadSummary
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 
-class Surroundings(NamedTuple):
-    """What the handlers act on. `shut_down` begins the daemon's end; `problem` says why Codex is unavailable, if it is."""
+class HandlerDeps(NamedTuple):
+    """What the handlers act on. `shut_down` ends the daemon."""
 
-    engine: Engine
+    engine: ThreadRegistry
+    sessions: Sessions
     clients: Clients
     link: CodexLink
     slash: SlashRunner
@@ -43,12 +45,12 @@ class Surroundings(NamedTuple):
     shut_down: Callable[[], None]
 
 
-class OwnHandlers:
+class ExtensionHandlers:
     """`table` maps method names to handlers."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
-        self._engine = around.engine
+    def __init__(self, deps: HandlerDeps) -> None:
+        self._deps = deps
+        self._engine = deps.engine
         self._began = time.monotonic()
         self.table: dict[str, Handler] = {
             "commands/list": self._commands_list,
@@ -77,31 +79,23 @@ class OwnHandlers:
             call.client.notify("commands/progress", step)
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
-        outcome = await self._around.slash.run(params.text, thread_id, params.command_id, progress)
+        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress)
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)
         return outcome
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
-            result = await self._engine.dispatch(params.command)
+            result = await self._deps.sessions.dispatch(params.command)
         shown = list(envelopes(params.command.thread_id, result.record))
-        return m.DispatchResult(
-            sequence=result.sequence, events=shown, operation_id=result.operation_id
-        )
+        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
-        if (
-            writer.read_only is None
-        ):  # else nothing waits to be written, and it can be followed all the same
-            await writer.settle()
+        if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
+            await writer.flush()
         sequence = writer.state.sequence
-        missed = (
-            writer.durable_since(params.after_sequence)
-            if params.after_sequence is not None
-            else None
-        )
+        missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
         call.client.followed.add(params.thread_id)
 
         def then() -> None:
@@ -115,9 +109,7 @@ class OwnHandlers:
         if missed is not None:
             return m.SubscribeResult(mode="replay", thread=None, sequence=sequence)
         return m.SubscribeResult(
-            mode="snapshot",
-            thread=read_model(writer.state, self._engine.policy, writer.read_only),
-            sequence=sequence,
+            mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
         )
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
@@ -127,15 +119,9 @@ class OwnHandlers:
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
         if params.thread_id is not None:
             writer = await self._engine.thread(self._stable(params.thread_id))
-            return m.SnapshotResult(
-                thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[]
-            )
-        summaries = sorted(
-            self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms
-        )
-        return m.SnapshotResult(
-            thread=None, threads=[self._overview(summary) for summary in summaries]
-        )
+            return m.SnapshotResult(thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[])
+        summaries = sorted(self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms)
+        return m.SnapshotResult(thread=None, threads=[self._overview(summary) for summary in summaries])
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
         writer = await self._engine.thread(self._stable(params.thread_id))
@@ -146,10 +132,10 @@ class OwnHandlers:
         return await export(writer.state, params)
 
     async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
-        return await self._around.meters.status(self._stable(params.thread_id))
+        return await self._deps.meters.status(self._stable(params.thread_id))
 
     async def _status(self, call: Call, params: m.NoParams) -> m.SidecarStatus:
-        link = self._around.link
+        link = self._deps.link
         codex = m.CodexStatus(
             path=str(link.profile.codex),
             state=link.state,
@@ -162,21 +148,19 @@ class OwnHandlers:
             version=__version__,
             pid=os.getpid(),
             uptime_s=round(time.monotonic() - self._began, 3),
-            state_dir=self._around.state_dir,
-            clients=len(self._around.clients),
+            state_dir=self._deps.state_dir,
+            clients=len(self._deps.clients),
             threads=len(self._engine.summaries),
             sequence=self._engine.sequence,
             codex=codex,
         )
 
     async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
-        families = self._around.metrics.families()
-        return m.MetricsResult(
-            families=families, text=exposition(families) if params.format == "prometheus" else None
-        )
+        families = self._deps.metrics.families()
+        return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
-        call.after.append(self._around.shut_down)
+        call.after.append(self._deps.shut_down)
         return m.Empty()
 
     def _stable(self, any_id: str) -> str:
@@ -207,28 +191,19 @@ class OwnHandlers:
         )
 
     def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
-        writer, size, policy = (
-            self._engine.loaded(summary.thread_id),
-            summary.size,
-            self._engine.policy,
-        )
+        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
         if writer is not None:
             return context_status(writer.state, policy)
         if size is None or size.used_tokens is None:
             return None
-        fill = Fill(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
-        return meter_of(summary.thread_id, Usage(window=size.window_tokens), None, fill, policy)
+        fill = ContextSize(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
 
 
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:
     return m.CommandList(
         commands=[
-            m.CommandInfo(
-                name=command.name,
-                usage=command.usage,
-                summary=command.summary,
-                details=command.details,
-            )
+            m.CommandInfo(name=command.name, usage=command.usage, summary=command.summary, details=command.details)
             for command in commands
         ]
     )

@@ -12,6 +12,7 @@ import msgspec
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
 Facts = tuple[ev.AnyEvent, ...]
 
@@ -178,6 +179,8 @@ def activity_title(kind: str, item: dict[str, Any]) -> str:
     """One line that says what an activity was."""
     titler = _TITLES.get(kind)
     title = titler(item) if titler is not None else kind
+    if kind == "commandExecution":
+        return str(title)[:200] or kind
     return " ".join(str(title).split())[:200] or kind
 
 
@@ -187,7 +190,7 @@ def _file_change_title(item: dict[str, Any]) -> str:
 
 
 _TITLES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "commandExecution": lambda item: item.get("command", ""),
+    "commandExecution": lambda item: in_one_line(as_typed(item)),
     "fileChange": _file_change_title,
     "mcpToolCall": lambda item: f"{item.get('server')}/{item.get('tool')}",
     "dynamicToolCall": lambda item: item.get("tool", ""),

@@ -11,10 +11,12 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.context.context_size import ContextSize
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
-from trimpoint.core.views.meter import context_status
+from trimpoint.core.model.usage import UsageTotals
+from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -170,6 +172,7 @@ class ExtensionHandlers:
     def _overview(self, summary: ThreadSummary) -> m.ThreadOverview:
         writer = self._engine.loaded(summary.thread_id)
         block = busy(writer.state) if writer is not None else None
+        size = summary.size
         return m.ThreadOverview(
             id=summary.thread_id,
             name=summary.name,
@@ -180,8 +183,21 @@ class ExtensionHandlers:
             generation=len(summary.provider_thread_ids),
             loaded=writer is not None,
             busy=None if block is None else f"{block.kind}: {block.detail}",
-            context=context_status(writer.state, self._engine.policy) if writer is not None else None,
+            context=self._meter(summary),
+            preview=summary.preview,
+            turns=size.turns if size is not None else None,
+            trims=size.trims if size is not None else None,
+            compactions=size.compactions if size is not None else None,
         )
+
+    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
+        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
+        if writer is not None:
+            return context_status(writer.state, policy)
+        if size is None or size.used_tokens is None:
+            return None
+        fill = ContextSize(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
 
 
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:

@@ -64,7 +64,7 @@ def test_a_critical_context_is_compacted_when_the_turn_has_ended() -> None:
     assert (requested.keep_last_n_turns, requested.trigger) == (3, "auto")
     succeed(thread)
     point = thread.state.trim_points[-1]
-    assert (point.trigger, len(point.pruned_turn_ids), len(thread.state.active_turns)) == ("auto", 2, 3)
+    assert (point.trigger, point.pruned_turn_count, len(thread.state.active_turns)) == ("auto", 2, 3)
     assert thread.state.compaction_count == 1
 
 

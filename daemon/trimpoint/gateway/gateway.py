@@ -260,9 +260,10 @@ class Gateway:
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         followers = [client for client in self._clients.followers(thread_id) if FOLLOWED not in client.opted_out]
-        if not followers:
+        writer = self._engine.loaded(thread_id)
+        if not followers or writer is None:
             return
-        for envelope in envelopes(thread_id, record):
+        for envelope in envelopes(writer.state, record):
             line = self._identity.to_client(msgspec.json.encode({"method": FOLLOWED, "params": envelope}))
             Delivery(FOLLOWED, partial(bytes, line)).to(followers)
 

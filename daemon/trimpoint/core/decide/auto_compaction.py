@@ -71,7 +71,7 @@ def _is_measurable(state: ThreadState, policy: Policy) -> bool:
 
 def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
     """As many as configured, but never all: a context of few long turns would stay critical for ever."""
-    return max(0, min(policy.preserve_recent_turns, len(state.active_turns) - 1))
+    return max(0, min(policy.preserve_recent_turns, state.active_turn_count - 1))
 
 
 def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:

@@ -1,7 +1,5 @@
 """The rules of `/clear` and `/compact`: what a trim excludes, and the generation that it opens."""
 
-from operator import attrgetter
-
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -27,7 +25,7 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
 
 
 def _nothing_to_trim(state: ThreadState, keep: int) -> str:
-    count = len(state.active_turns)
+    count = state.active_turn_count
     if count == 0:
         return "Nothing to trim: the agent's context holds no turns."
     return f"Nothing to trim: the agent's context holds {counted(count, 'turn')} and {keep} would be kept."
@@ -50,12 +48,12 @@ def open_trimmed_generation(
     """The trim point and generation n+1 in one record; with it, generation n is retired (spec §2)."""
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
-    # Not counted for a clear: of a hundred thousand turns it would take as long as the rest of the decision.
     summarized = 0 if summary is None else active_message_count(state) - message_count(state, plan.kept)
     trim_point = ev.TrimPointCreated(
         state.id, stamp.id, stamp.now_ms, plan.before_entry_id, plan.pruned_message_count,
-        tuple(map(attrgetter("id"), plan.pruned)), kept_ids[0] if kept_ids else None, number, trigger,
+        (), kept_ids[0] if kept_ids else None, number, trigger,
         summary_unavailable=reason == "compact" and summary is None,
+        pruned_turn_count=plan.pruned_turn_count, last_pruned_turn_id=plan.last_pruned_turn_id,
     )  # fmt: skip
     summarized_event = () if summary is None else (ev.ContextSummarized(state.id, stamp.id, summary, duration_ms),)
     bootstrap = "summary" if summary is not None else "turns" if kept_ids else "none"

@@ -15,6 +15,14 @@ def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> Non
     _cut_ledger(state, first)
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
+    count_active_messages(state)
+
+
+def count_active_messages(state: ThreadState) -> None:
+    """Count the messages of the active turns anew, after a trim or a revert."""
+    active = state.turns[state.active_from_turn :]
+    state.active_messages = sum(turn.message_count for turn in active)
+    state.items_dropped_to = min(state.items_dropped_to, state.active_from_turn)
 
 
 def _cut_ledger(state: ThreadState, first: int) -> None:
@@ -101,6 +109,7 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         last = state.turns[-1].generation if state.turns else 0
         state.trim_points = [point for point in state.trim_points if point.generation <= last]
         state.discards = [discard for discard in state.discards if discard.generation <= last]
+    count_active_messages(state)
 
 
 def _turns_through(state: ThreadState, turn_id: str | None) -> int:

@@ -1,7 +1,8 @@
 """The rule of automatic compaction: when a critical context is compacted without being asked, and when that stops (spec §6).
 
-The law: between turns only, one at a time, and never again after two attempts in vain until something has changed. An agent that is
-compacted over and over does nothing else any more.
+The law: between turns only, one at a time, and never again after two attempts in vain, or three that
+won no turn, until something has changed. An attempt wins a turn when a turn after it ends below the
+critical level. An agent that is compacted over and over does nothing else any more.
 """
 
 from trimpoint_protocol import readmodel as rm
@@ -14,6 +15,10 @@ from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, whe
 from trimpoint.core.model.state import CompactionAttempt, ThreadState
 from trimpoint.core.model.usage import SampleSource, model_in
 
+IN_VAIN = 2
+"""So many attempts in a row that failed or freed next to nothing are the last."""
+WITHOUT_A_TURN = REMEMBERED
+"""So many in a row after which the very next turn filled the context again are the last."""
 ADVICE = "/compact summarizes it; /clear N keeps the last N turns and needs no model call."
 
 
@@ -37,9 +42,18 @@ def is_due(state: ThreadState, policy: Policy) -> bool:
 
 
 def has_stopped(state: ThreadState, policy: Policy) -> bool:
-    """Whether the last attempts were all in vain."""
-    attempts = state.auto_attempts
-    return len(attempts) == REMEMBERED and all(_was_ineffective(state, attempt, policy) for attempt in attempts)
+    """Whether the last attempts were all in vain, or won no turn."""
+    return _last_were_in_vain(state, policy) or _last_won_no_turn(state, policy)
+
+
+def _last_were_in_vain(state: ThreadState, policy: Policy) -> bool:
+    last = state.auto_attempts[-IN_VAIN:]
+    return len(last) == IN_VAIN and all(_was_ineffective(state, attempt, policy) for attempt in last)
+
+
+def _last_won_no_turn(state: ThreadState, policy: Policy) -> bool:
+    last = state.auto_attempts[-WITHOUT_A_TURN:]
+    return len(last) == WITHOUT_A_TURN and all(_won_no_turn(state, attempt, policy) for attempt in last)
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
@@ -81,6 +95,15 @@ def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Pol
     return attempt.used - attempt.lowest < policy.min_freed * window
 
 
+def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
+    """Whether turns have ended since, and each of them with a critical context."""
+    window = window_of(state.usage, model_in(state.settings), policy)
+    lowest = attempt.lowest_at_turn_end
+    if lowest is None or window is None:
+        return attempt.failure is not None
+    return level_of(lowest, window, policy) == "critical"
+
+
 def _level(state: ThreadState, policy: Policy) -> str | None:
     """The level of what was reported; an estimate of our own is no reason to do anything."""
     window = window_of(state.usage, model_in(state.settings), policy)
@@ -95,13 +118,13 @@ def _usage_text(state: ThreadState, policy: Policy) -> str:
 
 
 def _stop_reason(state: ThreadState, policy: Policy) -> str:
-    failures = [attempt.failure for attempt in state.auto_attempts if attempt.failure is not None]
+    stopped = f"{_usage_text(state, policy)} Automatic compaction has stopped:"
+    if not _last_were_in_vain(state, policy):
+        won = "after each of the last three the context was full again within one turn"
+        return f"{stopped} {won}. A turn that needs less, or a larger model, helps. {ADVICE}"
+    failures = [one.failure for one in state.auto_attempts[-IN_VAIN:] if one.failure is not None]
     outcome = (
-        "freed next to nothing"
-        if not failures
-        else "failed"
-        if len(failures) == REMEMBERED
-        else "failed or freed next to nothing"
+        "freed next to nothing" if not failures else "failed" if len(failures) == IN_VAIN else "failed or freed next to nothing"
     )
     said = f" ({failures[-1].rstrip('.')})" if failures else ""
-    return f"{_usage_text(state, policy)} Automatic compaction has stopped: the last two attempts {outcome}{said}. {ADVICE}"
+    return f"{stopped} the last two attempts {outcome}{said}. {ADVICE}"

@@ -7,7 +7,7 @@ what may happen was decided before they were written.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
+from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim, note_turn_end
 from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
 from trimpoint.core.evolve.revert_folds import (
     capture_checkpoint,
@@ -306,6 +306,7 @@ def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> N
         note_overflow(state, turn)
     if state.running_turn_id == event.turn_id:
         state.running_turn_id = None
+        note_turn_end(state)
     state.may_have_missed |= event.status == "interrupted" and not event.items_heard
     if event.items_heard and state.generations[turn.generation - 1].raw_events:
         turn.items_complete = True

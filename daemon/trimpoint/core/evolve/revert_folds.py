@@ -1,6 +1,6 @@
 """How checkpoints and reverts change a thread's state: folds of the projector."""
 
-from trimpoint.core.evolve.compaction_attempts import note_lowest
+from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
@@ -37,6 +37,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     _forget_entries(state, reverted)
     state.usage.report = report_before_revert(state)
     note_lowest(state)
+    note_turn_end(state)
 
 
 def _forget_entries(state: ThreadState, reverted: set[str]) -> None:

@@ -190,14 +190,17 @@ class Operation(msgspec.Struct):
 
 
 class CompactionAttempt(msgspec.Struct):
-    """One automatic compaction. `used`: tokens of the context before it; `lowest`: the least that was reported since.
+    """One automatic compaction.
 
-    `failure` says why it failed, if it did.
+    `used`: tokens of the context before it; `lowest`: the least that was reported since, and
+    `lowest_at_turn_end`: the least that was known when a turn ended. `failure` says why it failed,
+    if it did.
     """
 
     used: int
     failure: str | None = None
     lowest: int | None = None
+    lowest_at_turn_end: int | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """What an operation's outcome is called, in a sentence for a person."""
 
 from trimpoint.core.context.active_context import active_message_count
+from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
@@ -103,7 +104,13 @@ def _cleared(state: ThreadState, point: TrimPoint) -> str:
     kept = state.active_turn_count
     pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(point.pruned_turn_count, 'turn')}"
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
-    return f"Context cleared: {pruned} left it, {rest}. Files are as they were."
+    return f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."
+
+
+def _brought_back(state: ThreadState) -> str:
+    """Said where a person insisted on turns that Codex had compacted away."""
+    back = turns_brought_back(state)
+    return f" {_count(back, 'turn')} of them that Codex had compacted came back word for word." if back else ""
 
 
 def _compacted(state: ThreadState, point: TrimPoint) -> str:

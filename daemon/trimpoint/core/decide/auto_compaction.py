@@ -9,6 +9,7 @@ from trimpoint_protocol import readmodel as rm
 
 from trimpoint.core.context.active_context import plan_trim
 from trimpoint.core.context.context_size import level_of, reported_size, window_of
+from trimpoint.core.context.provider_compactions import seen_turns
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, when_idle
@@ -84,8 +85,12 @@ def _is_measurable(state: ThreadState, policy: Policy) -> bool:
 
 
 def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
-    """As many as configured, but never all: a context of few long turns would stay critical for ever."""
-    return max(0, min(policy.preserve_recent_turns, state.active_turn_count - 1))
+    """As many as configured, but never all: a context of few long turns would stay critical for ever.
+
+    Nor any that the model no longer sees, or the compaction would bring them back.
+    """
+    wanted = max(0, min(policy.preserve_recent_turns, state.active_turn_count - 1))
+    return min(wanted, seen_turns(state))
 
 
 def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:

@@ -20,6 +20,7 @@ from trimpoint.core.context.active_context import (
     trim_before,
     without_prompt,
 )
+from trimpoint.core.context.provider_compactions import COMPACTED, COMPACTION
 from trimpoint.core.context.split_point import find_split, is_message
 from trimpoint.core.decide.trimming import open_trimmed_generation
 from trimpoint.core.evolve.retry_folds import later_prompts
@@ -33,8 +34,6 @@ from trimpoint.core.model.tokens import estimate_tokens
 EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED
 # A review has no prompt of a person's that could be sent again.
 NOT_RETRIED = "enteredReviewMode"
-COMPACTION = "contextCompaction"
-COMPACTED = "The oldest part of the context was summarized to make room"
 
 
 class OverflowPlan(NamedTuple):

@@ -5,6 +5,7 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import TrimPlan, active_message_count, message_count, plan_trim
+from trimpoint.core.context.provider_compactions import larger_again
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -19,6 +20,8 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
     plan = plan_trim(state, keep)
     if plan is None:
         return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
+    if not command.force and (refusal := larger_again(state, keep, f"/clear {keep}")) is not None:
+        return refusal
     trigger, summary = command.trigger or "clear", _said(command.summary)
     trimmed = open_trimmed_generation(state, plan, stamp, "clear", trigger, summary, 0)
     return Accepted((ev.OperationStarted(stamp.id, "clear"), *trimmed), stamp.id)
@@ -79,6 +82,8 @@ def compact(state: ThreadState, command: wire.CompactContext, stamp: Stamp, poli
         return Rejected(Reason.NOT_ENOUGH_MESSAGES, few)
     if keep and plan_trim(state, keep) is None:
         return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
+    if not command.force and (refusal := larger_again(state, keep, f"/compact --keep {keep}")) is not None:
+        return refusal
     requested = ev.CompactionRequested(stamp.id, keep, _said(command.guidance))
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
 

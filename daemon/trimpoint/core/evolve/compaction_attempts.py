@@ -44,7 +44,7 @@ def note_lowest(state: ThreadState) -> None:
 def note_turn_end(state: ThreadState) -> None:
     """A turn has ended: whether it ended below the critical level tells what the last attempt won."""
     report = state.usage.report
-    if state.auto_attempts and report is not None and report.basis is not Basis.FULL:
+    if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
         last = state.auto_attempts[-1]
         known = last.lowest_at_turn_end
         last.lowest_at_turn_end = report.used if known is None else min(known, report.used)

@@ -7,6 +7,7 @@ what may happen was decided before they were written.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim, note_turn_end
 from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
 from trimpoint.core.evolve.revert_folds import (
@@ -37,7 +38,6 @@ from trimpoint.core.model.state import (
 )
 from trimpoint.core.model.usage import begin_era
 
-PROVIDER_COMPACTION = "contextCompaction"
 DROPPED_AT_ONCE = 2_048
 COMPACTIONS = frozenset({"compact", "auto", "overflow"})
 """What triggers a trim that summarizes."""
@@ -259,8 +259,10 @@ def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> No
     if entry.kind == "message":
         state.turns[index].message_count += 1
         state.active_messages += index >= state.active_from_turn
-    elif entry.role == PROVIDER_COMPACTION:
+    elif entry.role == COMPACTION:
         state.provider_compaction_count += 1
+        if is_own_compaction(entry):
+            state.compacted_in.append(entry.turn_id)
     if index == len(state.turns) - 1 and index >= state.active_from_turn:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)

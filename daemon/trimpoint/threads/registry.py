@@ -56,7 +56,7 @@ class ThreadRegistry:
         self._delayed: dict[str, internal.CreateThread] = {}
         self._tasks: TaskGroup | None = None
         self._catalogue_due_s = 0.0
-        self._sequencer = Sequencer()
+        self._sequencer = Sequencer(first_number_of_this_run())
         self._flusher = Flusher(self._is_current)
         self._deps = WriterDeps(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
 
@@ -375,6 +375,15 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         worktree_id=state.worktree_id,
         branch_name=state.branch_name,
     )
+
+
+def first_number_of_this_run() -> int:
+    """Where this daemon begins to number events: microseconds since 1970, above all runs before it.
+
+    So no number is given twice, not even after a backup was restored, and a client's cursor tells
+    whether it belongs to this history. JSON readers that have only doubles take it until 2255.
+    """
+    return time.time_ns() // 1_000
 
 
 def _stamp() -> Stamp:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
@@ -38,6 +39,7 @@ log = structlog.get_logger()
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 QUESTION_RESOLVED = "serverRequest/resolved"
+LARGE_MESSAGE_BYTES = 256 * 1024
 FOLLOWED = "orchestration/event"
 
 
@@ -179,10 +181,13 @@ class Gateway:
         if client_request.method == "initialize":
             return await self._initialize(client_request)
         await require_initialized(client_request.client)
+        await _let_others_on(client_request)
         if self._own.owns(client_request.method):
             return await self._call_own(client_request, self._own)
         await self._experimental.check(client_request)
+        await _let_others_on(client_request)
         client_request.message = resolve_working_directory(client_request.message, client_request.client.connection.folder)
+        await _let_others_on(client_request)
         return await self._handlers.get(client_request.method, self._forward)(client_request)
 
     async def _initialize(self, client_request: ClientRequest) -> None:
@@ -270,6 +275,12 @@ class Gateway:
 
 def _ask_clients(thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
     return False
+
+
+async def _let_others_on(client_request: ClientRequest) -> None:
+    """Each step with a large message takes a while; other clients are served between two of them."""
+    if len(client_request.message.wire) > LARGE_MESSAGE_BYTES:
+        await checkpoint()
 
 
 def _thread_in(line: bytes) -> str | None:

@@ -146,7 +146,11 @@ class DispatchResult(Result, frozen=True, kw_only=True):
 
 
 class SubscribeParams(Params, frozen=True, kw_only=True):
-    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is possible."""
+    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is possible.
+
+    A number is given to one event only, for ever: where the journal was restored from a backup, a number of the lost history gets a
+    snapshot.
+    """
 
     thread_id: str
     after_sequence: Annotated[int, msgspec.Meta(ge=0)] | None = None

@@ -11,6 +11,7 @@ import msgspec
 
 from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
 from trimpoint.codex.notifications.translate import entry_of, error_kind
+from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState, Turn
@@ -104,7 +105,7 @@ def _inherited_trim_points(parent: ThreadState, earlier: list[Turn], fork_id: st
         # A boundary after all earlier turns stands before whatever Codex reports of the fork.
         first_kept = earlier[point.turn_index].id if point.turn_index < len(earlier) else None
         yield ev.TrimPointCreated(
-            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, point.pruned_turn_ids,
+            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, tuple(pruned_by(parent, point)),
             first_kept, 1, point.trigger, point.summary_unavailable,
         )  # fmt: skip
         if point.summary is not None:

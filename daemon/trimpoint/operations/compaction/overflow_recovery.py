@@ -13,7 +13,8 @@ import msgspec
 
 from trimpoint.codex.history.rollout import since_compaction, whole_conversation
 from trimpoint.core.context.active_context import summary_item
-from trimpoint.core.decide.overflow import COMPACTION, OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
+from trimpoint.core.context.provider_compactions import COMPACTION
+from trimpoint.core.decide.overflow import OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompleteRecovery
 from trimpoint.core.model.lenient import as_dict

@@ -116,7 +116,7 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
     """
 
     # In the journal the list stands only in records of older versions: it took as long as the rest
-    # of the trim on a hundred thousand turns. `core/view.py` makes it for those who ask.
+    # of the trim on a hundred thousand turns. `core/views/view.py` makes it for those who ask.
 
     thread_id: str
     trim_point_id: str

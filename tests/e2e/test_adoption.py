@@ -9,7 +9,7 @@ from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.testkit.codex_over_stdio import codex_over_stdio
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def _talk_straight_to_codex(harness: Harness, turns: int) -> str:
@@ -98,3 +98,15 @@ async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_contex
     ]
     assert seen_turns(after, 6) == [5, 6]
     assert not after.mentions("The gist of it all.")
+
+
+async def test_a_thread_that_was_read_from_a_snapshot_can_be_forked(harness: Harness) -> None:
+    harness.restart_before_each_act()
+    async with harness.conversation() as talk:
+        for _ in range(4):
+            await talk.turn(tool=True)
+        await talk.begin_act()
+        forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+        fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
+        fork.turns = 4
+        assert seen_turns(await fork.turn(), 5) == [1, 2, 3, 4, 5]

@@ -9,7 +9,7 @@ from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
 from tests.e2e.expectation import Piece, pieces
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def test_clear_3_leaves_exactly_the_last_three_turns_item_for_item(harness: Harness) -> None:

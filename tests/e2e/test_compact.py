@@ -28,6 +28,7 @@ async def test_compact_leaves_the_summary_and_nothing_else(harness: Harness) -> 
     assert (point["prunedMessageCount"], point["summary"], point["trigger"]) == (8, "The gist of it all.", "compact")
 
 
+@pytest.mark.also_restarted
 async def test_compact_keep_has_the_summary_then_the_kept_turns(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(5):
@@ -53,6 +54,7 @@ async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(seal
     assert not after.mentions("SEALED")
 
 
+@pytest.mark.also_restarted
 async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(sealed_harness: Harness) -> None:
     async with sealed_harness.conversation() as talk:
         for _ in range(3):

@@ -1,7 +1,5 @@
 """Conversations that Codex had before trimpoint, and forks: taken into the books with their whole history (docs/spec/clients.md)."""
 
-from pathlib import Path
-
 import pytest
 from trimpoint.testkit import run, say
 
@@ -62,12 +60,6 @@ async def test_a_fork_starts_with_its_origins_history_and_is_cleared_on_its_own(
 
 def _place(request: object, text: str) -> int:
     return next(index for index, item in enumerate(request.input) if text in str(item))  # type: ignore[attr-defined]
-
-
-def test_a_rollout_that_is_gone_yields_no_lines(tmp_path: Path) -> None:
-    from trimpoint.codex.history.rollout import whole_conversation
-
-    assert whole_conversation(str(tmp_path / "sessions" / "rollout-x.jsonl")) == []
 
 
 async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_context(harness: Harness) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import anyio
 
-from trimpoint.codex.history.rollout import items_by_turn, rollout_lines
+from trimpoint.codex.history.rollout import items_by_turn
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import without_prompt
 from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
@@ -65,5 +66,5 @@ async def _rollout_of(state: ThreadState, generation: int, rollouts: dict[str, I
     if path is None:
         return {}
     if path not in rollouts:
-        rollouts[path] = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, path))
+        rollouts[path] = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, path))
     return rollouts[path]

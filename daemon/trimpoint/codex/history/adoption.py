@@ -9,7 +9,8 @@ from typing import Any
 import anyio
 import msgspec
 
-from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
+from trimpoint.codex.history.rollout import items_by_turn
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import entry_of, error_kind
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
@@ -25,7 +26,7 @@ async def imported_turns(
     A turn of the `parent` that was tried again is more than Codex knows of it.
     """
     path = thread.get("path")
-    lines = await anyio.to_thread.run_sync(whole_conversation, str(path)) if path else []
+    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
     for turn in turns:

@@ -13,7 +13,8 @@ import structlog
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.adoption import turn_facts
-from trimpoint.codex.history.rollout import items_by_turn, rollout_lines
+from trimpoint.codex.history.rollout import items_by_turn
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_list
@@ -134,7 +135,7 @@ async def _add_unlisted_prompts(silent: list[dict[str, Any]], rollout_path: str 
     """Codex lists a prompt a moment after it has put it into the context (measured: 0.163), and may die in between."""
     if not silent or rollout_path is None:
         return
-    items = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, rollout_path))
+    items = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, rollout_path))
     for turn in silent:
         shown = map(msgspec.json.decode, items.get(str(turn["id"]), []))
         turn["items"] = [_as_prompt(item) for item in shown if _is_prompt(item)]

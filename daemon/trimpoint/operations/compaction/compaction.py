@@ -12,7 +12,8 @@ from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.codex.history.rollout import compaction_summary, rollout_lines
+from trimpoint.codex.history.rollout import compaction_summary
+from trimpoint.codex.history.rollout_files import own_lines
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnOutcome, TurnWatch
 from trimpoint.core.model import events as ev
@@ -86,7 +87,7 @@ class Compaction:
     async def _read_summary(self, outcome: TurnOutcome) -> Compacted:
         if self._rollout_path is None:
             raise CompactionFailed("Codex names no file for the compacted conversation, so its summary cannot be read")
-        lines = await anyio.to_thread.run_sync(rollout_lines, self._rollout_path)
+        lines = await anyio.to_thread.run_sync(own_lines, self._rollout_path)
         summary = compaction_summary(lines, outcome.turn_id)
         if summary is None:
             return Compacted(None, self._fork_id, self._rollout_path, sealed=True)

@@ -11,7 +11,8 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from trimpoint.codex.history.rollout import since_compaction, whole_conversation
+from trimpoint.codex.history.rollout import since_compaction
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.decide.overflow import OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
@@ -102,7 +103,7 @@ class OverflowRecovery:
         if not compacted_by_codex(state):
             return None
         path = state.generation.rollout_path
-        found = since_compaction(await anyio.to_thread.run_sync(whole_conversation, path)) if path is not None else None
+        found = since_compaction(await anyio.to_thread.run_sync(conversation_lines, path)) if path is not None else None
         if found is None:
             raise CompactionFailed("Codex had compacted the context by itself, and what it holds since cannot be read")
         items, since = found

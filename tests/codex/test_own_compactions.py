@@ -56,4 +56,21 @@ def test_codexs_own_files_say_which_items_they_are() -> None:
     said = {"type": "response_item", "payload": {"role": "assistant", "n": 2}, "metadata": {"compaction_output": False}}
     old = {"type": "response_item", "payload": {"role": "assistant", "n": 3}}
     items = items_by_turn(msgspec.json.encode(line) for line in (begun, gist, said, old))
-    assert [msgspec.json.decode(item)["n"] for item in items["turn-1"]] == [2, 3]
+    assert [msgspec.json.decode(item)["n"] for item in items["turn-1"].own] == [2, 3]
+
+
+@pytest.mark.parametrize("ending", ["task_complete", "turn_aborted"])
+def test_codexs_own_files_say_what_was_injected_behind_a_turn(ending: str) -> None:
+    def event(kind: str, turn_id: str | None = None) -> dict[str, Any]:
+        return {"type": "event_msg", "payload": {"type": kind, "turn_id": turn_id}}
+
+    def item(number: int) -> dict[str, Any]:
+        return {"type": "response_item", "payload": {"type": "message", "role": "user", "n": number}}
+
+    lines = (
+        *(event(ending), item(0), event("task_started", "turn-1"), item(1), event(ending), item(2), item(3)),
+        *(event("task_started", "turn-2"), item(4), event(ending)),
+    )
+    found = items_by_turn(map(msgspec.json.encode, lines))
+    numbers = {name: tuple([msgspec.json.decode(one)["n"] for one in part] for part in turn) for name, turn in found.items()}
+    assert numbers == {"turn-1": ([1], [2, 3]), "turn-2": ([4], [])}

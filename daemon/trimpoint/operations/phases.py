@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import anyio
 
-from trimpoint.codex.history.rollout import items_by_turn
+from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import without_prompt
 from trimpoint.core.evolve.retry_folds import later_prompts
@@ -16,7 +16,7 @@ from trimpoint.core.model.state import Operation, ThreadState, Turn
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.writer import ThreadWriter
 
-ItemsByTurn = dict[str, list[bytes]]
+ItemsByTurn = dict[str, TurnItems]
 
 
 async def journal_phase(
@@ -44,21 +44,28 @@ def journal_phase_deferred(writer: ThreadWriter, operation: Operation, phase: Ph
 async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> None:
     """Have the raw items of `turns`, from the rollout where events did not bring them all."""
     rollouts: dict[str, ItemsByTurn] = {}
-    complete = [
-        ev.ContextItemsRecorded(turn.id, tuple(items), "rollout")
-        for turn in turns
-        if not turn.items_complete and (items := await _items_in_rollouts(writer.state, turn, rollouts))
-    ]
+    complete: list[ev.AnyEvent] = []
+    for turn in turns:
+        if not turn.items_complete:
+            found = await _items_in_rollouts(writer.state, turn, rollouts)
+            if found.own:
+                complete.append(_recorded(turn, found))
     writer.record_facts(*complete)
 
 
-async def _items_in_rollouts(state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]) -> list[bytes]:
-    items = (await _rollout_of(state, turn.generation, rollouts)).get(turn.provider_turn_id or turn.id, [])
-    if turn.provider_turn_id is None or turn.earlier_items or not items:
-        return items
+def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:
+    """What a revert took back counts no more; what was injected since is at hand, and in another rollout."""
+    injected = turn.injected_items if turn.is_cut else found.injected
+    return ev.ContextItemsRecorded(turn.id, (*found.own, *injected), "rollout", len(injected))
+
+
+async def _items_in_rollouts(state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]) -> TurnItems:
+    found = (await _rollout_of(state, turn.generation, rollouts)).get(turn.provider_turn_id or turn.id, NO_ITEMS)
+    if turn.provider_turn_id is None or turn.earlier_items or not found.own:
+        return found
     # It was tried again, and what it had done before is no longer at hand.
-    before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, [])
-    return [*without_prompt(before, later_prompts(state, turn.id)), *items]
+    before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, NO_ITEMS).own
+    return TurnItems([*without_prompt(before, later_prompts(state, turn.id)), *found.own], found.injected)
 
 
 async def _rollout_of(state: ThreadState, generation: int, rollouts: dict[str, ItemsByTurn]) -> ItemsByTurn:

@@ -13,7 +13,7 @@ import structlog
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.adoption import turn_facts
-from trimpoint.codex.history.rollout import items_by_turn
+from trimpoint.codex.history.rollout import NO_ITEMS, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
 from trimpoint.core.model import events as ev
@@ -64,7 +64,7 @@ async def catch_up(link: CodexLink, state: ThreadState, generation: Generation, 
         _drop_prompt_sent_again(state, turn)
     await _add_unlisted_prompts([turn for turn in missed if _is_silent(state, turn)], generation.rollout_path)
     told = [turn for turn in missed if turn.get("items")]
-    facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, []))
+    facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, NO_ITEMS))
     return Missed(facts, new_turns and bool(told), _taken_back(state, missed, meeting))
 
 
@@ -137,7 +137,7 @@ async def _add_unlisted_prompts(silent: list[dict[str, Any]], rollout_path: str 
         return
     items = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, rollout_path))
     for turn in silent:
-        shown = map(msgspec.json.decode, items.get(str(turn["id"]), []))
+        shown = map(msgspec.json.decode, items.get(str(turn["id"]), NO_ITEMS).own)
         turn["items"] = [_as_prompt(item) for item in shown if _is_prompt(item)]
 
 

@@ -5,7 +5,7 @@ A rollout is JSON lines `{type, payload}` (measured: codex 0.163 and 0.171). `re
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,18 +25,30 @@ class _Line(msgspec.Struct, frozen=True):
 _decode_line = msgspec.json.Decoder(_Line).decode
 
 
-def items_by_turn(lines: Iterable[bytes]) -> dict[str, list[bytes]]:
-    """Each turn's items as the model saw them, by turn id, in order; without preamble and what was answered to a compaction."""
-    items: dict[str, list[bytes]] = {}
-    current: str | None = None
+class TurnItems(NamedTuple):
+    """A turn's items as the model saw them, and those that a client put there after the turn had ended."""
+
+    own: list[bytes]
+    injected: list[bytes]
+
+
+NO_ITEMS = TurnItems([], [])
+
+
+def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
+    """Each turn's items, by turn id, in order; without preamble and what was answered to a compaction."""
+    found: dict[str, TurnItems] = {}
+    current: list[bytes] | None = None
     for line in _records(lines):
         payload = msgspec.json.decode(line.payload)
-        if line.type == "event_msg" and payload.get("type") == "task_started":
-            current = _turn_id(payload)
-            items.setdefault(str(current), [])
+        kind = payload.get("type") if line.type == "event_msg" else None
+        if kind == "task_started":
+            current = found.setdefault(str(_turn_id(payload)), TurnItems([], [])).own
+        elif kind in ("task_complete", "turn_aborted") and found:
+            current = found[next(reversed(found))].injected
         elif line.type == "response_item" and current is not None and not (is_preamble(payload) or _answers_compaction(line)):
-            items[str(current)].append(bytes(line.payload))
-    return items
+            current.append(bytes(line.payload))
+    return found
 
 
 def _answers_compaction(line: _Line) -> bool:

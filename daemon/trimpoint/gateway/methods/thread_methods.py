@@ -419,10 +419,11 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
 def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
     """Injected items belong to the context from here on: they share the fate of the last turn before them."""
     active = state.active_turns
-    items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+    items = tuple(map(bytes, msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])))
     if not active or not items:
         return ()
-    return (ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)),)
+    behind_its_end = 0 if active[-1].status == "running" else len(items)
+    return (ev.ContextItemsRecorded(active[-1].id, items, injected=behind_its_end),)
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:

@@ -4,7 +4,7 @@ A rollout is JSON lines `{type, payload}` (measured: codex 0.163 and 0.171). `re
 `task_started` begins a turn and names it; `compacted` is the outcome of a compaction.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,6 +14,7 @@ from trimpoint.core.model.lenient import as_dict, as_list
 
 # The label Codex puts on what the model answers to its compaction prompt (measured: 0.163, 0.171).
 COMPACTION_OUTPUT = "compaction_output"
+TURN_ENDS = ("task_complete", "turn_aborted")
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -44,11 +45,35 @@ def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
         kind = payload.get("type") if line.type == "event_msg" else None
         if kind == "task_started":
             current = found.setdefault(str(_turn_id(payload)), TurnItems([], [])).own
-        elif kind in ("task_complete", "turn_aborted") and found:
+        elif kind in TURN_ENDS and found:
             current = found[next(reversed(found))].injected
         elif line.type == "response_item" and current is not None and not (is_preamble(payload) or _answers_compaction(line)):
             current.append(bytes(line.payload))
     return found
+
+
+class Ending(NamedTuple):
+    """What a conversation ends with: items that were injected behind its last turn, the id of which is None when none ran."""
+
+    last_turn_id: str | None
+    injected: list[bytes]
+
+
+def injected_ending(lines: Sequence[bytes]) -> Ending | None:
+    """Returns the injected items that the conversation ends with; None when it ends with a turn, or in one."""
+    injected: list[bytes] = []
+    last_turn_id: str | None = None
+    for line in _records(reversed(lines)):
+        payload = msgspec.json.decode(line.payload)
+        kind = payload.get("type") if line.type == "event_msg" else None
+        if kind == "task_started" or line.type == "compacted":
+            return None
+        if kind in TURN_ENDS:
+            last_turn_id = _turn_id(payload)
+            break
+        if line.type == "response_item" and not is_preamble(payload):
+            injected.append(bytes(line.payload))
+    return Ending(last_turn_id, injected[::-1]) if injected else None
 
 
 def _answers_compaction(line: _Line) -> bool:

@@ -41,16 +41,43 @@ def journal_phase_deferred(writer: ThreadWriter, operation: Operation, phase: Ph
         raise CommandRefused(outcome.reason, outcome.message)
 
 
-async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> None:
-    """Have the raw items of `turns`, from the rollout where events did not bring them all."""
+async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
+    """Have the raw items of `turns`: from the rollout where events did not bring them all, from the journal where that is gone.
+
+    Returns what could not be had, in words for a person.
+    """
     rollouts: dict[str, ItemsByTurn] = {}
     complete: list[ev.AnyEvent] = []
+    missing: list[Turn] = []
     for turn in turns:
         if not turn.items_complete:
             found = await _items_in_rollouts(writer.state, turn, rollouts)
             if found.own:
                 complete.append(_recorded(turn, found))
+            elif _has_activities(writer.state, turn):
+                missing.append(turn)  # of any other turn nothing is lost: what was said in it is in the ledger
+    if missing:
+        in_journal = await writer.turns_in_journal(frozenset(turn.id for turn in missing))
+        whole = {turn_id: turn for turn_id, turn in in_journal.items() if turn.items_complete}
+        complete += [_recorded(turn, _as_recorded(whole[turn.id])) for turn in missing if turn.id in whole]
+        missing = [turn for turn in missing if turn.id not in whole]
     writer.record_facts(*complete)
+    return _lost(len(missing))
+
+
+def _has_activities(state: ThreadState, turn: Turn) -> bool:
+    return any(entry.kind == "activity" for entry in state.entries_of(turn))
+
+
+def _as_recorded(turn: Turn) -> TurnItems:
+    return TurnItems(turn.without_injected.items, turn.injected_items)
+
+
+def _lost(count: int) -> list[str]:
+    if not count:
+        return []
+    turns = "1 turn" if count == 1 else f"{count} turns"
+    return [f"tool calls and reasoning of {turns}, because Codex's files that held them are gone"]
 
 
 def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:

@@ -113,13 +113,14 @@ class RevertSteps:
     async def _from_ledger(
         self, writer: ThreadWriter, operation: Operation, reverting: Reverting, target: RevertTarget
     ) -> Prepared:
-        await complete_items(writer, target.active)
+        lost = await complete_items(writer, target.active)
         target = resolve_target(writer.state, reverting) or target  # with those items
         params = {**start_params(writer.state.settings), "sessionStartSource": "clear"}
         thread = await self._threads.start_hidden(writer, params)
         writer.record_facts(ev.RevertPrepared(operation.id, str(thread["id"])))
         await self._threads.inject(str(thread["id"]), target_items(writer.state, target))
-        return await self._carried_over(writer, operation, thread, in_provider=False)
+        prepared = await self._carried_over(writer, operation, thread, in_provider=False)
+        return prepared._replace(not_carried=[*prepared.not_carried, *lost])
 
     async def _carried_over(
         self, writer: ThreadWriter, operation: Operation, thread: dict[str, Any], *, in_provider: bool

@@ -300,7 +300,7 @@ class OperationRunner:
         await journal_phase(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
 
     async def _open_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
-        await complete_items(writer, writer.state.active_turns)
+        lost = await complete_items(writer, writer.state.active_turns)
         params = start_params(writer.state.settings)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"
@@ -314,7 +314,7 @@ class OperationRunner:
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
         not_carried = await inherit_state(self._threads.link, writer, previous, provider_id)
-        await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
+        await self._ready(writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number))
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:
         generation = writer.state.generation

@@ -30,6 +30,7 @@ from trimpoint.operations.provider.settings import (
     fork_params,
     is_confirmed,
     lasting,
+    resume_params,
     resumed_settings,
     start_params,
     update_params,
@@ -47,6 +48,9 @@ Thread = dict[str, Any]
 FORKED_AT = ("beforeTurnId", "lastTurnId")
 # Older ones take `lastTurnId` and fork the whole thread (measured: 0.133 does, 0.153 does not).
 FORKS_BEHIND_A_TURN = (0, 153, 0)
+# Older ones resume a thread with sandbox and approvals as configured, not as they were, and tell the model so in the middle of the
+# conversation (measured: 0.153 does, 0.163 does not).
+REMEMBERS_SETTINGS = (0, 163, 0)
 
 
 class TemporaryThread(NamedTuple):
@@ -129,7 +133,8 @@ class ProviderThreads:
         answer = msgspec.json.decode(raw)
         missed = await catch_up(self.link, writer.state, generation)
         record_missed(writer, missed)
-        if missed.is_anything or lasting(params) or is_confirmed(writer.state.settings):
+        is_known = is_confirmed(writer.state.settings) and not self._forgets_settings
+        if missed.is_anything or lasting(params) or is_known:
             settings = resumed_settings(writer.state.settings, params, answer)
             writer.record_facts(ev.SettingsChanged(settings))
             if by_client is not None:
@@ -147,6 +152,10 @@ class ProviderThreads:
         """Write down the turns that other programs added to a thread that is not loaded, or took back."""
         record_missed(writer, await catch_up(self.link, writer.state, writer.state.generation, only_ended=True))
 
+    @property
+    def _forgets_settings(self) -> bool:
+        return (self.link.version or REMEMBERS_SETTINGS) < REMEMBERS_SETTINGS
+
     async def _confirm_settings(self, writer: ThreadWriter, provider_id: str) -> None:
         """Set once more what Codex had acknowledged and forgot when it was killed (measured: 0.163)."""
         changes = update_params(writer.state.settings)
@@ -158,6 +167,8 @@ class ProviderThreads:
         if asked is not None:
             asked.pause(self.inbound.pausing(provider_id))
             params = asked.request_for(provider_id)
+        if self._forgets_settings:
+            params = {**resume_params(writer.state.settings), **params}
         try:
             return await self.link.request("thread/resume", params)
         except ProviderError as error:

@@ -202,6 +202,13 @@ def fork_params(settings: bytes) -> dict[str, Any]:
     return {name: start[name] for name in taken if start.get(name) is not None}
 
 
+def resume_params(settings: bytes) -> dict[str, Any]:
+    """Parameters of `thread/resume` for a Codex that would take the sandbox and the approvals from the configuration."""
+    now = start_params(settings)
+    approvals = {name: now[name] for name in ("approvalPolicy", "approvalsReviewer") if now.get(name) is not None}
+    return {**fork_params(settings), **approvals}
+
+
 def working_folder(settings: bytes) -> str:
     """Where the agent works, as the settings stand."""
     return str(start_params(settings).get("cwd") or "")

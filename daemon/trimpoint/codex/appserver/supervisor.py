@@ -185,3 +185,8 @@ def is_missing_error(error: ProviderFailure) -> bool:
 def is_archived_error(error: ProviderFailure) -> bool:
     """Whether Codex has the thread put away."""
     return isinstance(error, ProviderError) and "is archived" in error.message
+
+
+def is_in_use_error(error: ProviderFailure) -> bool:
+    """Whether another program has the thread open, so that Codex does not load it."""
+    return isinstance(error, ProviderError) and "already has an active writer" in error.message

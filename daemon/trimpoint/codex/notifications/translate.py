@@ -122,6 +122,7 @@ def _name(params: bytes, generation: int, settings: bytes) -> Facts:
 def _settings(params: bytes, generation: int, settings: bytes) -> Facts:
     current = msgspec.json.decode(params, type=_SettingsParams).thread_settings
     known = msgspec.json.decode(settings, type=dict[str, msgspec.Raw])
+    known.pop("unconfirmed", None)  # Codex has reported them now (`operations/provider/settings.py`)
     return (ev.SettingsChanged(msgspec.json.encode({**known, "current": current})),)
 
 

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+import structlog
 from msgspec import Raw
 from trimpoint_protocol.commands import CompactContext
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
@@ -22,12 +23,15 @@ from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.provider.settings import UPDATABLE
+from trimpoint.operations.provider.settings import UPDATABLE, with_unconfirmed
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
+
+log = structlog.get_logger()
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
@@ -129,14 +133,24 @@ class ThreadMethods:
         if thread_id is None:
             return await self._adopt(client_request, params, "adopted")
         if self._is_archived(thread_id):
-            return await self.forward(client_request)  # Codex says it is archived, in its own words
-        session = await self._sessions.ready(thread_id)
+            # Codex says it is archived, in its own words, unless another program has taken it out of the archive.
+            await self._sessions.note_unarchived(thread_id, params)
+        with ClientResume(params, lambda: not self._clients.subscribers(thread_id)) as asked:
+            session = await self._sessions.ready(thread_id, asked)
+            return await self._attach(client_request, session, asked)
+
+    async def _attach(self, client_request: ClientRequest, session: ReadySession, asked: ClientResume) -> None:
+        thread_id, params = session.writer.thread_id, asked.params
 
         def attached(raw: Raw) -> None:
             # Answered first, then asked what is open there; from here on the client misses nothing.
             client_request.answer(self.with_whole_history(raw, session.writer.state, params))
             self.join(client_request.client, thread_id, again=True)
 
+        if asked.is_used and session.writer.read_only is None:
+            await session.writer.flush()
+        if asked.answer is not None and asked.provider_id == session.provider_thread_id:
+            return attached(asked.answer)
         try:
             return await request_in_order(
                 self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
@@ -189,6 +203,7 @@ class ThreadMethods:
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
+        await self._take_in(state)
         raw = await self.link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
         return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
@@ -196,13 +211,22 @@ class ThreadMethods:
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
             return await self.forward(client_request)
+        await self._take_in(state)
         return history.turns_page(state, client_request.params())
 
     async def _items_list(self, client_request: ClientRequest) -> Any:
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
             return await self.forward(client_request)
+        await self._take_in(state)
         return history.items_page(state, client_request.params())
+
+    async def _take_in(self, state: ThreadState) -> None:
+        """Have in the ledger what other programs did with the thread, as far as Codex says so."""
+        try:
+            await self._sessions.take_in(await self._engine.thread(state.id))
+        except ProviderFailure as error:
+            log.info("not_taken_in", thread_id=state.id, detail=str(error))
 
     async def _unsubscribe(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
@@ -376,9 +400,8 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
-    known = msgspec.json.decode(state.settings, type=dict[str, Any])
     changes = {name: params[name] for name in UPDATABLE if params.get(name) is not None}
-    return (ev.SettingsChanged(msgspec.json.encode({**known, "current": {**(known.get("current") or {}), **changes}})),)
+    return (ev.SettingsChanged(with_unconfirmed(state.settings, changes)),)
 
 
 def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:

@@ -122,7 +122,7 @@ class RevertSteps:
         provider_id = str(thread["id"])
         writer.record_facts(ev.RevertPrepared(operation.id, provider_id))
         present = writer.state.generation.provider_thread_id
-        not_carried = await inherit_state(self._threads.link, writer.state, present, provider_id)
+        not_carried = await inherit_state(self._threads.link, writer, present, provider_id)
         return Prepared(provider_id, thread.get("path"), in_provider, not_carried)
 
     async def _complete(self, writer: ThreadWriter, operation: Operation, restored: Restored) -> None:

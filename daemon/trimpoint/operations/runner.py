@@ -287,7 +287,7 @@ class OperationRunner:
             self._threads.inbound.release(provider_id)
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
-        not_carried = await inherit_state(self._threads.link, writer.state, previous, provider_id)
+        not_carried = await inherit_state(self._threads.link, writer, previous, provider_id)
         await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:

@@ -1,6 +1,7 @@
 """App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (docs/spec/clients.md)."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
 
+Facts = tuple[ev.AnyEvent, ...]
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # These take as long as a program, a tool, a download or a person takes.
@@ -98,14 +100,11 @@ class ThreadMethods:
             **dict.fromkeys(NEED_SESSION, self._forward_with_session),
         }
 
-    async def forward(self, client_request: ClientRequest, acknowledged: Callable[[], None] | None = None) -> None:
-        """Pass a request on as it is, and its answer back, ids exchanged; `acknowledged` is called just before."""
-        params = client_request.message.params
-        mapped = Raw(self._identity.to_provider(bytes(params), client_request.method)) if params is not None else None
+    async def forward(self, client_request: ClientRequest) -> None:
+        """Pass a request on as it is, and its answer back, ids exchanged."""
+        mapped = self._mapped_params(client_request)
 
         def answered(raw: Raw) -> None:
-            if acknowledged is not None:
-                acknowledged()
             client_request.answer(self._identity.to_client(bytes(raw)))
 
         deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else None
@@ -254,16 +253,31 @@ class ThreadMethods:
         session = await self._sessions.ready(thread_id)
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
-        answer = await self.link.request("thread/inject_items", request)
-        self._record_injected(session, params)
-        return answer
+        await self._request_recorded(client_request, session, request, lambda state: _injected(state, params))
+        return None
 
-    def _record_injected(self, session: ReadySession, params: dict[str, Raw]) -> None:
-        """Injected items belong to the context from here on: they share the fate of the last turn before them."""
-        active = session.writer.state.active_turns
-        items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
-        if active and items:
-            session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
+    async def _request_recorded(
+        self, client_request: ClientRequest, session: ReadySession, params: Any, facts: Callable[[ThreadState], Facts]
+    ) -> None:
+        """Ask Codex, record what that makes true of the thread, and answer once it is durable.
+
+        What Codex says of the thread meanwhile waits: it answers first and speaks of it afterwards.
+
+        :raises JournalRefuses: Codex did it, and it could not be written down.
+        """
+        writer = session.writer
+        with ExitStack() as paused:
+
+            def acknowledged(raw: Raw) -> Raw:
+                writer.record_facts(*facts(writer.state))
+                paused.enter_context(self._threads.inbound.pausing(session.provider_thread_id))
+                return raw.copy()
+
+            method, on_sent = client_request.method, client_request.on_sent
+            raw = await request_in_order(self.link, method, params, acknowledged, on_sent=on_sent)
+            if writer.read_only is None:  # else nothing can be written down, and no trim can lose it
+                await writer.flush()
+            client_request.answer(self._identity.to_client(bytes(raw)))
 
     async def _turn_start(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
@@ -321,14 +335,17 @@ class ThreadMethods:
         if thread_id is None:
             return await self.forward(client_request)
         self._refuse_archived(thread_id)
-        writer = (await self._sessions.ready(thread_id)).writer
+        session = await self._sessions.ready(thread_id)
         facts = _ACKNOWLEDGED.get(client_request.method)
+        if facts is None:
+            return await self.forward(client_request)
+        params = client_request.params()
+        mapped = self._mapped_params(client_request)
+        return await self._request_recorded(client_request, session, mapped, lambda state: facts(state, params))
 
-        def acknowledged() -> None:
-            if facts is not None:
-                writer.record_facts(*facts(writer.state, client_request.params()))
-
-        return await self.forward(client_request, acknowledged)
+    def _mapped_params(self, client_request: ClientRequest) -> Raw | None:
+        params = client_request.message.params
+        return Raw(self._identity.to_provider(bytes(params), client_request.method)) if params is not None else None
 
     def _with_provider_id(self, client_request: ClientRequest, session: ReadySession) -> dict[str, Raw]:
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
@@ -399,17 +416,26 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
     return served_by_one and not state.trim_points and state.recovering_turn_id is None
 
 
-def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
+def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
+    """Injected items belong to the context from here on: they share the fate of the last turn before them."""
+    active = state.active_turns
+    items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+    if not active or not items:
+        return ()
+    return (ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)),)
+
+
+def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     changes = {name: params[name] for name in UPDATABLE if params.get(name) is not None}
     return (ev.SettingsChanged(with_unconfirmed(state.settings, changes)),)
 
 
-def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
+def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     return (ev.ThreadRenamed(str(params["name"])),)
 
 
 # Codex acknowledges these first and says what came of them a moment later; a trim in between must not lose them (measured: 0.163).
-_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], tuple[ev.AnyEvent, ...]]] = {
+_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
     "thread/settings/update": _settings_acknowledged,
     "thread/name/set": _name_acknowledged,
 }

@@ -155,7 +155,7 @@ class OverflowRecovery:
         await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
         # A prompt that was queued has been begun by Codex when the turn failed, and then the turn is not tried again.
         previous = writer.state.generation.provider_thread_id
-        return await inherit_state(self._threads.link, writer.state, previous, provider_id, with_queue=False)
+        return await inherit_state(self._threads.link, writer, previous, provider_id, with_queue=False)
 
     def _continue(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
         """From here on everyone hears the turn, first what was said of it up to now. Must not wait, or more would be said meanwhile."""

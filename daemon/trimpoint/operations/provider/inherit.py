@@ -11,9 +11,11 @@ import msgspec
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink, is_missing_error, lacks_method
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
-from trimpoint.operations.provider.settings import update_params
+from trimpoint.operations.provider.settings import update_params, with_unconfirmed
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.writer import ThreadWriter
 
 # Codex's own page size for queued prompts is smaller; a person queues fewer than this.
 MAX_QUEUED = 100
@@ -21,7 +23,7 @@ QUEUED_MEMBERS = ("input", "clientUserMessageId", "responsesapiClientMetadata")
 
 
 async def inherit_state(
-    link: CodexLink, state: ThreadState, old_id: str | None, new_id: str, *, with_queue: bool = True
+    link: CodexLink, writer: ThreadWriter, old_id: str | None, new_id: str, *, with_queue: bool = True
 ) -> list[str]:
     """Carry settings, name, goal and, unless told otherwise, queued prompts; returns what could not be carried, in words.
 
@@ -30,8 +32,8 @@ async def inherit_state(
     :raises ProviderFailure: when Codex is gone or does not answer; a refusal of one piece is no failure.
     """
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
-        ("settings", lambda: _settings(link, state, new_id)),
-        ("name", lambda: _name(link, state, new_id)),
+        ("settings", lambda: _settings(link, writer, new_id)),
+        ("name", lambda: _name(link, writer.state, new_id)),
     ]
     if old_id is not None:
         steps.append(("goal", lambda: _goal(link, old_id, new_id)))
@@ -63,9 +65,10 @@ def _is_unavailable(error: ProviderError) -> bool:
     return any(phrase in error.message for phrase in ("disabled", "not enabled", "not supported", "requires experimental"))
 
 
-async def _settings(link: CodexLink, state: ThreadState, new_id: str) -> None:
-    params = update_params(state.settings)
+async def _settings(link: CodexLink, writer: ThreadWriter, new_id: str) -> None:
+    params = update_params(writer.state.settings)
     if params is not None:
+        writer.record_facts(ev.SettingsChanged(with_unconfirmed(writer.state.settings, {})))
         await link.request("thread/settings/update", {**params, "threadId": new_id})
 
 

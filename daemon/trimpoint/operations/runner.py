@@ -263,7 +263,11 @@ class OperationRunner:
                 raise
             await self._rebuild(writer, operation, generation)
             return
-        await self._ready(writer, operation, [], *facts)
+        not_carried: list[str] = []
+        if operation.kind == "compact":  # the compacted thread carries on: a fork, which has the context and no more
+            previous = writer.state.generations[-2].provider_thread_id
+            not_carried = await inherit_state(self._threads.link, writer, previous, str(generation.provider_thread_id))
+        await self._ready(writer, operation, not_carried, *facts)
 
     async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
         """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""

@@ -26,7 +26,7 @@ from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.provider.settings import UPDATABLE, with_unconfirmed
+from trimpoint.operations.provider.settings import UPDATABLE, with_memory_mode, with_unconfirmed
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
 from trimpoint.threads.ids import new_uuid7
@@ -430,6 +430,10 @@ def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     return (ev.SettingsChanged(with_unconfirmed(state.settings, changes)),)
 
 
+def _memory_mode_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
+    return (ev.SettingsChanged(with_memory_mode(state.settings, str(params["mode"]))),)
+
+
 def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     return (ev.ThreadRenamed(str(params["name"])),)
 
@@ -438,4 +442,5 @@ def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
 _ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
     "thread/settings/update": _settings_acknowledged,
     "thread/name/set": _name_acknowledged,
+    "thread/memoryMode/set": _memory_mode_acknowledged,
 }

@@ -110,6 +110,17 @@ def with_unconfirmed(settings: bytes, changes: dict[str, Any]) -> bytes:
     return msgspec.json.encode({**stored, "current": {**as_dict(stored.get("current")), **changes}, "unconfirmed": True})
 
 
+def with_memory_mode(settings: bytes, mode: str) -> bytes:
+    """Returns `settings` with what the thread may do with memories; Codex tells it to no one, so it is kept here."""
+    return msgspec.json.encode({**msgspec.json.decode(settings), "memoryMode": mode})
+
+
+def memory_mode(settings: bytes) -> str | None:
+    """Returns the mode that `thread/memoryMode/set` has set, None when it was never called."""
+    mode = msgspec.json.decode(settings).get("memoryMode")
+    return str(mode) if mode is not None else None
+
+
 def is_confirmed(settings: bytes) -> bool:
     """Returns whether Codex has reported the settings as they stand."""
     return not msgspec.json.decode(settings).get("unconfirmed")

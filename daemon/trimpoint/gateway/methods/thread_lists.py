@@ -1,7 +1,7 @@
 """Lists of threads as clients see them: one row a thread, whatever number of provider threads it has had (docs/spec/clients.md)."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -10,10 +10,24 @@ from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.renewed_rows import (
+    Order,
+    Position,
+    candidates,
+    cursor_of,
+    merged,
+    order_of,
+    position_of,
+    row_fits,
+    was_renewed,
+)
 from trimpoint.gateway.session.ordered_request import request_in_order
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
+
+DEFAULT_PAGE = 25
+UNCHANGING = ("modelProvider", "source", "parentThreadId")
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
@@ -25,25 +39,72 @@ class ThreadLists:
         self._engine = engine
         self._link = link
         self._identity = identity
+        self._unchanging: dict[str, dict[str, Any]] = {}
+        """Provider thread id -> what never changes of its row, so that a filter need not ask again."""
         self.handlers: dict[str, Handler] = {
             "thread/list": self._list,
-            "thread/search": self._list,
-            "thread/search/stream": self._list,
+            "thread/search": self._search,
+            "thread/search/stream": self._search,
             "thread/loaded/list": self._loaded_list,
         }
 
+    async def _search(self, client_request: ClientRequest) -> Any:
+        answer = await self._ask(client_request, client_request.params())
+        rows = [self._row(row) for row in answer.get("data") or () if self._is_shown(row)]
+        return {**self._beside_rows(answer), "data": rows}
+
     async def _list(self, client_request: ClientRequest) -> Any:
+        """A page of Codex's with the trimmed threads where they belong; at least one row, unless it is the end."""
         params = client_request.params()
+        order, position = order_of(params), position_of(params.get("cursor"))
+        ours = candidates(self._engine.summaries.values(), params, order, position.ours)
+        while True:
+            answer = await self._ask(client_request, {**params, "cursor": position.codex})
+            page = await self._page(answer, params, order, position, ours)
+            if page.rows or page.next is None:
+                break
+            position = page.next
+        cursor = None if page.next is None else self._cursor(page.next)
+        return {**self._beside_rows(answer), "data": page.rows, "nextCursor": cursor}
+
+    async def _page(
+        self, answer: dict[str, Any], params: dict[str, Any], order: Order, position: Position,
+        ours: list[ThreadSummary],
+    ) -> "_Page":  # fmt: skip
+        listed: list[dict[str, Any]] = answer.get("data") or []
+        following: str | None = self._beside_rows(answer).get("nextCursor")
+        at_hand = {str(row.get("id")): row for row in listed}
+        theirs = [row for row in _behind(listed, position.theirs) if self._is_codexs_to_place(row)]
+        end = int(listed[-1].get(order.member) or 0) if listed else None
+        limit = params.get("limit") or max(len(listed), DEFAULT_PAGE)
+        rows: list[dict[str, Any]] = []
+        for one in merged(theirs, ours, order, is_last=following is None, end=end):
+            if len(rows) >= limit:
+                return _Page(rows, position)
+            if isinstance(one, ThreadSummary):
+                position = msgspec.structs.replace(position, ours=(order.value_of(one), one.thread_id))
+                rows += await self._renewed_row(one, params, at_hand)
+            else:
+                position = msgspec.structs.replace(position, theirs=str(one.get("id")))
+                rows.append(self._row(one))
+        return _Page(rows, None if following is None else Position(following, None, position.ours))
+
+    def _cursor(self, position: Position) -> str | None:
+        """Codex's own cursor where there is nothing of ours to remember."""
+        plain = position.theirs is None and position.ours is None
+        return position.codex if plain else cursor_of(position)
+
+    async def _ask(self, client_request: ClientRequest, params: dict[str, Any]) -> dict[str, Any]:
         asked = Raw(self._identity.to_provider(msgspec.json.encode(params)))
         raw = await request_in_order(self._link, client_request.method, asked, Raw.copy, on_sent=client_request.on_sent)
         answer: dict[str, Any] = msgspec.json.decode(raw)
-        rows = [self._row(row) for row in answer.get("data") or () if self._is_shown(row)]
-        if client_request.method == "thread/list" and not params.get("cursor") and not params.get("archived"):
-            listed = {row.get("id") for row in rows}
-            rows = [*await self._unlisted(listed, params), *rows]
-        # `readStates` is keyed by thread id.
-        rest = idmap.rewrite_ids({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
-        return {**rest, "data": rows}
+        return answer
+
+    def _beside_rows(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """What an answer has beside its rows; `readStates` is keyed by thread id."""
+        rest = {name: value for name, value in answer.items() if name != "data"}
+        shown: dict[str, Any] = idmap.rewrite_ids(rest, self._engine.owner_of)
+        return shown
 
     async def _loaded_list(self, client_request: ClientRequest) -> Any:
         params = self._identity.to_provider(msgspec.json.encode(client_request.params()))
@@ -70,26 +131,46 @@ class ThreadLists:
             shown.get("thread", shown).update(createdAt=summary.created_at_ms // 1000, preview=summary.preview)
         return shown
 
-    async def _unlisted(self, listed: set[Any], params: dict[str, Any]) -> list[dict[str, Any]]:
-        """Threads whose present provider thread had no turn yet: Codex lists none of those, and a cleared thread must not vanish."""
-        rows: list[dict[str, Any]] = []
-        for summary in sorted(self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms):
-            if summary.thread_id not in listed and _was_renewed(summary) and _fits(summary, params):
-                provider_id = str(summary.provider_thread_ids[-1])
-                try:
-                    raw = await self._link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
-                except ProviderError:
-                    continue
-                rows.append(self._row(msgspec.json.decode(raw)["thread"]))
-        return rows
+    def _is_codexs_to_place(self, row: dict[str, Any]) -> bool:
+        """Whether a row stands where it belongs: a trimmed thread's does not, and is placed by us."""
+        owner = self._engine.owner_of(str(row.get("id")))
+        summary = self._engine.summaries.get(owner or "")
+        return self._is_shown(row) and (summary is None or not was_renewed(summary))
+
+    async def _renewed_row(
+        self, summary: ThreadSummary, params: dict[str, Any], at_hand: dict[str, dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """The row of a trimmed thread, if Codex has it and it is what is asked for."""
+        provider_id = str(summary.provider_thread_ids[-1])
+        known = self._unchanging.get(provider_id)
+        if known is not None and not row_fits(known, params):
+            return []
+        row = at_hand.get(provider_id) or await self._read(provider_id)
+        if row is None:
+            return []
+        if "projectId" not in params and "sectionId" not in params:
+            self._unchanging[provider_id] = {name: row.get(name) for name in UNCHANGING}
+        if not row_fits(row, params):
+            return []
+        return [{**self._row(row), "updatedAt": summary.updated_at_ms // 1000}]
+
+    async def _read(self, provider_id: str) -> dict[str, Any] | None:
+        try:
+            raw = await self._link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
+        except ProviderError:
+            return None
+        thread: dict[str, Any] = msgspec.json.decode(raw)["thread"]
+        return thread
 
 
-def _was_renewed(summary: ThreadSummary) -> bool:
-    current = summary.provider_thread_ids[-1] if summary.provider_thread_ids else None
-    return not summary.archived and current is not None and current != summary.thread_id
+class _Page(NamedTuple):
+    """Rows, and where to go on, None at the end."""
+
+    rows: list[dict[str, Any]]
+    next: Position | None
 
 
-def _fits(summary: ThreadSummary, params: dict[str, Any]) -> bool:
-    cwd = params.get("cwd")
-    wanted = [cwd] if isinstance(cwd, str) else cwd
-    return (not wanted or summary.cwd in wanted) and not params.get("searchTerm")
+def _behind(rows: list[dict[str, Any]], last_id: str | None) -> list[dict[str, Any]]:
+    """What comes after the row of that id; all, where it is on the page no more."""
+    at = next((at for at, row in enumerate(rows) if row.get("id") == last_id), -1)
+    return rows[at + 1 :]

@@ -70,6 +70,10 @@ def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
         yield "", Text(f'Codex does not say how large the window of {model} is; [models."…"] max_context_tokens can', "dim")
     if context.note is not None:
         yield "", Text(one_line(context.note, 300), "dim")
+    elif context.unknown:  # a daemon of an older version gives no reason
+        yield "", Text("not reported yet since the context was begun anew: an estimate until the next turn", "dim")
+    elif context.estimated:
+        yield "", Text("not measured by a model call: an estimate", "dim")
     yield (
         "Tokens",
         Text(

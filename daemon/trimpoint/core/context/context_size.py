@@ -23,6 +23,7 @@ MAX_WEIGHED_TURNS = 200
 
 NOT_REPORTED = "An estimate: Codex reports the size with its next answer."
 NOT_REPORTED_AT_ALL = f"{NOT_REPORTED} Instructions and tools are left out, because their size is not known yet."
+LAST_KNOWN = "An estimate, as it was when the thread was last used."
 INJECTED = "An estimate: a client has put something into the context since Codex reported its size."
 _NOTES = {
     SampleSource.ESTIMATED: "An estimate of Codex's own, as it makes it after it has compacted by itself.",

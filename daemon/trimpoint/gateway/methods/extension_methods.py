@@ -12,7 +12,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.active_context import pruned_turn_ids
-from trimpoint.core.context.context_size import ContextSize, context_size
+from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize, context_size
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
@@ -213,7 +213,8 @@ class ExtensionHandlers:
             return context_status(writer.state, policy)
         if size is None or size.used_tokens is None:
             return None
-        fill = ContextSize(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        note = LAST_KNOWN if size.used_is_estimate else None
+        fill = ContextSize(size.used_tokens, size.used_is_estimate, is_unknown=False, note=note)
         return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
 
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trimpoint.core.model.lenient import as_dict
+
 # As Codex has it (measured: 0.163).
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 PREFIX = "trimpoint:"
@@ -132,7 +134,7 @@ def passes_filters(row: dict[str, Any], params: dict[str, Any]) -> bool:
             return False
     if not params.get("sourceKinds") and row.get("source") in NOT_INTERACTIVE:
         return False
-    section = row.get("section") or {}
+    section = as_dict(row.get("section"))
     return ("projectId" not in params or row.get("projectId") == params["projectId"]) and (
         "sectionId" not in params or section.get("id") == params["sectionId"]
     )

@@ -32,6 +32,8 @@ from tests.codex.children import (
     scripted,
 )
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def codex_home() -> Generator[Path]:

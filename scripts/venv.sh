@@ -5,6 +5,9 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$root"
 venv="$root/.venv"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Compiled once, and not beside the sources. Without it each process of a test compiles all modules anew.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX="$venv/pycache"
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -29,6 +29,24 @@ find_python() {
     return 1
 }
 
+# find_minor MINOR: prints a Python 3.MINOR of this machine: from PATH, TRIMPOINT_PYTHONS, pyenv or uv.
+find_minor() {
+    local folder
+    local IFS=:
+    for folder in ${TRIMPOINT_PYTHONS:-} $PATH "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin; do
+        if [ -x "$folder/python3.$1" ] && is_python "$folder/python3.$1" "$1"; then
+            printf '%s\n' "$folder/python3.$1"
+            return
+        fi
+    done
+    "$venv/bin/uv" python find --quiet --no-python-downloads --managed-python "3.$1" 2>/dev/null
+}
+
+# run_fast PYTHON [ARGUMENT…]: the fast tests on another Python, two at a time.
+run_fast() {
+    "$1" -m pytest -m "not processes" --numprocesses 2 "${@:2}"
+}
+
 install() {
     local python log="$venv/install.log"
     python="$(find_python)"

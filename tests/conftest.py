@@ -51,6 +51,12 @@ _reset_signals()
 _guard = ProcessGuard()
 
 
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """trimpoint runs on asyncio alone; older versions of anyio would try trio too."""
+    return "asyncio"
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that starts processes, before `-m` selects."""

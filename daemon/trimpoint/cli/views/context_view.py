@@ -44,6 +44,20 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
         yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
 
 
+def change_line(before: ContextStatus | None, after: ContextStatus | None) -> Text | None:
+    """What a trim brought, in tokens; None where nothing is known to have changed."""
+    if before is None or after is None or _known(before) == _known(after):
+        return None
+    line = Text(f"  {_known(before)} → {_known(after)} tokens", "dim")
+    if after.unknown:
+        line.append("; the next turn measures it", "dim")
+    return line
+
+
+def _known(context: ContextStatus) -> str:
+    return f"{'≈ ' if context.estimated else ''}{tokens(context.used_tokens)}"
+
+
 def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
     """The bar and its percentage for the row of a table; nothing while nothing is known."""
     if context is None or (context.unknown and not context.used_tokens):

@@ -13,6 +13,7 @@ import anyio
 import pytest
 from trimpoint.testkit import run, say
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, pieces
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.codex
 
 STEPS = 14
 SEEDS = range(3 * longer())
-WALK_DEADLINE_S = 120.0
+WALK_DEADLINE_S = SCENARIO_S
 NAMES = ("kept.txt", "a", "b c", "d/e", "d/f", "d/g/h", "link")
 
 

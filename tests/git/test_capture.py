@@ -16,6 +16,7 @@ from trimpoint.git.plumbing import process
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
 
+from tests.deadlines import SCENARIO_S, STEP_S
 from tests.git.worktrees import captured, found, git, new_repository, users_side, write
 
 
@@ -145,7 +146,7 @@ async def test_captures_of_one_work_tree_wait_for_one_another(tmp_path: Path) ->
     async def once() -> None:
         commits.append((await capture(repository)).commit)
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with anyio.create_task_group() as tasks:
             for _ in range(5):
                 tasks.start_soon(once)
@@ -200,7 +201,7 @@ async def test_a_cancelled_capture_leaves_no_process_and_the_next_one_works(
         slowed.setattr(capturing, "gather", slow)
         with pytest.raises(GitFailed, match="it took longer than 2 seconds"):
             await capture(repository, CaptureLimits(deadline_s=2))
-    with anyio.fail_after(20):
+    with anyio.fail_after(STEP_S):
         while any(_runs(pid) for pid in (tmp_path / "pid").read_text().split()):
             await checkpoint()
     await capture(repository)

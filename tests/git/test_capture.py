@@ -16,7 +16,7 @@ from trimpoint.git.plumbing import process
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
 
-from tests.git.worktrees import captured, found, git, new_repository, users_side, write
+from tests.git.worktrees import captured, found, git, kept, new_repository, users_side, write
 
 
 async def test_hooks_monitors_reflogs_and_signing_are_not_touched(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ async def test_variables_that_leaked_in_change_nothing(tmp_path: Path, monkeypat
         made = await captured(folder)
         repository = await found(folder)
         await keep(repository, checkpoint_ref("thread", "turn"), made.commit)
-    assert git(folder, "ls-tree", "--name-only", made.commit) == b"a\nb\n"
-    assert git(folder, "ls-tree", expected) == git(folder, "ls-tree", f"{made.commit}", "--", "a")
+    assert kept(folder, "ls-tree", "--name-only", made.commit) == b"a\nb\n"
+    assert kept(folder, "ls-tree", expected) == kept(folder, "ls-tree", f"{made.commit}", "--", "a")
     assert users_side(other) == others
     assert before.keys() == users_side(folder).keys()
     assert not (tmp_path / "trace").exists()
@@ -98,7 +98,7 @@ async def test_a_file_that_was_changed_in_the_very_tick_of_a_capture_is_not_miss
     for number in range(20):
         write(folder, {"a": str(number % 10)})
         made = await captured(folder)
-        assert git(folder, "cat-file", "blob", f"{made.commit}:a") == str(number % 10).encode()
+        assert kept(folder, "cat-file", "blob", f"{made.commit}:a") == str(number % 10).encode()
 
 
 async def test_a_private_index_that_was_lost_or_damaged_is_made_anew(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ async def test_objects_that_were_collected_are_written_again(tmp_path: Path) -> 
     await captured(folder)
     git(folder, "gc", "--quiet", "--prune=now")
     made = await captured(folder)
-    assert git(folder, "cat-file", "blob", f"{made.commit}:untracked") == b"precious"
+    assert kept(folder, "cat-file", "blob", f"{made.commit}:untracked") == b"precious"
 
 
 async def test_a_lock_that_a_killed_git_left_does_not_stop_us(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ async def test_a_file_that_will_not_be_read_is_left_out_after_another_look(
     monkeypatch.setattr(process, "run_git", refusing)
     made = await captured(folder)
     assert [str(each) for each in made.left_out] == ["'odd\\nname' cannot be read"]
-    assert git(folder, "ls-tree", "-r", "--name-only", made.commit) == b"a\nb\n"
+    assert kept(folder, "ls-tree", "-r", "--name-only", made.commit) == b"a\nb\n"
 
 
 def _runs(pid: str) -> bool:

@@ -16,6 +16,7 @@ import anyio
 
 from trimpoint.git.plumbing.process import GitRun, git_answer, together
 from trimpoint.git.plumbing.shadow_repository import Commit, PrivateGit
+from trimpoint.git.plumbing.store import borrow
 
 _SUBMODULE = b"160000"
 # These may convert and keep the size; line endings alone never do.
@@ -48,6 +49,8 @@ async def seed(private: PrivateGit) -> Commit:
 def _copy_index(private: PrivateGit) -> None:
     users = private.repository.git_dir / "index"
     private.index.unlink(missing_ok=True)
+    # What is in the user's index is in the user's objects.
+    borrow(private.repository)
     if users.exists():
         # With its time: by that git knows which entries may have changed in the very tick they were written.
         shutil.copy2(users, private.index)

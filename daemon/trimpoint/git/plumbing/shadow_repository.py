@@ -2,7 +2,7 @@
 
 The law: attributes and settings that convert files (line endings, `ident`, encodings, filters such as LFS)
 are off in here, so a blob holds exactly the bytes of the file, and writing the blob out is restoring it. Objects
-go to the user's object store, where the refs that keep them are. Nothing else is shared.
+go to the store, where the refs that keep them are (see `store`). Nothing else is shared.
 
     <git dir>/trimpoint/
         HEAD              the commit of the newest capture
@@ -23,6 +23,7 @@ import msgspec
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.process import GitRun, git_answer, together
 from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.store import config_of, make_store, set_newest, with_our_objects, write_if_other
 
 _ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
 
@@ -114,13 +115,16 @@ class PrivateGit:
         index: Path | None = None,
         max_bytes: int | None = None,
     ) -> GitRun:
-        """A run with the user's own git directory and settings, found anew: git checks its owner each time."""
+        """A run with the user's own git directory and settings, found anew: git checks its owner each time.
+
+        It finds the objects of checkpoints too.
+        """
         return GitRun(
             git=self.repository.git,
             arguments=arguments,
             doing=doing,
             cwd=self.repository.worktree,
-            variables={"GIT_INDEX_FILE": str(index)} if index else {},
+            variables=with_our_objects(self.repository) | ({"GIT_INDEX_FILE": str(index)} if index else {}),
             stdin=stdin,
             deadline_s=self._deadline_s,
             max_bytes=max_bytes,
@@ -142,12 +146,13 @@ class PrivateGit:
         fresh = self.dir / "HEAD.new"
         fresh.write_text(f"{commit}\n")
         fresh.replace(self.dir / "HEAD")
+        set_newest(self.repository, commit)
 
     def _variables(self) -> dict[str, str]:
         return {
             "GIT_DIR": str(self.dir),
             "GIT_WORK_TREE": str(self.repository.worktree),
-            "GIT_OBJECT_DIRECTORY": str(self.repository.objects_dir),
+            "GIT_OBJECT_DIRECTORY": str(self.repository.store_objects),
             "GIT_AUTHOR_NAME": _WHO,
             "GIT_AUTHOR_EMAIL": _WHOSE_ADDRESS,
             "GIT_COMMITTER_NAME": _WHO,
@@ -157,20 +162,16 @@ class PrivateGit:
         }
 
     def _make(self) -> None:
+        make_store(self.repository)
         for folder in ("refs", "info"):
             (self.dir / folder).mkdir(exist_ok=True)
         # Held by nobody: we have the lock. It is left over from a git that was killed.
         (self.dir / "index.lock").unlink(missing_ok=True)
-        version = "repositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256"
-        _write_if_other(self.dir / "config", f"[core]\n\t{version if self._is_sha256 else 'repositoryformatversion = 0'}\n")
-        _write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
+        write_if_other(self.dir / "config", config_of(self.repository, bare=False))
+        write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
         _link_if_other(self.dir / "info" / "exclude", self.repository.common_dir / "info" / "exclude")
         if not (self.dir / "HEAD").exists():
             (self.dir / "HEAD").write_text("ref: refs/heads/none\n")
-
-    @property
-    def _is_sha256(self) -> bool:
-        return self.repository.hash_name == "sha256"
 
 
 def read_commit(batch: bytes) -> Commit | None:
@@ -191,11 +192,6 @@ def _taken_over(listed: bytes) -> Sequence[str]:
             # Without a newline it is a switch without a value, which means true.
             settings[name] = os.fsdecode(entry).replace("\n", "=", 1)
     return list(settings.values())
-
-
-def _write_if_other(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
 
 
 def _link_if_other(path: Path, target: Path) -> None:

@@ -17,6 +17,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
 from trimpoint.git.capture.refs import checkpoint_ref, keep
+from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 from trimpoint.threads.errors import EngineError
@@ -133,6 +134,8 @@ class TurnCaptures:
                 looked = baseline or await self._look(writer)
                 late = (LATE,) if moment == "before" and baseline is None else ()
                 writer.record_facts(*await self._facts(writer, turn_id, moment, looked, late))
+            if moment == "after" and looked.repository is not None and self._tasks is not None:
+                self._tasks.start_soon(upkeep, looked.repository)
         except EngineError as error:
             log.warning("checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error))
         finally:

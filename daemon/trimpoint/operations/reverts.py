@@ -62,8 +62,8 @@ class RevertSteps:
             case Phase.REQUESTED:
                 note(writer, operation, Phase.STARTING, "Preparing the session.")
             case Phase.CHECKPOINTING:
-                safety = await self._worktrees.secure(writer, reverting)
-                await advance(writer, operation, Phase.STARTING, "Preparing the session.", "", safety)
+                secured = await self._worktrees.secure(writer, reverting, operation.id)
+                await advance(writer, operation, Phase.STARTING, "Preparing the session.", "", *secured)
             case Phase.RESTORING:
                 await self._restore(writer, operation, reverting)
             case _:

@@ -12,6 +12,7 @@ from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
 from trimpoint.core.evolve.revert_folds import (
     capture_checkpoint,
     miss_checkpoint,
+    plan_revert,
     prepare_revert,
     request_revert,
     restore_files,
@@ -342,6 +343,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.CheckpointFailed: miss_checkpoint,
     ev.RevertRequested: request_revert,
     ev.RevertPrepared: prepare_revert,
+    ev.RevertPlanned: plan_revert,
     ev.FilesRestored: restore_files,
     ev.Reverted: take_back,
     ev.RequestOpened: _open_request,

@@ -64,10 +64,23 @@ async def find(repository: Repository, name: str) -> Checkpoint | None:
     :raises GitFailed: git itself failed
     """
     commit = await _in_store(repository, name) or await _in_users(repository, name)
-    try:
-        return Checkpoint(commit.id, commit.tree, left_out_of(commit.message)) if commit else None
-    except ValueError:
-        return None
+    return _checkpoint(commit)
+
+
+async def find_all(repository: Repository, commits: Sequence[str]) -> list[Checkpoint | None]:
+    """`find` for many commit ids, with one run of git.
+
+    :raises GitFailed: git itself failed
+    """
+    stdin = "".join(f"{commit}\n" for commit in commits).encode()
+    run = PrivateGit(repository, _DEADLINE_S).users("cat-file", "--batch", doing="read checkpoints", stdin=stdin)
+    answer, found = await git_answer(run), list[Checkpoint | None]()
+    for _ in commits:
+        header, _, answer = answer.partition(b"\n")
+        size = int(header.split(b" ")[2]) if header.count(b" ") == 2 else None
+        found.append(_checkpoint(read_commit(header + b"\n" + answer[:size])) if size is not None else None)
+        answer = answer[size + 1 :] if size is not None else answer
+    return found
 
 
 async def list_refs(repository: Repository, thread: str | None = None) -> list[KeptRef]:
@@ -147,6 +160,13 @@ async def _in_store_listed(repository: Repository, under: str) -> list[KeptRef]:
     if not repository.store_dir.is_dir():
         return []
     return _read(await git_answer(store_run(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")))
+
+
+def _checkpoint(commit: Commit | None) -> Checkpoint | None:
+    try:
+        return Checkpoint(commit.id, commit.tree, left_out_of(commit.message)) if commit else None
+    except ValueError:
+        return None
 
 
 def _read(listed: bytes) -> list[KeptRef]:

@@ -86,14 +86,21 @@ class PrivateGit:
         self._taken_over = tuple(_taken_over(listed.stdout))
         return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
 
-    def run(self, *arguments: str | bytes, doing: str, stdin: bytes = b"", may_fail: bool = False) -> GitRun:
-        """A run with our index and exact bytes."""
+    def run(
+        self,
+        *arguments: str | bytes,
+        doing: str,
+        stdin: bytes = b"",
+        may_fail: bool = False,
+        index: Path | None = None,
+    ) -> GitRun:
+        """A run with our index, or the one named, and exact bytes."""
         return GitRun(
             git=self.repository.git,
             arguments=arguments,
             doing=doing,
             cwd=self.repository.worktree,
-            variables=self._variables(),
+            variables=self._variables() | ({"GIT_INDEX_FILE": str(index)} if index else {}),
             settings=(*self._taken_over, *_EXACT),
             stdin=stdin,
             deadline_s=self._deadline_s,
@@ -136,10 +143,17 @@ class PrivateGit:
         :raises GitFailed: an object is missing, or the disk is full
         """
         tree = (await self.answer("write-tree", doing="write a tree")).decode().strip()
+        commit = await self.commit_tree(tree, message)
+        await anyio.to_thread.run_sync(self._set_head, commit.id)
+        return commit
+
+    async def commit_tree(self, tree: str, message: str) -> "Commit":
+        """Commit a tree without parents, and leave it at that.
+
+        :raises GitFailed: the disk is full
+        """
         committed = await self.answer("commit-tree", tree, doing="write a commit", stdin=message.encode())
-        commit = committed.decode().strip()
-        await anyio.to_thread.run_sync(self._set_head, commit)
-        return Commit(commit, tree, message)
+        return Commit(committed.decode().strip(), tree, message)
 
     def _set_head(self, commit: str) -> None:
         """Note the commit that the index was written to."""

@@ -13,6 +13,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.core.decide.file_history import LATE
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
@@ -25,8 +26,6 @@ from trimpoint.threads.registry import Engine
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
-
-LATE = "It was captured when the turn had begun already, and may hold some of its changes."
 
 
 class CaptureRules(NamedTuple):
@@ -167,10 +166,10 @@ class TurnCaptures:
             return () if repeated else (ev.CheckpointFailed(turn_id, moment, looked.problem),)
         commit = looked.checkpoint.commit
         notes = (*notes, *(str(left_out) for left_out in looked.checkpoint.left_out))
-        if newest is not None and newest.commit == commit:
+        if newest is not None and newest.commit == commit and newest.ref:
             # Nothing has changed since, so the ref that is there keeps it; a baseline that says no more than that is left out.
             ref = newest.ref
-            if moment == "before" and newest.moment == "after":
+            if moment == "before" and newest.moment == "after" and newest.turn_id == _turn_before(writer.state, turn_id):
                 return ()
         else:
             ref = checkpoint_ref(writer.thread_id, f"{turn_id}-{moment}")
@@ -179,3 +178,8 @@ class TurnCaptures:
             except GitError as error:
                 return (ev.CheckpointFailed(turn_id, moment, str(error)),)
         return (ev.CheckpointCaptured(turn_id, moment, str(looked.repository.worktree), ref, commit, notes),)
+
+
+def _turn_before(state: ThreadState, turn_id: str) -> str | None:
+    index = state.turn_index.get(turn_id, len(state.turns))
+    return state.turns[index - 1].id if index else None

@@ -18,6 +18,7 @@ from trimpoint.config import Config, MetricsSection
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
@@ -80,9 +81,10 @@ class Daemon:
             engine, lambda state: working_folder(state.settings), CaptureRules(*msgspec.structs.astuple(config.checkpoints))
         )
         worktrees = FileReverts(engine, self._captures)
+        previews = RevertPreviews(engine, identity, worktrees)
         driver = OperationDriver(engine, self._threads, worktrees, DriverLimits(config.compaction.deadline_s))
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
-        slash = SlashRunner(engine, self._sessions, wait_s, policy.discard)
+        slash = SlashRunner(engine, self._sessions, previews, wait_s, policy.discard)
         self._meters = ContextMeters(engine, self.clients, self._inbound.side_meters)
         questions, announcements = self._gateway.questions, self._gateway.announcements
         self.metrics = Metrics(Counted(engine, self._activity, self.clients, questions, link, files))
@@ -106,7 +108,7 @@ class Daemon:
         handlers["turn/start"] = typed.turn_start
         handlers = self._gateway.handles.around(handlers, methods.forward)
         own = OwnHandlers(around).table | ContextMessages(engine, self._sessions, policy.discard).table
-        own |= CheckpointMethods(engine, identity, self._captures.limits).table | CheckpointStorage(engine).table
+        own |= CheckpointMethods(engine, identity, self._captures.limits).table | CheckpointStorage(engine).table | previews.table
         self._gateway.wire(OwnMethods(own), handlers, methods.forward)
 
     def start(self, tasks: TaskGroup) -> None:

@@ -114,7 +114,8 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     """How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
 
     `status`: completed | skipped (nothing changed, and need not) | failed. `message` is a sentence for a person. With a `reason`
-    out of the error reasons when it did not complete; `blocker` when the thread was busy.
+    out of the error reasons when it did not complete; `blocker` when the thread was busy. `files`: what a revert did to them.
+    `undo` is the command that takes it back. `dryRun`: nothing was done, and all this is what would be.
     """
 
     handled: bool
@@ -129,6 +130,9 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     new_thread_id: str | None = None
     blocker: Blocker | None = None
     compression: CompressionPreview | None = None
+    files: checkpoints.RevertedFiles | None = None
+    undo: str | None = None
+    dry_run: bool | None = None
 
 
 class DispatchParams(Params, frozen=True, kw_only=True):
@@ -359,6 +363,12 @@ METHODS: dict[str, Method] = {
             checkpoints.CheckpointDiffParams,
             checkpoints.CheckpointDiff,
             "How the files differ between two moments.",
+        ),
+        Method(
+            "checkpoint/preview",
+            checkpoints.RevertPreviewParams,
+            CommandOutcome,
+            "What a revert would do, in the shape of its answer.",
         ),
         Method(
             "checkpoint/storage",

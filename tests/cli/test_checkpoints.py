@@ -79,6 +79,16 @@ async def test_checkpoints_are_listed_compared_and_let_go(stage: Stage, terminal
         assert "checkpoints/gone/" not in refs
         assert f"checkpoints/{thread}/" in refs
         assert (await stage.run("checkpoints", "--yes")).code == 2
+        assert (await stage.run("checkpoints", "--all")).code == 2
+        dry = await stage.run("revert", "--dry-run")
+        assert (dry.code, "Nothing has been done." in dry.out) == (0, True)
+        reverted = await stage.run("revert")
+        assert reverted.out.splitlines()[-1].strip() == "Undo it: trimpoint revert --undo"
+        preview = await stage.run("checkpoints", "--prune", "--all")
+        assert (preview.code, "No file could be reverted any more" in preview.err) == (0, True)
+        removed = await stage.run("checkpoints", "--prune", "--all", "--yes")
+        assert (removed.code, "Removed" in removed.out) == (0, True)
+        assert not [path for path in (stage.worktree / ".git").rglob("*") if "trimpoint" in path.name]
 
 
 async def test_a_thread_outside_of_a_repository_says_so(stage: Stage) -> None:

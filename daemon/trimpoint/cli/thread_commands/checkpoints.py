@@ -30,8 +30,9 @@ _STEP = 1024
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or prune."""
-    if arguments.yes and not arguments.prune:
-        raise UsageError("--yes goes with --prune.", "See trimpoint checkpoints --help.")
+    if (arguments.yes or arguments.all) and not arguments.prune:
+        option = "--yes" if arguments.yes else "--all"
+        raise UsageError(f"{option} goes with --prune.", "See trimpoint checkpoints --help.")
     act = _prune if arguments.prune else _storage if arguments.storage else _show
     return with_daemon(arguments, partial(act, arguments))
 
@@ -108,12 +109,14 @@ def _threads(repository: RepositoryStorage) -> Table:
 
 
 async def _prune(arguments: argparse.Namespace, client: Client) -> int:
-    params: dict[str, Any] = {**_folder(arguments), "dryRun": not arguments.yes}
+    params: dict[str, Any] = {**_folder(arguments), "dryRun": not arguments.yes, "all": arguments.all}
     answer = await client.request("checkpoint/prune", **params)
     result = msgspec.convert(answer, PruneResult)
     if arguments.json:
         print_json(answer)
-        return Exit.DONE if result.refs else Exit.SKIPPED
+        return Exit.DONE if result.refs or arguments.all else Exit.SKIPPED
+    if arguments.all:
+        return _show_removal(result)
     if not result.refs:
         out().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
         return Exit.SKIPPED
@@ -122,9 +125,26 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
         out().print(_threads(repository))
     refs = counted(result.refs, "checkpoint")
     if result.deleted:
-        out().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}. Git frees the space in its own time."))
+        out().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}."))
     else:
         say(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
+    return Exit.DONE
+
+
+def _show_removal(result: PruneResult) -> int:
+    for repository in result.repositories:
+        out().print(Text(repository.repository, "bold"))
+        out().print(_threads(repository))
+    refs, repositories = counted(result.refs, "checkpoint"), len(result.repositories)
+    if not result.deleted:
+        what = f"{refs} and all else that is trimpoint's would go for good ({counted(repositories, 'worktree')})"
+        say(Text(f"{what}. No file could be reverted any more. Nothing has been done yet: do it with --yes.", "yellow"))
+        return Exit.DONE
+    out().print(
+        Text.assemble(("✓ ", "green"), f"Removed {refs} and all else that was trimpoint's ({counted(repositories, 'worktree')}).")
+    )
+    for folder in result.kept:
+        say(Text(f"{folder} stays: a revert has saved files of yours in it. Look at them, then remove it.", "yellow"))
     return Exit.DONE
 
 

@@ -48,8 +48,9 @@ def run_compress(arguments: argparse.Namespace) -> int:
 
 
 def run_revert(arguments: argparse.Namespace) -> int:
-    """`revert [TURN | --undo] [--context] [--force]`."""
-    options = [f"--{name}" for name in ("undo", "context", "force") if getattr(arguments, name)]
+    """`revert [TURN | --undo] [--context] [--force] [--dry-run]`."""
+    names = ("undo", "context", "force", "dry_run")
+    options = [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name)]
     return with_daemon(arguments, partial(_type, arguments, " ".join(["/revert", *filter(None, [arguments.turn]), *options])))
 
 
@@ -90,7 +91,11 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome) -> int:
     glyph, colour, code = _ending(outcome)
-    out().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(outcome.message or "")))
+    message = outcome.message or ""
+    if outcome.undo is not None:
+        # What a person types here is this program's own command.
+        message = message.replace(outcome.undo, f"trimpoint {outcome.undo.removeprefix('/')}")
+    out().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(message)))
     if outcome.summary:
         out().print(summary_panel("Summary", outcome.summary))
     if outcome.new_thread_id:

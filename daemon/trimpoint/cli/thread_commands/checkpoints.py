@@ -47,9 +47,12 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if found.older:
         out().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
     out().print(_table(found.turns))
+    said: list[str] = []
     for row in found.turns:
-        for note in row.notes:
+        # What is not in one checkpoint is mostly not in the next either: it is said once.
+        for note in (note for note in row.notes if note not in said):
             out().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+        said = row.notes
     if found.safety is not None:
         out().print(Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim"))
     return Exit.DONE

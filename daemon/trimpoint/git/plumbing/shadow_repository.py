@@ -8,7 +8,7 @@ go to the store, where the refs that keep them are (see `store`). Nothing else i
         HEAD              the commit of the newest capture
         index             what was captured, with git's stat cache, so that a capture reads only what changed
         info/attributes   switches conversions off; this file wins over every .gitattributes
-        info/exclude      a link to the user's
+        info/exclude      the user's, and what `.trimpointignore` says
         config            the object format
         lock              held by the one who captures
 """
@@ -44,6 +44,9 @@ _EXACT = (
 )
 
 
+IGNORE_FILE = ".trimpointignore"
+"""Lies at the top of a worktree, and says what is not to be captured, as a `.gitignore` does."""
+
 _WHO = "trimpoint"
 _WHOSE_ADDRESS = "trimpoint@localhost"
 
@@ -64,6 +67,11 @@ class PrivateGit:
         self.dir = repository.private_dir
         self._deadline_s = deadline_s
         self._taken_over: tuple[str, ...] = ()
+
+    @property
+    def excludes(self) -> Path:
+        """Patterns of untracked files that are not captured, on top of the `.gitignore` files."""
+        return self.dir / "info" / "exclude"
 
     @property
     def index(self) -> Path:
@@ -183,7 +191,7 @@ class PrivateGit:
         (self.dir / "index.lock").unlink(missing_ok=True)
         write_if_other(self.dir / "config", config_of(self.repository, bare=False))
         write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
-        _link_if_other(self.dir / "info" / "exclude", self.repository.common_dir / "info" / "exclude")
+        _write_if_other(self.excludes, _excludes(self.repository))
         if not (self.dir / "HEAD").exists():
             (self.dir / "HEAD").write_text("ref: refs/heads/none\n")
 
@@ -208,7 +216,15 @@ def _taken_over(listed: bytes) -> Sequence[str]:
     return list(settings.values())
 
 
-def _link_if_other(path: Path, target: Path) -> None:
-    if not path.is_symlink() or path.readlink() != target:
-        path.unlink(missing_ok=True)
-        path.symlink_to(target)
+def _excludes(repository: Repository) -> bytes:
+    """The patterns of the user's own file, and those that hold for checkpoints alone."""
+    files = (repository.common_dir / "info" / "exclude", repository.worktree / IGNORE_FILE)
+    return b"\n".join(path.read_bytes() for path in files if path.is_file())
+
+
+def _write_if_other(path: Path, content: bytes) -> None:
+    # Earlier versions had a link to the user's own file here.
+    if path.is_symlink() or not path.exists() or path.read_bytes() != content:
+        fresh = path.with_name("exclude.new")
+        fresh.write_bytes(content)
+        fresh.replace(path)

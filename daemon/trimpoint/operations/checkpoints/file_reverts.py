@@ -16,6 +16,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.state import Reverting
 from trimpoint.git.capture.capture import Checkpoint, capture
+from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import checkpoint_ref, find, keep
 from trimpoint.git.errors import FilesChanged, GitError, name_path
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
@@ -73,7 +74,7 @@ class FileReverts:
         target_ref = checkpoint_ref(writer.thread_id, f"reverted-{target[:12]}")
         await keep(repository, safety_ref, present.commit)
         await keep(repository, target_ref, target)
-        notes = tuple(str(left_out) for left_out in present.left_out)
+        notes = tuple(notes_of(present.left_out))
         safety = ev.CheckpointCaptured(None, "safety", reverting.repository, safety_ref, present.commit, notes)
         return Secured(safety, ev.RevertPlanned(operation_id, target_ref, target, *_paths(taking)))
 

@@ -17,7 +17,9 @@ from trimpoint.core.decide.file_history import LATE
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
+from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import checkpoint_ref, keep
+from trimpoint.git.capture.untracked import SECRET_NAMES
 from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
@@ -40,6 +42,8 @@ class CaptureRules(NamedTuple):
     baseline_deadline_s: float = 10.0
     completion_grace_s: float = 0.25
     deadline_s: float = 120.0
+    max_untracked_bytes: int = 128 * 1024 * 1024
+    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class Baseline(NamedTuple):
@@ -66,7 +70,8 @@ class TurnCaptures:
     @property
     def limits(self) -> CaptureLimits:
         """What a capture may cost."""
-        return CaptureLimits(max_file_bytes=self._rules.max_file_bytes, deadline_s=self._rules.deadline_s)
+        rules = self._rules
+        return CaptureLimits(rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names)
 
     def start(self, tasks: TaskGroup) -> None:
         """Capture in `tasks` what turns have changed."""
@@ -165,7 +170,7 @@ class TurnCaptures:
             repeated = newest is not None and newest.problem == looked.problem
             return () if repeated else (ev.CheckpointFailed(turn_id, moment, looked.problem),)
         commit = looked.checkpoint.commit
-        notes = (*notes, *(str(left_out) for left_out in looked.checkpoint.left_out))
+        notes = (*notes, *notes_of(looked.checkpoint.left_out))
         if newest is not None and newest.commit == commit and newest.ref:
             # Nothing has changed since, so the ref that is there keeps it; a baseline that says no more than that is left out.
             ref = newest.ref

@@ -98,7 +98,7 @@ def test_what_a_daemon_found_that_had_been_away_is_doubtful() -> None:
     thread = started()
     turn = captured_turn(thread, "b1", "a1")
     thread.report(ev.CheckpointCaptured(turn, "found", "/work", "ref", "f1"))
-    assert history(thread, turn_count=0).legs == [Leg("a1", "thread"), Leg("f1", "unknown")]
+    assert history(thread, turn_count=0).legs == [Leg("a1", "thread"), Leg("f1", "found")]
 
 
 def test_checkpoints_of_another_worktree_do_not_count() -> None:

@@ -4,10 +4,11 @@ import random
 
 import anyio
 import pytest
-from trimpoint.testkit import run, say
+from trimpoint.testkit import held, run, say
 
 from tests.e2e.conftest import House, longer
 from tests.e2e.conversation import Conversation
+from tests.e2e.daemon_process import daemon_process, kill
 from tests.e2e.worktree import git, with_repository, worktree_files
 
 pytestmark = pytest.mark.codex
@@ -24,6 +25,11 @@ async def edit(talk: Conversation, command: str) -> None:
     talk.script.then(run(command), say(f"answer-{talk.turns}."))
     ended = await talk.prompt(f"prompt-{talk.turns}.")
     await captured(talk, ended["id"])
+
+
+async def commands_run(talk: Conversation) -> int:
+    """How many commands the journal knows of."""
+    return sum(entry.get("activity") == "commandExecution" for entry in await talk.timeline())
 
 
 async def captured(talk: Conversation, turn_id: str) -> None:
@@ -234,3 +240,32 @@ async def test_only_what_the_agent_did_is_taken_back(house: House, seed: int) ->
             for _ in range(STEPS):
                 await (walk.turn if walk.random.random() < 0.5 else walk.hands)()
             await walk.revert()
+
+
+async def test_a_turn_whose_daemon_was_killed_is_taken_back_and_what_a_person_did_meanwhile_is_not(house: House) -> None:
+    with_repository(house.worktree)
+    async with daemon_process(house) as daemon, house.client() as client:
+        talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+        await edit(talk, "echo one > a.txt")
+        house.script.then(run("echo two > a.txt; echo new > b.txt"), held(say("done."), anyio.Event()))
+        await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go on"}])
+        # The model is asked again when the command has ended, and what it did is in the journal then.
+        while len(house.model.turn_requests()) < 4 or await commands_run(talk) < 2:
+            await anyio.lowlevel.checkpoint()
+        await kill(daemon)
+    (house.worktree / "mine.py").write_text("mine\n")
+    async with daemon_process(house), house.client() as client:
+        await client.request("thread/resume", threadId=talk.thread_id)
+        again = Conversation(client, talk.thread_id, house.model, house.script)
+        dry = await again.type("/revert 1 --dry-run")
+        outcome = await again.type("/revert 1")
+        checkpoints = (await again.snapshot())["checkpoints"]
+    assert outcome["status"] == "completed", outcome
+    assert outcome["files"] == dry["files"]
+    assert outcome["files"]["kept"] == ["mine.py"]
+    assert worktree_files(house.worktree) == {
+        "kept.txt": ("file", b"from the start\n"),
+        "a.txt": ("file", b"one\n"),
+        "mine.py": ("file", b"mine\n"),
+    }
+    assert [one["moment"] for one in checkpoints][-4:] == ["after", "found", "safety", "reverted"]

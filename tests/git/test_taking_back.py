@@ -52,6 +52,20 @@ class Account:
         return base, values[-1] != base and values[-1] in lost
 
 
+def test_what_was_found_is_kept_unless_somebody_insists_and_refused_where_the_thread_was_at_work() -> None:
+    history = PathHistory(side("0"))
+    history.becomes(side("1"), "found")
+    assert (history.wanted, history.mixed) == (side("0"), "found")
+    history.becomes(side("2"), "thread")
+    assert history.mixed == "unknown"
+    history.becomes(side("3"), "others")
+    assert history.mixed == "others"
+    after = PathHistory(side("0"))
+    after.becomes(side("1"), "thread")
+    after.becomes(side("2"), "found")
+    assert after.mixed == "unknown"
+
+
 @given(
     st.sampled_from([None, "0"]),
     st.lists(st.tuples(st.sampled_from([None, "0", "1", "2"]), st.sampled_from(["thread", "others", "unknown"]))),

@@ -45,6 +45,8 @@ class Engine:
 
     def __init__(self, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> None:
         self.unreadable: dict[str, str] = {}
+        self.relearned: list[str] = []
+        """Threads whose journals the catalogue did not fit: the daemon before may have died at work on them."""
         self.before_command: BeforeCommand = _nothing_to_do
         self.policy = policy
         self._store = store
@@ -277,6 +279,7 @@ class Engine:
         try:
             await self.thread(thread_id)
             await self._evict(thread_id)
+            self.relearned.append(thread_id)
         except ThreadNotFound:
             log.warning("journal_empty", thread_id=thread_id)
         except JournalRefuses as error:

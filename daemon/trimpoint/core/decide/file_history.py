@@ -9,8 +9,10 @@ from typing import Literal, NamedTuple
 
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState
 
-Author = Literal["thread", "others", "unknown"]
-"""`thread`: one of its turns, or a revert of it. `unknown`: nobody looked between what a turn and what others did."""
+Author = Literal["thread", "others", "unknown", "found"]
+"""`thread`: one of its turns, or a revert of it. `unknown`: nobody looked between what a turn and what others did. `found`:
+what a daemon found that had been away, less what is known to be the turn's.
+"""
 
 LATE = "It was captured when the turn had begun already, and may hold some of its changes."
 
@@ -72,7 +74,7 @@ def _author(state: ThreadState, checkpoint: Checkpoint, *, gap: bool) -> Author:
         case "before":
             return "unknown" if gap or is_late(checkpoint) or _follows_unseen(state, checkpoint) else "others"
         case "found":
-            return "unknown"
+            return "found"
         case _:
             return "unknown" if gap else "others"
 

@@ -23,7 +23,7 @@ from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import PrivateGit
 from trimpoint.git.plumbing.worktree import Worktree
 
-ConflictReason = Literal["changed", "unknown", "open", "inTheWay"]
+ConflictReason = Literal["changed", "unknown", "found", "open", "inTheWay"]
 
 _DEADLINE_S = 60.0
 
@@ -39,7 +39,8 @@ class Step(msgspec.Struct, frozen=True):
 class Conflict(msgspec.Struct, frozen=True):
     """Why restoring `step` would cost somebody something.
 
-    `changed`: somebody else has changed `path` after the thread did. `unknown`: it cannot be told who did. `open`: a process has it open
+    `changed`: somebody else has changed `path` after the thread did. `unknown`: it cannot be told who did. `found`: neither can it, and the
+    thread is not known to have changed it. `open`: a process has it open
     for writing. `inTheWay`: `path` is in no checkpoint (ignored, mostly) and where a file or folder must go.
     """
 

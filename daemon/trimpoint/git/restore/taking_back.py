@@ -22,6 +22,7 @@ from trimpoint.git.plumbing.shadow_repository import PrivateGit
 from trimpoint.git.plumbing.store import borrow
 from trimpoint.git.restore.plan import (
     Conflict,
+    ConflictReason,
     Covering,
     RestorePlan,
     Step,
@@ -30,9 +31,10 @@ from trimpoint.git.restore.plan import (
     sparse_paths,
 )
 
-Author = Literal["thread", "others", "unknown"]
+Author = Literal["thread", "others", "unknown", "found"]
 
 _DEADLINE_S = 120.0
+_REASONS: dict[Author, ConflictReason] = {"others": "changed", "found": "found"}
 
 
 class Leg(NamedTuple):
@@ -46,11 +48,20 @@ class TakingBack(msgspec.Struct, frozen=True):
     """What to do so that the thread's own changes are gone. `plan` goes from the present to that.
 
     `kept`: paths that others have changed since the start, and that stay as they are. `present`: the newest state.
+    Steps with a conflict `found` are for those who insist: see `cautious`.
     """
 
     present: str
     plan: RestorePlan
     kept: tuple[bytes, ...]
+
+    def cautious(self) -> "TakingBack":
+        """The same, with all left as it is that was found after the daemon had been away."""
+        found = {conflict.step for conflict in self.plan.conflicts if conflict.reason == "found"}
+        steps = [step for step in (*self.plan.remove, *self.plan.write) if step.path not in found]
+        conflicts = tuple(conflict for conflict in self.plan.conflicts if conflict.step not in found)
+        plan = msgspec.structs.replace(plan_of(steps, self.plan.left_alone), conflicts=conflicts)
+        return msgspec.structs.replace(self, plan=plan, kept=tuple(sorted({*self.kept, *found})))
 
 
 class PathHistory:
@@ -66,8 +77,13 @@ class PathHistory:
         if author == "others" and self.present == self.wanted:
             self.wanted = side
         elif side != self.wanted and (author != "thread" or self.mixed is not None):
-            self._mixed.append((side, self.mixed or author))
+            self._mixed.append((side, self._blended(author)))
         self.present = side
+
+    def _blended(self, author: Author) -> Author:
+        if self.present == self.wanted:
+            return author
+        return "others" if "others" in (author, self.mixed) else "unknown"
 
     @property
     def mixed(self) -> Author | None:
@@ -148,7 +164,8 @@ def _taking_back(
                 continue
             steps.append(Step(path, history.present, history.wanted))
             if (author := history.mixed) is not None:
-                conflicts.append(Conflict(path, "changed" if author == "others" else "unknown", path))
+                reason = _REASONS.get(author, "unknown")
+                conflicts.append(Conflict(path, reason, path))
         elif history.wanted != history.start:
             kept.append(path)
     plan = plan_of(steps, tuple(left.values()))

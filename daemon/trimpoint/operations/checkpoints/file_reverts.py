@@ -81,12 +81,14 @@ class FileReverts:
     async def _look(self, writer: ThreadWriter, reverting: Reverting) -> _Looked:
         try:
             repository = await _repository(reverting)
+            await self._captures.catch_up(writer)
             present = await capture(repository, self._captures.limits)
             if await find(repository, reverting.commit) is None:
                 raise WorktreeRefuses(Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository.")
             history = file_history(writer.state, reverting)
             legs = [Leg(*leg) for leg in (*history.legs, (present.commit, history.now))]
             taking = await take_back(repository, history.start, legs)
+            taking = taking if reverting.force else taking.cautious()
             lost = [*_named(taking.plan.conflicts), *await _unsteady(repository, writer, present)]
         except GitError as error:
             raise WorktreeRefuses(Reason.WORKTREE_FAILED, str(error)) from error
@@ -165,6 +167,7 @@ def _relative(repository: Repository, folder: str) -> bytes | None:
 _CONFLICTS = {
     "changed": "somebody else has changed it after the thread did",
     "unknown": "it was changed while nobody looked, so it may be somebody else's work",
+    "found": "it was changed while the daemon was away",
     "open": "a program has it open for writing",
     "inTheWay": "it is in no checkpoint and in the way",
 }

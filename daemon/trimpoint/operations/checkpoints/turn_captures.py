@@ -23,6 +23,7 @@ from trimpoint.git.capture.untracked import SECRET_NAMES
 from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
+from trimpoint.operations.checkpoints.late_captures import late_facts, uncaptured_turn
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import Engine
 from trimpoint.threads.writer import ThreadWriter
@@ -77,6 +78,8 @@ class TurnCaptures:
         """Capture in `tasks` what turns have changed."""
         self._tasks = tasks
         self._engine.listen(self._on_record)
+        if self._rules.enabled:
+            tasks.start_soon(self._catch_up_all, list(self._engine.relearned))
 
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Held while something is captured of the thread, first come first served."""
@@ -94,8 +97,35 @@ class TurnCaptures:
             return None
         with anyio.move_on_after(self._rules.baseline_deadline_s):
             async with self.in_order(writer.thread_id):
-                return await self._look(writer)
+                return await self._look(writer, await self.catch_up(writer))
         return Baseline(None, None, f"Capturing the files took longer than {self._rules.baseline_deadline_s:g} seconds.")
+
+    async def catch_up(self, writer: ThreadWriter) -> Baseline | None:
+        """Capture the files after the thread's last turn if a daemon died before it could. Never raises.
+
+        Whoever calls it holds the thread's captures in order.
+
+        :returns: what was found, if anything was captured
+        """
+        turn = uncaptured_turn(writer.state)
+        if turn is None or not self._rules.enabled or len(self._under_way.get(writer.thread_id, ())) > 0:
+            return None
+        looked = await self._look(writer)
+        if looked.repository is None or looked.checkpoint is None:
+            return None
+        try:
+            writer.record_facts(*await late_facts(writer.state, turn, looked.repository, looked.checkpoint))
+        except (GitError, EngineError) as error:
+            log.warning("checkpoint_not_recorded", thread_id=writer.thread_id, turn_id=turn.id, detail=str(error))
+        return looked
+
+    async def _catch_up_all(self, thread_ids: list[str]) -> None:
+        for thread_id in thread_ids:
+            try:
+                async with self.in_order(thread_id):
+                    await self.catch_up(await self._engine.thread(thread_id))
+            except EngineError as error:
+                log.warning("checkpoint_not_recorded", thread_id=thread_id, detail=str(error))
 
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
         """The turn that `baseline` was made for has its id; call it before the turn's start is recorded."""
@@ -148,7 +178,9 @@ class TurnCaptures:
             if not self._under_way[thread_id]:
                 del self._under_way[thread_id]
 
-    async def _look(self, writer: ThreadWriter) -> Baseline:
+    async def _look(self, writer: ThreadWriter, looked: Baseline | None = None) -> Baseline:
+        if looked is not None:
+            return looked
         folder = self.folder_of(writer.state)
         try:
             repository = self._found.get(folder) or await discover(Path(folder))

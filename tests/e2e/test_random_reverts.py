@@ -45,7 +45,7 @@ class Walk:
         self.before_revert: list[Copy] | None = None
         self.context: list[Piece] = []
         self.steps: list[str] = []
-        self.untracked = 0
+        self.mine: dict[str, tuple[str, bytes]] = {}
 
     async def step(self) -> None:
         """One more thing that happens."""
@@ -115,12 +115,11 @@ class Walk:
         await self._arrived(self.copies.pop())
 
     async def user_edits(self) -> None:
-        """A person changes a file between turns; the next turn's baseline has it."""
+        """A person writes a file between turns. No revert takes it back."""
         await self._captured()
-        self.untracked += 1
-        (self.house.worktree / f"mine-{self.untracked}").write_bytes(self.random.randbytes(20))
-        if len(self.copies) == 1:  # before the first turn is right before it
-            self.copies[0] = self.copies[0]._replace(files=worktree_files(self.house.worktree))
+        name = f"mine-{len(self.mine)}"
+        self.mine[name] = ("file", self.random.randbytes(20))
+        (self.house.worktree / name).write_bytes(self.mine[name][1])
         await self.turn()
 
     async def child_dies(self) -> None:
@@ -142,7 +141,7 @@ class Walk:
     async def _arrived(self, copy: Copy | None = None) -> None:
         copy = copy or self.copies[-1]
         self.context = copy.context
-        assert worktree_files(self.house.worktree) == copy.files, " ".join(self.steps)
+        assert worktree_files(self.house.worktree) == copy.files | self.mine, " ".join(self.steps)
         turns = (await self.talk.snapshot())["turns"]
         assert [turn["id"] for turn in turns] == copy.turns, self.steps
 

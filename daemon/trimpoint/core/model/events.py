@@ -315,7 +315,7 @@ class TurnsReverted(Event, frozen=True, array_like=True, tag="thread.turns-rever
 
 
 class CheckpointCaptured(Event, frozen=True, array_like=True, tag="thread.checkpoint-captured"):
-    """The worktree as it was at a moment, kept as a commit behind a hidden ref.
+    """The worktree as it was at a moment, kept as a commit in a repository of ours.
 
     `moment`: before | after (of the turn) | safety (before a revert, of no turn) | found (by a daemon that was not there when
     the turn ended: what it cannot tell who did). `notes` say what is not in it. A turn that

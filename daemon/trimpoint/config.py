@@ -1,4 +1,4 @@
-"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (spec §8).
+"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (docs/spec/running.md).
 
 Strict: an unknown key is an error that names the line and the nearest key there is.
 """
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.git.capture.untracked import SECRET_NAMES
 
 MAX_PORT = 65_535
@@ -92,7 +92,8 @@ class CheckpointsSection(_Section, frozen=True):
 class LimitsSection(_Section, frozen=True):
     """`[limits]`: what one client may cost."""
 
-    max_message_bytes: Positive = 64 * 1024 * 1024
+    # What is larger is read in one go all the same, while every other client waits.
+    max_message_bytes: Positive = 8 * 1024 * 1024
     max_outbox_bytes: Positive = 64 * 1024 * 1024
     max_requests_in_flight: Positive = 1024
     max_clients: Positive = 1024
@@ -254,9 +255,9 @@ def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source:
     """`value` as `shape`, table by table, so that an error can say where it stands."""
     if isinstance(value, dict) and get_origin(shape) is dict:
         inner_shape = get_args(shape)[1]
-        return {key: _converted(inner, inner_shape, (*path, key), text, source) for key, inner in members(value).items()}
+        return {key: _converted(inner, inner_shape, (*path, key), text, source) for key, inner in as_dict(value).items()}
     if isinstance(value, dict) and shape in _SECTIONS:
-        table = members(value)
+        table = as_dict(value)
         known = {field.name: field.type for field in msgspec.structs.fields(shape)}
         _refuse_unknown(table, known, path, text, source)
         return _section(
@@ -325,7 +326,7 @@ def _path_in(fragment: str) -> tuple[str, ...]:
         return ()
     path: list[str] = []
     while isinstance(found, dict) and found:
-        key, found = next(iter(members(found).items()))
+        key, found = next(iter(as_dict(found).items()))
         path.append(key)
     return tuple(path)
 

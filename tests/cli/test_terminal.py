@@ -4,13 +4,14 @@ import io
 import os
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from rich.console import Console
 from trimpoint.cli.connection.client import Message
 from trimpoint.cli.connection.log_stream import LogStream
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.live_view import LiveView
-from trimpoint.cli.views.timeline_view import spoken, timeline_rows
+from trimpoint.cli.views.timeline_view import Marks, TurnMark, display_title, timeline_rows
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -19,7 +20,7 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from tests.cli.stage import Stage, Terminal
+from tests.cli.stage import CliHarness, Terminal
 
 EVIL = "hello\x1b]0;title\x07\x1b[2J\x9bworld\u202egnp.exe\r\nnext\tcell\x00"
 
@@ -39,7 +40,7 @@ def test_control_characters_are_shown_and_not_obeyed() -> None:
     ],
 )
 def test_a_command_is_shown_without_the_shell_around_it(title: str, shown: str) -> None:
-    assert spoken(title) == shown
+    assert display_title(title) == shown
 
 
 def message(role: str, text: str, *, trimmed: bool = False) -> TimelineMessage:
@@ -52,10 +53,10 @@ def activity(kind: str, title: str, *, trimmed: bool = False) -> TimelineActivit
     )
 
 
-def shown(entries: list[TimelineEntry], width: int = 50) -> list[str]:
+def shown(entries: list[TimelineEntry], width: int = 50, turns: dict[str, TurnMark] | None = None) -> list[str]:
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=False)
-    for row in timeline_rows(entries, {"p1": 1}):
+    for row in timeline_rows(entries, Marks(trim_points={"p1": 1}, turns=turns or {})):
         console.print(row)
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
@@ -91,6 +92,37 @@ def test_a_discard_leaves_what_it_took_in_its_place_and_says_so() -> None:
     )
     lines = shown([activity("commandExecution", "ls", trimmed=True), message("assistant", "done"), taken])
     assert lines == ["┊   $ ls", "● done", "", "──── ◌ Discarded · 1 taken out above ──────── 1 ──"]
+
+
+def test_turns_have_numbers_and_times_and_say_how_they_ended() -> None:
+    declined = msgspec.structs.replace(
+        activity("commandExecution", "x"), detail={"command": "/bin/bash -lc 'rm -f LICENSE'", "status": "declined"}
+    )
+    turns = {
+        "t": TurnMark(7, "14:02", "interrupted", None),
+        "u": TurnMark(8, "14:03", "failed", "the model is out"),
+    }
+    entries: list[TimelineEntry] = [
+        message("user", "delete it"),
+        declined,
+        message("user", "really"),
+        msgspec.structs.replace(message("user", "go on"), turn_id="u"),
+    ]
+    assert shown(entries, 40, turns) == [
+        "❯ delete it                    7 · 14:02",
+        "  $ rm -f LICENSE               declined",
+        "",
+        "❯ really",
+        "■ interrupted",
+        "",
+        "❯ go on                        8 · 14:03",
+        "✗ failed: the model is out",
+    ]
+
+
+def test_every_line_of_what_was_pruned_has_its_dots() -> None:
+    lines = shown([message("assistant", "one two three four\nfive", trimmed=True)], 14)
+    assert lines == ["┊ ● one two", "┊   three four", "┊   five"]
 
 
 @pytest.fixture
@@ -134,7 +166,7 @@ MESSAGES: list[tuple[Message, str]] = [
     (said("item/started", item={"type": "contextCompaction"}), "  ⇲ The context is being compacted."),
     (said("turn/completed", turn={"status": "interrupted"}), "The turn was interrupted."),
     (said("turn/completed", turn={"status": "failed", "error": {"message": "no\nroom"}}), "The turn failed: no room"),
-    (said("serverRequest/resolved"), "The question is settled."),
+    (said("serverRequest/resolved"), "The question was answered."),
     (said("error", error={"message": "again"}), "again"),
     (said("orchestration/event", type="thread.request-opened", payload={"method": "m"}), "? The agent asks (m)."),
     (said("orchestration/event", type="thread.context-lost", payload={"message": "gone"}), "! gone"),
@@ -197,7 +229,7 @@ def test_a_log_whose_reader_is_gone_is_dropped(pipe: tuple[int, int]) -> None:
 
 
 @pytest.mark.codex
-async def test_colour_is_for_terminals_and_no_color_is_respected(stage: Stage, terminal: Terminal) -> None:
+async def test_colour_is_for_terminals_and_no_color_is_respected(stage: CliHarness, terminal: Terminal) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")
@@ -211,14 +243,14 @@ async def test_colour_is_for_terminals_and_no_color_is_respected(stage: Stage, t
         plain.close()
 
 
-async def _on(terminal: Terminal, stage: Stage, environment: dict[str, str]) -> str:
+async def _on(terminal: Terminal, stage: CliHarness, environment: dict[str, str]) -> str:
     async with stage.running("timeline", stdout=terminal.fd, env=stage.environment | environment) as timeline:
         assert await timeline.ended() == 0
     return await terminal.rest()
 
 
 @pytest.mark.codex
-async def test_a_reader_that_has_seen_enough_ends_a_command_quietly(stage: Stage) -> None:
+async def test_a_reader_that_has_seen_enough_ends_a_command_quietly(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")

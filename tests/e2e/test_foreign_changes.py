@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trimpoint.testkit import held, run, say
 
-from tests.e2e.conftest import House, longer
+from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation
 from tests.e2e.daemon_process import daemon_process, kill
 from tests.e2e.worktree import git, with_repository, worktree_files
@@ -40,32 +40,32 @@ async def captured(talk: Conversation, turn_id: str) -> None:
             return
 
 
-async def test_a_file_that_a_person_wrote_between_two_turns_stays(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_file_that_a_person_wrote_between_two_turns_stays(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
-        (house.worktree / "mine.py").write_text("mine\n")
+        (harness.worktree / "mine.py").write_text("mine\n")
         await edit(talk, "echo two > a.txt")
         last = await talk.type("/revert")
-        after_last = worktree_files(house.worktree)
+        after_last = worktree_files(harness.worktree)
         all_of_it = await talk.type("/revert 0")
-        after_all = worktree_files(house.worktree)
+        after_all = worktree_files(harness.worktree)
         undone = await talk.type("/revert --undo")
     assert last["status"] == all_of_it["status"] == undone["status"] == "completed", (last, all_of_it, undone)
     assert after_last["a.txt"] == ("file", b"one\n")
     assert after_last["mine.py"] == after_all["mine.py"] == ("file", b"mine\n")
     assert "a.txt" not in after_all
-    assert worktree_files(house.worktree) == after_last
+    assert worktree_files(harness.worktree) == after_last
 
 
-async def test_a_file_that_a_person_changed_after_the_thread_is_named_and_refused(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_file_that_a_person_changed_after_the_thread_is_named_and_refused(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
-        (house.worktree / "a.txt").write_text("mine\n")
+        (harness.worktree / "a.txt").write_text("mine\n")
         await edit(talk, "echo two > b.txt")
         refused = await talk.type("/revert 0")
-        untouched = worktree_files(house.worktree)
+        untouched = worktree_files(harness.worktree)
         last = await talk.type("/revert 1")
         forced = await talk.type("/revert 0 --force")
     assert refused["reason"] == "files_changed"
@@ -74,71 +74,71 @@ async def test_a_file_that_a_person_changed_after_the_thread_is_named_and_refuse
     assert "--force" in refused["message"]
     assert untouched["a.txt"] == ("file", b"mine\n")
     assert last["status"] == forced["status"] == "completed", (last, forced)
-    assert set(worktree_files(house.worktree)) == {"kept.txt"}
+    assert set(worktree_files(harness.worktree)) == {"kept.txt"}
 
 
-async def test_an_idle_second_threads_files_stay(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_an_idle_second_threads_files_stay(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
-        other = await Conversation.begin(talk.client, house.worktree, house.model, house.script)
+        other = await Conversation.begin(talk.client, harness.worktree, harness.model, harness.script)
         await edit(other, "echo theirs > b.txt")
         await edit(talk, "echo two > a.txt")
         outcome = await talk.type("/revert 0")
-        after = worktree_files(house.worktree)
+        after = worktree_files(harness.worktree)
         theirs = await other.type("/revert 0")
     assert outcome["status"] == theirs["status"] == "completed", (outcome, theirs)
     assert after == {"kept.txt": ("file", b"from the start\n"), "b.txt": ("file", b"theirs\n")}
-    assert set(worktree_files(house.worktree)) == {"kept.txt"}
+    assert set(worktree_files(harness.worktree)) == {"kept.txt"}
 
 
-async def test_a_commit_and_another_branch_stay(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_commit_and_another_branch_stay(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
-        (house.worktree / "kept.txt").write_text("committed by hand\n")
-        git(house.worktree, "switch", "-qc", "feature")
-        git(house.worktree, "add", "kept.txt")
-        git(house.worktree, "commit", "-qm", "by hand")
+        (harness.worktree / "kept.txt").write_text("committed by hand\n")
+        git(harness.worktree, "switch", "-qc", "feature")
+        git(harness.worktree, "add", "kept.txt")
+        git(harness.worktree, "commit", "-qm", "by hand")
         await edit(talk, "echo two > a.txt; echo new > b.txt")
         outcome = await talk.type("/revert 0")
-        status = git(house.worktree, "status", "--porcelain")
-        branch = git(house.worktree, "branch", "--show-current")
+        status = git(harness.worktree, "status", "--porcelain")
+        branch = git(harness.worktree, "branch", "--show-current")
     assert outcome["status"] == "completed", outcome
-    assert worktree_files(house.worktree) == {"kept.txt": ("file", b"committed by hand\n")}
+    assert worktree_files(harness.worktree) == {"kept.txt": ("file", b"committed by hand\n")}
     assert (status, branch) == ("", "feature\n")
 
 
-async def test_files_that_a_context_revert_left_alone_stay_when_a_later_turn_goes(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_files_that_a_context_revert_left_alone_stay_when_a_later_turn_goes(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
         await talk.type("/revert 1 --context")
         await edit(talk, "echo new > b.txt")
         outcome = await talk.type("/revert")
     assert outcome["status"] == "completed", outcome
-    assert {name: content for name, (_, content) in worktree_files(house.worktree).items() if name != "kept.txt"} == {
+    assert {name: content for name, (_, content) in worktree_files(harness.worktree).items() if name != "kept.txt"} == {
         "a.txt": b"two\n"
     }
 
 
-async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
-        (house.worktree / "mine.py").write_text("mine\n")
+        (harness.worktree / "mine.py").write_text("mine\n")
         await edit(talk, "echo two > b.txt; rm kept.txt")
-        files, before = worktree_files(house.worktree), await talk.snapshot()
+        files, before = worktree_files(harness.worktree), await talk.snapshot()
         dry = await talk.type("/revert 0 --dry-run")
         asked = await talk.client.request("checkpoint/preview", threadId=talk.thread_id, turnCount=0)
-        untouched, after = worktree_files(house.worktree), await talk.snapshot()
+        untouched, after = worktree_files(harness.worktree), await talk.snapshot()
         nothing = await talk.type("/revert --undo --dry-run")
         context = await talk.type("/revert 1 --context --dry-run")
-        (house.worktree / "b.txt").write_text("mine\n")
+        (harness.worktree / "b.txt").write_text("mine\n")
         refused = await talk.type("/revert 0 --dry-run")
         forced = await talk.type("/revert 0 --dry-run --force")
-        (house.worktree / "b.txt").write_text("two\n")
+        (harness.worktree / "b.txt").write_text("two\n")
         done = await talk.type("/revert 0")
         undone = await talk.type("/revert --undo")
     assert untouched == files
@@ -157,17 +157,17 @@ async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(house: House) 
     for name in ("kept.txt", "a.txt", "b.txt", "mine.py"):
         assert name in done["message"]
     assert done["undo"] == "/revert --undo"
-    assert worktree_files(house.worktree) == files
+    assert worktree_files(harness.worktree) == files
 
 
 class Walk:
     """Turns and hands in turns. `log` tells of each path who changed it to what; the oracle reads nothing else."""
 
-    def __init__(self, talk: Conversation, house: House, seed: int) -> None:
+    def __init__(self, talk: Conversation, harness: Harness, seed: int) -> None:
         self.talk = talk
-        self.house = house
+        self.harness = harness
         self.random = random.Random(seed)
-        self.states = [worktree_files(house.worktree)]
+        self.states = [worktree_files(harness.worktree)]
         self.authors: list[str] = []
 
     async def turn(self) -> None:
@@ -178,12 +178,12 @@ class Walk:
     async def hands(self) -> None:
         """A person does."""
         for _ in range(self.random.randint(1, 2)):
-            await anyio.run_process(["sh", "-c", self._change()], cwd=self.house.worktree)
+            await anyio.run_process(["sh", "-c", self._change()], cwd=self.harness.worktree)
         if self.random.random() < 0.4:
-            git(self.house.worktree, "add", "--all")
-            git(self.house.worktree, "commit", "-qm", "theirs", "--allow-empty")
+            git(self.harness.worktree, "add", "--all")
+            git(self.harness.worktree, "commit", "-qm", "theirs", "--allow-empty")
         elif self.random.random() < 0.4:
-            git(self.house.worktree, "checkout", "-qf", self.random.choice(["main", "other"]))
+            git(self.harness.worktree, "checkout", "-qf", self.random.choice(["main", "other"]))
         self._note("person")
 
     async def revert(self) -> None:
@@ -193,10 +193,10 @@ class Walk:
         if lost:
             assert outcome["reason"] == "files_changed", (outcome, lost)
             assert all(name in outcome["message"] for name in lost)
-            assert worktree_files(self.house.worktree) == self.states[-1]
+            assert worktree_files(self.harness.worktree) == self.states[-1]
             outcome = await self.talk.type("/revert 0 --force")
         assert outcome["status"] == "completed", outcome
-        assert worktree_files(self.house.worktree) == expected
+        assert worktree_files(self.harness.worktree) == expected
 
     def expected(self) -> tuple[dict[str, object], set[str]]:
         files: dict[str, object] = {}
@@ -219,7 +219,7 @@ class Walk:
         return files, lost
 
     def _note(self, author: str) -> None:
-        self.states.append(worktree_files(self.house.worktree))
+        self.states.append(worktree_files(self.harness.worktree))
         self.authors.append(author)
 
     def _change(self) -> str:
@@ -229,41 +229,41 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_only_what_the_agent_did_is_taken_back(house: House, seed: int) -> None:
-    with_repository(house.worktree)
-    git(house.worktree, "branch", "-m", "main")
-    git(house.worktree, "branch", "other")
+async def test_only_what_the_agent_did_is_taken_back(harness: Harness, seed: int) -> None:
+    with_repository(harness.worktree)
+    git(harness.worktree, "branch", "-m", "main")
+    git(harness.worktree, "branch", "other")
     with anyio.fail_after(WALK_DEADLINE_S):
-        async with house.conversation() as talk:
-            walk = Walk(talk, house, seed)
+        async with harness.conversation() as talk:
+            walk = Walk(talk, harness, seed)
             await walk.turn()
             for _ in range(STEPS):
                 await (walk.turn if walk.random.random() < 0.5 else walk.hands)()
             await walk.revert()
 
 
-async def test_a_turn_whose_daemon_was_killed_is_taken_back_and_what_a_person_did_meanwhile_is_not(house: House) -> None:
-    with_repository(house.worktree)
-    async with daemon_process(house) as daemon, house.client() as client:
-        talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+async def test_a_turn_whose_daemon_was_killed_is_taken_back_and_what_a_person_did_meanwhile_is_not(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with daemon_process(harness) as daemon, harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
         await edit(talk, "echo one > a.txt")
-        house.script.then(run("echo two > a.txt; echo new > b.txt"), held(say("done."), anyio.Event()))
+        harness.script.then(run("echo two > a.txt; echo new > b.txt"), held(say("done."), anyio.Event()))
         await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go on"}])
         # The model is asked again when the command has ended, and what it did is in the journal then.
-        while len(house.model.turn_requests()) < 4 or await commands_run(talk) < 2:
+        while len(harness.model.turn_requests()) < 4 or await commands_run(talk) < 2:
             await anyio.lowlevel.checkpoint()
         await kill(daemon)
-    (house.worktree / "mine.py").write_text("mine\n")
-    async with daemon_process(house), house.client() as client:
+    (harness.worktree / "mine.py").write_text("mine\n")
+    async with daemon_process(harness), harness.client() as client:
         await client.request("thread/resume", threadId=talk.thread_id)
-        again = Conversation(client, talk.thread_id, house.model, house.script)
+        again = Conversation(client, talk.thread_id, harness.model, harness.script)
         dry = await again.type("/revert 1 --dry-run")
         outcome = await again.type("/revert 1")
         checkpoints = (await again.snapshot())["checkpoints"]
     assert outcome["status"] == "completed", outcome
     assert outcome["files"] == dry["files"]
     assert outcome["files"]["kept"] == ["mine.py"]
-    assert worktree_files(house.worktree) == {
+    assert worktree_files(harness.worktree) == {
         "kept.txt": ("file", b"from the start\n"),
         "a.txt": ("file", b"one\n"),
         "mine.py": ("file", b"mine\n"),

@@ -1,9 +1,9 @@
-"""Slash commands typed as prompts by clients that know nothing of trimpoint (spec §3, §10.9)."""
+"""Slash commands typed as prompts by clients that know nothing of trimpoint (docs/spec/clients.md, docs/spec/traps.md)."""
 
 import anyio
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
 pytestmark = pytest.mark.codex
@@ -17,8 +17,8 @@ async def _prompt(talk: Conversation, text: str) -> tuple[str, str]:
     return turn["status"], next((item["text"] for item in items if item["type"] == "agentMessage"), "")
 
 
-async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
         status, answer = await _prompt(talk, "/clear 1")
@@ -27,22 +27,22 @@ async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(house: H
         request = await talk.turn()
         snapshot = await talk.snapshot()
     assert seen_turns(request, 3) == [3]
-    assert not any(request.mentions("/clear") for request in house.model.requests)
+    assert not any(request.mentions("/clear") for request in harness.model.requests)
     assert snapshot["turnCount"] == 4
 
 
 @pytest.mark.parametrize("text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/compact --keep"])
-async def test_a_wrong_command_says_what_is_right_and_is_never_sent(house: House, text: str) -> None:
-    async with house.conversation() as talk:
+async def test_a_wrong_command_says_what_is_right_and_is_never_sent(harness: Harness, text: str) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         _, answer = await _prompt(talk, text)
         assert "Usage: /" in answer
-    assert len(house.model.requests) == 1
+    assert len(harness.model.requests) == 1
 
 
-async def test_an_input_that_names_no_command_is_a_prompt(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_an_input_that_names_no_command_is_a_prompt(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         with anyio.fail_after(20):
             await talk.prompt("/clearance of goods")
-    assert house.model.requests[-1].mentions("/clearance of goods")
+    assert harness.model.requests[-1].mentions("/clearance of goods")

@@ -1,4 +1,4 @@
-"""Thread ids against the protocol as the very binary describes it: every place of an id is exchanged, and nothing else is (spec §3).
+"""Thread ids against the protocol as the very binary describes it: every place of an id is exchanged, and nothing else is (docs/spec/clients.md).
 
 A place that a newer Codex adds fails here until it is decided on. Each is tried by itself: the smallest message that has it goes
 through what the gateway sends such messages through.
@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.gateway.codex_schema import CodexSchema, Place
 
@@ -45,7 +45,7 @@ class Tried(NamedTuple):
     """A place, and a message that holds a value there, as it came and as the gateway passes it on."""
 
     place: Place
-    pass_on: Callable[[Any], Any]
+    forward: Callable[[Any], Any]
     to_codex: bool
 
     @property
@@ -57,7 +57,7 @@ class Tried(NamedTuple):
         return PROVIDER if self.to_codex else STABLE
 
     def comes_out_as(self, value: Any, expected: Any) -> bool:
-        return bool(self.pass_on(self.place.message(value)) == self.place.message(expected))
+        return bool(self.forward(self.place.message(value)) == self.place.message(expected))
 
 
 def identity() -> Identity:
@@ -65,7 +65,7 @@ def identity() -> Identity:
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
     engine = SimpleNamespace(renamed=known, retried=known, summaries={STABLE: summary}, loaded=lambda thread_id: None)
-    return Identity(cast("Engine", engine))
+    return Identity(cast("ThreadRegistry", engine))
 
 
 def request_through(method: str, params: Any) -> Any:

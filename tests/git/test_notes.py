@@ -1,14 +1,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.git.capture.omissions import LeftOut, LeftOutReason, left_out_of, message_of, notes_of
+from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of, notes_of
 from trimpoint.git.errors import FilesChanged, RestoreFailed, name_paths
 
 _REASONS: list[LeftOutReason] = ["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse", "secret", "tooMuch"]
 
 
-@given(st.lists(st.builds(LeftOut, st.binary(min_size=1), st.sampled_from(_REASONS), st.none() | st.integers(0, 2**60))))
-def test_what_is_left_out_is_read_back_from_the_message(left_out: list[LeftOut]) -> None:
+@given(st.lists(st.builds(Omission, st.binary(min_size=1), st.sampled_from(_REASONS), st.none() | st.integers(0, 2**60))))
+def test_what_is_left_out_is_read_back_from_the_message(left_out: list[Omission]) -> None:
     message = message_of(left_out)
     assert left_out_of(message) == tuple(left_out)
     assert left_out_of(message + "\n") == tuple(left_out)
@@ -21,7 +21,7 @@ def test_a_message_of_somebody_else_is_not_read() -> None:
 
 
 def test_each_is_said_in_a_sentence() -> None:
-    said = [str(LeftOut(b"new\nline/", reason, 1234)) for reason in _REASONS]
+    said = [str(Omission(b"new\nline/", reason, 1234)) for reason in _REASONS]
     assert said == [
         "'new\\nline/' is too large (1,234 bytes)",
         "'new\\nline/' cannot be read",
@@ -34,9 +34,9 @@ def test_each_is_said_in_a_sentence() -> None:
 
 
 def test_what_can_be_many_is_said_in_one_sentence() -> None:
-    many = [LeftOut(b"%d" % number, "tooMuch", 1000) for number in range(7)]
-    secrets = [LeftOut(b".env", "secret"), LeftOut(b"id_rsa", "secret")]
-    assert notes_of([*many, *secrets, LeftOut(b"big", "tooLarge", 5)]) == [
+    many = [Omission(b"%d" % number, "tooMuch", 1000) for number in range(7)]
+    secrets = [Omission(b".env", "secret"), Omission(b"id_rsa", "secret")]
+    assert notes_of([*many, *secrets, Omission(b"big", "tooLarge", 5)]) == [
         "big is too large (5 bytes)",
         "called like secrets (checkpoints.secret_names): .env, id_rsa",
         "too much (checkpoints.max_untracked_bytes): 7 untracked files of 7,000 bytes, 0, 1, 2, 3, 4 and 2 more",

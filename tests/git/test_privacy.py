@@ -7,7 +7,7 @@ from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, find, keep, 
 from trimpoint.git.capture.upkeep import collect, remove_all, upkeep
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import PrivateGit
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 from trimpoint.git.plumbing.store import alternates, borrow
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
@@ -36,7 +36,7 @@ async def _as_earlier_versions_did(folder: Path, name: str) -> str:
         if source.is_file() and source.parent.name != "info" and not target.exists():
             target.parent.mkdir(exist_ok=True)
             target.write_bytes(source.read_bytes())
-    await git_answer(PrivateGit(repository, 20).users("update-ref", checkpoint_ref("thread", name), commit, doing="keep"))
+    await git_answer(ShadowRepository(repository, 20).users("update-ref", checkpoint_ref("thread", name), commit, doing="keep"))
     await delete_from_store(repository, name)
     return commit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.git.capture.omissions import LeftOut
+from trimpoint.git.capture.omissions import Omission
 from trimpoint.git.capture.untracked import SECRET_NAMES, called_like_secrets, sizes_of, too_much
 from trimpoint.git.plumbing import process
 from trimpoint.git.plumbing.process import GitOutput, GitRun
@@ -60,7 +60,7 @@ async def test_secrets_are_left_out_said_and_left_alone(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x", "tracked.pem": "public"})
     write(folder, {".env": "PASSWORD=marked-words", "deep/id_rsa": "marked-words", ".env.example": "PASSWORD="})
     first = await captured(folder)
-    assert first.left_out == (LeftOut(b".env", "secret"), LeftOut(b"deep/id_rsa", "secret"))
+    assert first.left_out == (Omission(b".env", "secret"), Omission(b"deep/id_rsa", "secret"))
     assert names_in(folder, first.commit) == [".env.example", "a", "tracked.pem"]
     assert await captured(folder) == first
     write(folder, {".env": "PASSWORD=other", "a": "y"})

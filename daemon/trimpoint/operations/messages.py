@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from trimpoint.core.context.active_context import active_message_count
-from trimpoint.core.decide.reverting import Aim, aim_of
+from trimpoint.core.context.provider_compactions import turns_brought_back
+from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
 from trimpoint.threads.worktrees import Preview, Restored
@@ -25,7 +26,7 @@ SHOWN_PATHS = 10
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
     """How an operation ended well; names what could not be carried into the new session."""
     if operation.kind == "revert":
-        message = f"The conversation was taken back; the context now holds {_count(len(state.active_turns), 'turn')}."
+        message = f"The conversation was taken back; the context now holds {_count(state.active_turn_count, 'turn')}."
     elif operation.kind == "discard" and state.discards:
         message = _discarded(state.discards[-1])
     elif operation.kind == "start" or not state.trim_points:
@@ -49,14 +50,14 @@ def reverted_message(state: ThreadState, operation: Operation, restored: Restore
     reverting = operation.reverting
     assert reverting is not None
     message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}{_kept(reverting.kept)}"
-    aim = aim_of(state, reverting)
-    if aim is None:
+    target = resolve_target(state, reverting)
+    if target is None:
         message += " The context is what it was."
     else:
-        message += f" The context holds {_count(len(aim.active), 'turn')}{' and a summary' if _has_summary(aim) else ''}."
+        message += f" The context holds {_count(len(target.active), 'turn')}{' and a summary' if _has_summary(target) else ''}."
     if not_carried:
         message += f" Not carried over: {', '.join(not_carried)}."
-    if aim is not None and state.generation.session_approvals:
+    if target is not None and state.generation.session_approvals:
         message += " What you approved for the session will be asked for again."
     return f"{message}\n{UNDO_LINE}"
 
@@ -69,8 +70,8 @@ def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) 
     message = f"It would go back {_destination(state, reverting)}."
     if reverting.commit:
         message += f" Files to write: {_listed(files.written)}. Files to remove: {_listed(files.removed)}.{_kept(files.kept)}"
-    aim = aim_of(state, reverting)
-    context = f"would hold {_count(len(aim.active), 'turn')}" if aim is not None else "would stay what it is"
+    target = resolve_target(state, reverting)
+    context = f"would hold {_count(len(target.active), 'turn')}" if target is not None else "would stay what it is"
     return f"{message} The context {context}. Nothing has been done."
 
 
@@ -106,8 +107,8 @@ def _named(paths: Sequence[str]) -> str:
     return f" ({_listed(paths)})" if paths else ""
 
 
-def _has_summary(aim: Aim) -> bool:
-    return aim.point is not None and (aim.is_sealed or aim.point.summary is not None)
+def _has_summary(target: RevertTarget) -> bool:
+    return target.point is not None and (target.is_sealed or target.point.summary is not None)
 
 
 _REVERT_STEPS = {
@@ -138,17 +139,23 @@ def _left_behind(not_carried: list[str], approvals: bool) -> str:
 
 
 def _cleared(state: ThreadState, point: TrimPoint) -> str:
-    kept = len(state.active_turns)
-    pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(len(point.pruned_turn_ids), 'turn')}"
+    kept = state.active_turn_count
+    pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(point.pruned_turn_count, 'turn')}"
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
-    return f"Context cleared: {pruned} left it, {rest}. Files are as they were."
+    return f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."
+
+
+def _brought_back(state: ThreadState) -> str:
+    """Said where a person insisted on turns that Codex had compacted away."""
+    back = turns_brought_back(state)
+    return f" {_count(back, 'turn')} of them that Codex had compacted came back word for word." if back else ""
 
 
 def _compacted(state: ThreadState, point: TrimPoint) -> str:
     count = _count(point.pruned_message_count, "message")
     if point.summary is None:
         return f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it cannot be shown."
-    kept = len(state.active_turns)
+    kept = state.active_turn_count
     tail = f", {_last_turns(kept)} kept word for word" if kept else ""
     return f"Context compacted: {count} summarized{tail}. The context now holds {_count(active_message_count(state), 'message')}."
 

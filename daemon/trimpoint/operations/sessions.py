@@ -4,30 +4,38 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import anyio
+import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
-from trimpoint_protocol.commands import AnyClientCommand, DiscardContext
+from trimpoint_protocol.commands import AnyClientCommand, CompactContext, DiscardContext, RevertToCheckpoint, TrimContext
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable, says_missing
+from trimpoint.codex.appserver.supervisor import (
+    CodexLink,
+    ProviderUnavailable,
+    is_archived_error,
+    is_in_use_error,
+    is_missing_error,
+)
 from trimpoint.codex.history.adoption import imported_turns, inherited_history
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_items
+from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads, model_in_answer, thread_in
-from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings
+from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings, overridden_settings
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
-from trimpoint.operations.routing.notification_router import Route
-from trimpoint.operations.runner import OperationDriver
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
+from trimpoint.operations.runner import OperationRunner
 from trimpoint.threads.errors import EngineError
-from trimpoint.threads.registry import Engine
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writer import CommandResult, ThreadWriter
 
 log = structlog.get_logger()
 
@@ -35,6 +43,9 @@ log = structlog.get_logger()
 TERMINAL_SWEEP_S = 30.0
 
 Step = Callable[[ThreadWriter], Awaitable[None]]
+
+# Commands whose outcome depends on the turns that the thread has.
+LOOKS_AT_TURNS = (TrimContext, CompactContext, DiscardContext, RevertToCheckpoint)
 
 
 class ReadySession(NamedTuple):
@@ -47,29 +58,28 @@ class ReadySession(NamedTuple):
 class Sessions:
     """`wait_s` bounds how long a turn waits for an operation."""
 
-    def __init__(self, engine: Engine, threads: ProviderThreads, driver: OperationDriver, wait_s: float) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, threads: ProviderThreads, runner: OperationRunner, wait_s: float, tasks: TaskGroup
+    ) -> None:
         self._engine = engine
         self._threads = threads
-        self._driver = driver
-        self._auto = AutoCompaction(engine, threads.link)
+        self._runner = runner
         self._wait_s = wait_s
-        self._tasks: TaskGroup | None = None
+        self._tasks = tasks
+        engine.subscribe(self._on_record)
+        self._auto = AutoCompaction(engine, threads.link, tasks)
+        threads.inbound.subscribe_child_exit(self._on_child_exit)
 
     @property
     def link(self) -> CodexLink:
         """The way to Codex."""
         return self._threads.link
 
-    def start(self, tasks: TaskGroup) -> None:
-        """React to events in `tasks`."""
-        self._tasks = tasks
-        self._threads.inbound.on_epoch_end.append(self._on_epoch_end)
-        self._engine.listen(self._on_record)
-        self._engine.before_command = self._before_command
-        self._driver.start(tasks)
-        self._auto.start(tasks)
+    def resume(self) -> None:
+        """Continues what an earlier daemon left open."""
+        self._runner.resume_open_operations()
         self._finish_archiving()
-        tasks.start_soon(self._sweep_terminals)
+        self._tasks.start_soon(self._sweep_terminals)
 
     async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None], *, agent_tools: bool = False) -> None:
         """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new thread's stable id.
@@ -81,14 +91,14 @@ class Sessions:
         :raises ProviderFailure: Codex refused or is gone.
         :raises JournalRefuses: the thread could not be written down.
         """
-        with self._threads.inbound.holding():
+        with self._threads.inbound.buffering():
             raw = await self._threads.start(params)
             thread = thread_in(raw)
             thread_id = str(thread["id"])
             if not params.get("ephemeral"):
                 settings = initial_settings(params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools)
                 await self._engine.create(_creation(thread, params, "started", settings, raw_events=True))
-                self._threads.use(thread_id, Route(thread_id, "current", 1))
+                self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
             on_begun(raw, thread_id)
             self._threads.inbound.release(thread_id)
 
@@ -103,16 +113,18 @@ class Sessions:
         thread_id = str(thread["id"])
         has_tools = parent is not None and has_agent_tools(parent.settings)
         whole = params if parent is None else inherited_params(params, parent.settings)
-        settings = initial_settings(whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools)
+        settings = initial_settings(
+            whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools, answer=msgspec.json.decode(raw)
+        )
         writer = await self._engine.create(_creation(thread, params, origin, settings, raw_events=False))
-        self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
+        self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
         if not writer.state.turns:
             inherited = inherited_history(parent, thread_id) if parent is not None else ()
-            writer.record_facts(*inherited, *await imported_turns(thread, rows(thread.get("turns")), parent))
-            await writer.settle()
+            writer.record_facts(*inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent))
+            await writer.flush()
 
-    async def ready(self, thread_id: str) -> ReadySession:
-        """Make the thread's session ready.
+    async def ready(self, thread_id: str, asked: ClientResume | None = None) -> ReadySession:
+        """Make the thread's session ready, with a client's own request to resume it if that has to load it.
 
         There is no await between the last check and the return, so what the caller does at once happens in that state.
 
@@ -122,16 +134,20 @@ class Sessions:
         :raises JournalRefuses: nothing can be written down.
         """
         with structlog.contextvars.bound_contextvars(thread_id=thread_id):
-            return await self._ready(thread_id)
+            return await self._ready(thread_id, asked)
 
-    async def _ready(self, thread_id: str) -> ReadySession:
+    async def _ready(self, thread_id: str, asked: ClientResume | None) -> ReadySession:
         writer = await self._engine.thread(thread_id)
         while True:
-            await self._driver.operation_ended(writer, self._wait_s)
+            await self._runner.operation_ended(writer, self._wait_s)
             generation = writer.state.generation
-            if generation.provider_thread_id is not None and self._is_in_place(writer):
+            if generation.provider_thread_id is not None and self._is_in_place(writer) and not _must_reload(writer, asked):
                 return ReadySession(writer, generation.provider_thread_id)
-            if not await self._resume_in_place(writer):
+            if not await self._resume_in_place(writer, asked):
+                if asked is not None and asked.overrides:
+                    settings = overridden_settings(writer.state.settings, asked.params)
+                    writer.record_facts(ev.SettingsChanged(settings))
+                    asked.is_used = True
                 await self._open(writer)
 
     async def ready_for_turn(self, thread_id: str) -> ReadySession:
@@ -149,22 +165,35 @@ class Sessions:
         return session
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
-        """See `OperationDriver.operation_ended`."""
-        await self._driver.operation_ended(writer, wait_s)
+        """See `OperationRunner.operation_ended`."""
+        await self._runner.operation_ended(writer, wait_s)
 
     def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
         """Give up trying a turn again that did not fit; False when none is being tried, and its end is all there is."""
         writer = self._engine.loaded(thread_id)
         if writer is None or writer.state.recovering_turn_id != turn_id:
             return False
-        self._driver.recovery.interrupt(thread_id)
+        self._runner.recovery.interrupt(thread_id)
         return True
+
+    async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
+        """Write down that another program has taken a thread out of Codex's archive; `params` are those of a `thread/resume`.
+
+        :raises ProviderFailure: Codex has it in its archive.
+        :raises JournalRefuses: it could not be written down.
+        """
+        writer = await self._engine.thread(thread_id)
+        provider_id = str(writer.state.generation.provider_thread_id)
+        await self.link.request("thread/resume", {**params, "threadId": provider_id})
+        await self._threads.release(provider_id)
+        writer.record_facts(ev.ThreadUnarchived())
+        await writer.flush()
 
     async def _sweep_terminals(self) -> None:
         while True:
             await anyio.sleep(TERMINAL_SWEEP_S)
             try:
-                await self._threads.put_away_finished()
+                await self._threads.archive_finished()
             except ProviderFailure as error:
                 log.info("terminal_sweep_failed", detail=str(error))
 
@@ -172,25 +201,39 @@ class Sessions:
         generation = writer.state.generation
         return generation.ready and self._threads.is_loaded(generation.provider_thread_id)
 
-    async def _resume_in_place(self, writer: ThreadWriter) -> bool:
+    async def _resume_in_place(self, writer: ThreadWriter, asked: ClientResume | None = None) -> bool:
         """Load a ready generation again, as after a restart of either side; False when that is not enough."""
-        async with self._driver.lock(writer.thread_id):
+        async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
             if not generation.ready or writer.state.open_operation is not None:
                 return False
+            if generation.provider_thread_id is not None and self._is_in_place(writer) and _must_reload(writer, asked):
+                await self._threads.release(generation.provider_thread_id)
             if not self._is_in_place(writer):
                 try:
-                    writer.record_facts(*await self._threads.resume(writer, generation))
-                    self._soon(self._threads.put_superseded_away, writer.thread_id)  # a daemon may have died before it was
+                    writer.record_facts(*await self._threads.resume(writer, generation, asked))
+                    self._spawn(self._threads.archive_superseded, writer.thread_id)  # a daemon may have died before it was
                 except ProviderError as error:
-                    if says_missing(error):
+                    if is_missing_error(error):
                         return False
                     raise
             return True
 
-    async def _before_command(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+    async def dispatch(self, command: AnyClientCommand) -> CommandResult:
+        """Prepares the thread for a client's command and gives the command to the thread's writer; durable on return.
+
+        :raises EngineError: when it was refused; see `ThreadRegistry.dispatch`.
+        """
+        await self.prepare(await self._engine.thread(command.thread_id), command)
+        return await self._engine.dispatch(command)
+
+    async def prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+        """Has everything at hand that a command is decided by.
+
+        :raises EngineError: this Codex cannot carry it out, or another program uses the thread.
+        """
         refuse_if_too_old(command, self._threads.link.version)
-        await self._catch_up(writer)
+        await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
         if isinstance(command, DiscardContext):
             await self.complete_context(writer)
 
@@ -199,18 +242,32 @@ class Sessions:
         ended = [turn for turn in writer.state.active_turns if turn.status != "running"]
         await complete_items(writer, ended)
 
-    async def _catch_up(self, writer: ThreadWriter) -> None:
-        """Before a command is decided: the ledger must hold every turn of a session that broke off."""
+    async def _catch_up(self, writer: ThreadWriter, *, must_look: bool) -> None:
+        """Before a command is decided: the ledger must hold every turn of a session that broke off, or that others went on with."""
         state = writer.state
-        if state.may_have_missed and not state.archived and state.open_operation is None:
+        is_cold = must_look and not self._threads.is_loaded(state.generation.provider_thread_id)
+        if (state.may_have_missed or is_cold) and not state.archived and state.open_operation is None:
             try:
                 await self._resume_in_place(writer)
             except ProviderFailure as error:
+                if must_look and (is_in_use_error(error) or is_archived_error(error)):
+                    raise  # what the command would do is done to a conversation that is not the present one
                 log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))
+
+    async def take_in(self, writer: ThreadWriter) -> None:
+        """Write down what other programs did with a thread that is not loaded, without loading it.
+
+        :raises ProviderFailure: Codex is gone or does not answer.
+        """
+        state = writer.state
+        is_settled = state.open_operation is None and state.generation.ready and not state.archived
+        if is_settled and writer.read_only is None and not self._threads.is_loaded(state.generation.provider_thread_id):
+            async with self._runner.lock(writer.thread_id):
+                await self._threads.take_in(writer)
 
     async def _open(self, writer: ThreadWriter) -> None:
         result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
-        await self._driver.operation_ended(writer, self._wait_s)
+        await self._runner.operation_ended(writer, self._wait_s)
         operation = writer.state.operation
         if operation is not None and operation.id == result.operation_id and operation.phase is Phase.FAILED:
             raise ProviderUnavailable(operation.message)
@@ -219,9 +276,9 @@ class Sessions:
         for event in record.events:
             match event:
                 case ev.OperationStarted():
-                    self._driver.drive_soon(thread_id)
+                    self._runner.schedule(thread_id)
                 case ev.OperationAdvanced(phase=Phase.READY | Phase.FAILED):
-                    self._driver.note_ended(thread_id)
+                    self._runner.on_ended(thread_id)
                     self._threads.prompts.forget(thread_id)
                 case ev.TurnCompleted():
                     self._forget_prompt(thread_id)
@@ -239,19 +296,18 @@ class Sessions:
     def _on_client_event(self, thread_id: str, event: ev.AnyEvent) -> None:
         match event:
             case ev.SessionStopRequested():
-                self._soon(self._let_go, thread_id)
+                self._spawn(self._release, thread_id)
             case ev.ThreadUnarchived():
-                self._soon(self._bring_back, thread_id)
+                self._spawn(self._unarchive, thread_id)
             case ev.ThreadRenamed():
-                self._soon(self._rename, thread_id)
+                self._spawn(self._rename, thread_id)
             case _:
                 pass
 
-    def _soon(self, step: Step, thread_id: str) -> None:
-        assert self._tasks is not None
-        self._tasks.start_soon(self._softly, step, thread_id)
+    def _spawn(self, step: Step, thread_id: str) -> None:
+        self._tasks.start_soon(self._run_guarded, step, thread_id)
 
-    async def _softly(self, step: Step, thread_id: str) -> None:
+    async def _run_guarded(self, step: Step, thread_id: str) -> None:
         structlog.contextvars.bind_contextvars(thread_id=thread_id)  # it has a task, and so a context, of its own
         try:
             await step(await self._engine.thread(thread_id))
@@ -260,22 +316,22 @@ class Sessions:
         except Exception:  # a boundary: what an event asks for is done in a task of its own, and must not end the daemon
             log.exception("session_step_broke", thread_id=thread_id)
 
-    async def _let_go(self, writer: ThreadWriter) -> None:
+    async def _release(self, writer: ThreadWriter) -> None:
         generation = writer.state.generation
         retained = ""
-        async with self._driver.lock(writer.thread_id):
+        async with self._runner.lock(writer.thread_id):
             if writer.state.session_stopped or busy(writer.state) is not None:
                 return  # a prompt that came in between keeps its session
             if writer.state.archived:
-                retained = await self._threads.stop_listening(writer, generation)
-                await self._threads.put_away(writer, generation)
+                retained = await self._threads.detach(writer, generation)
+                await self._threads.archive(writer, generation)
             elif generation.provider_thread_id is not None:
                 await self._threads.release(generation.provider_thread_id)
         writer.record_facts(ev.SessionStopped(generation.number, retained))
 
-    async def _bring_back(self, writer: ThreadWriter) -> None:
+    async def _unarchive(self, writer: ThreadWriter) -> None:
         provider_id = writer.state.generation.provider_thread_id
-        if provider_id is not None and not self._threads.take_back(writer):
+        if provider_id is not None and not self._threads.reattach(writer):
             await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
 
     async def _rename(self, writer: ThreadWriter) -> None:
@@ -283,7 +339,7 @@ class Sessions:
         if provider_id is not None and writer.state.name is not None:
             await self._threads.link.request("thread/name/set", {"threadId": provider_id, "name": writer.state.name})
 
-    def _on_epoch_end(self) -> None:
+    def _on_child_exit(self) -> None:
         self._threads.forget_epoch()
         self._threads.link.wake()
         self._finish_archiving()
@@ -293,7 +349,12 @@ class Sessions:
         for writer in self._engine.loaded_writers():
             state = writer.state
             if writer.read_only is None and state.archived and not state.session_stopped:
-                self._soon(self._let_go, writer.thread_id)
+                self._spawn(self._release, writer.thread_id)
+
+
+def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:
+    """Whether a client asks for settings that Codex takes only when it loads the thread, and nothing stands in the way."""
+    return asked is not None and asked.wants_reload() and busy(writer.state) is None
 
 
 def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
@@ -315,6 +376,6 @@ def _creation(
         parent_thread_id=thread.get("forkedFromId"),
         project_id=thread.get("projectId"),
         worktree_id=cwd,
-        branch_name=members(thread.get("gitInfo")).get("branch"),
+        branch_name=as_dict(thread.get("gitInfo")).get("branch"),
         name=thread.get("name"),
     )

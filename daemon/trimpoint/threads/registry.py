@@ -1,12 +1,12 @@
 """The registry of threads: opens and creates writers, knows which provider thread is whose, and tells listeners.
 
 Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so whatever its journal says is
-still under way is ended as part of loading (spec §2: at start-up the daemon finishes or undoes every open operation; the
+still under way is ended as part of loading (docs/spec/model.md: at start-up the daemon finishes or undoes every open operation; the
 operations themselves are finished by the sessions reactor).
 """
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from weakref import WeakValueDictionary
 
@@ -27,12 +27,11 @@ from trimpoint.threads.flushing import Flusher
 from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
 from trimpoint.threads.ids import is_uuid, new_uuid7
 from trimpoint.threads.thread_index import ThreadIndex
-from trimpoint.threads.writer import CommandResult, Sequencer, Surroundings, ThreadWriter
+from trimpoint.threads.writer import CommandResult, Sequencer, ThreadWriter, WriterDeps
 
 log = structlog.get_logger()
 
-Listener = Callable[[str, ev.Record], None]
-BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
+Subscriber = Callable[[str, ev.Record], None]
 RETRY_REPLACEMENT_S = 5.0
 SWEEP_S = 15.0
 # A daemon that is killed leaves so much of a catalogue to be rebuilt.
@@ -40,36 +39,37 @@ CATALOGUE_S = 60.0
 ABANDONED = "The daemon was restarted while this was under way."
 
 
-class Engine:
+class ThreadRegistry:
     """Use as `async with Engine.running(store, policy) as engine`."""
 
-    def __init__(self, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> None:
+    def __init__(self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup) -> None:
         self.unreadable: dict[str, str] = {}
         self.relearned: list[str] = []
         """Threads whose journals the catalogue did not fit: the daemon before may have died at work on them."""
-        self.before_command: BeforeCommand = _nothing_to_do
         self.policy = policy
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
-        self._idle = IdleThreads(self._writers, rules or IdleRules())
+        self._idle = IdleThreads(self._writers, rules)
         self._index = ThreadIndex()
         self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-        self._listeners: list[Listener] = []
+        self._subscribers: list[Subscriber] = []
         self._delayed: dict[str, internal.CreateThread] = {}
-        self._tasks: TaskGroup | None = None
         self._catalogue_due_s = 0.0
-        self._sequencer = Sequencer()
-        self._flusher = Flusher(self._is_current)
-        self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
+        self._sequencer = Sequencer(first_number_of_this_run())
+        self._tasks = tasks
+        self._flusher = Flusher(self._is_current, tasks)
+        self._deps = WriterDeps(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["Engine"]:
+    async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["ThreadRegistry"]:
         """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
-        engine = cls(store, policy, rules)
-        await engine._open_state()
+        known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
         async with anyio.create_task_group() as tasks:
-            engine._start(tasks)
+            engine = cls(store, policy, rules or IdleRules(), tasks)
+            await engine._open_state(known, sizes)
+            tasks.start_soon(engine._flusher.run)
+            tasks.start_soon(engine._sweep_forever)
             try:
                 yield engine
             finally:
@@ -77,24 +77,17 @@ class Engine:
                 with anyio.CancelScope(shield=True):
                     await engine._close_state()
 
-    def _start(self, tasks: TaskGroup) -> None:
-        self._tasks = tasks
-        self._flusher.start(tasks)
-        tasks.start_soon(self._sweep_forever)
-        for command in self._delayed.values():
-            tasks.start_soon(self._retry_replacement, command)
-
-    def listen(self, listener: Listener) -> None:
+    def subscribe(self, listener: Subscriber) -> None:
         """Call `listener(thread_id, record)` for each record once it is durable, in order per thread."""
-        self._listeners.append(listener)
+        self._subscribers.append(listener)
 
-    def unlisten(self, listener: Listener) -> None:
+    def unsubscribe(self, listener: Subscriber) -> None:
         """Stop calling `listener`."""
-        self._listeners.remove(listener)
+        self._subscribers.remove(listener)
 
-    def deafen(self) -> None:
+    def clear_subscribers(self) -> None:
         """Call no listener any more: those that they belong to have ended, and what is still written is for the next daemon."""
-        self._listeners.clear()
+        self._subscribers.clear()
 
     @property
     def summaries(self) -> dict[str, ThreadSummary]:
@@ -111,10 +104,9 @@ class Engine:
         """Turns that were tried again, and what the provider calls them since."""
         return self._index.retried
 
-    @property
-    def in_use(self) -> list[InUse]:
-        """Whom to ask whether a thread is used, before it is dropped from memory. Whoever holds a writer need not be asked."""
-        return self._idle.in_use
+    def keep_in_memory(self, in_use: InUse) -> None:
+        """Keep each thread in memory while `in_use(thread_id)` is true. A thread whose writer is held stays in any case."""
+        self._idle.in_use.append(in_use)
 
     def owner_of(self, provider_thread_id: str) -> str | None:
         """The thread that a provider thread serves or served, or None when it is none of ours."""
@@ -161,10 +153,10 @@ class Engine:
             if (writer := self._writers.get(command.thread_id)) is not None:
                 return writer
             try:
-                writer = await ThreadWriter.load(command.thread_id, self._around)
+                writer = await ThreadWriter.load(command.thread_id, self._deps)
             except (JournalError, OSError) as error:
                 raise JournalRefuses(str(error)) from error
-            self._hold(writer)
+            self._register(writer)
             if not writer.state.exists:
                 await self._begin(writer, command)
             return writer
@@ -179,7 +171,6 @@ class Engine:
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             self._check_new_id(command)
         writer = await self.thread(command.thread_id)
-        await self.before_command(writer, command)
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
             await self._replace(writer)
@@ -215,8 +206,7 @@ class Engine:
             if command.thread_id not in self._delayed:
                 log.warning("replacement_delayed", thread_id=command.thread_id, detail=error.detail)
                 self._delayed[command.thread_id] = command
-                if self._tasks is not None:
-                    self._tasks.start_soon(self._retry_replacement, command)
+                self._tasks.start_soon(self._retry_replacement, command)
 
     async def _begin_delayed(self, command: internal.CreateThread) -> ThreadWriter:
         try:
@@ -234,7 +224,7 @@ class Engine:
 
     async def _load(self, thread_id: str) -> ThreadWriter:
         try:
-            writer = await ThreadWriter.load(thread_id, self._around)
+            writer = await ThreadWriter.load(thread_id, self._deps)
         except (JournalError, OSError) as error:
             self.unreadable[thread_id] = str(error)
             raise JournalRefuses(str(error)) from error
@@ -242,14 +232,14 @@ class Engine:
             await writer.close()
             self.summaries.pop(thread_id, None)
             raise ThreadNotFound(thread_id)
-        self._hold(writer)
+        self._register(writer)
         self._sequencer.last = max(self._sequencer.last, writer.state.sequence)
-        self._index.note(thread_id, writer.state, writer.size_bytes)
+        self._index.on_record(thread_id, writer.state, writer.size_bytes)
         if writer.read_only is None:
             await self._end_open_work(writer)
         return writer
 
-    def _hold(self, writer: ThreadWriter) -> None:
+    def _register(self, writer: ThreadWriter) -> None:
         self._writers[writer.thread_id] = writer
         self._idle.touch(writer.thread_id)
 
@@ -259,10 +249,9 @@ class Engine:
         except (JournalRefuses, CommandRefused) as error:
             log.warning("open_work_not_ended", thread_id=writer.thread_id, detail=str(error))
 
-    async def _open_state(self) -> None:
-        known = decode_catalogue(await self._store.read_checked(FILE_NAME))
+    async def _open_state(self, known: dict[str, ThreadSummary], sizes: list[tuple[str, int]]) -> None:
         stale: list[str] = []
-        for thread_id, size_bytes in await self._store.scan():
+        for thread_id, size_bytes in sizes:
             summary = known.get(thread_id)
             if summary is None or summary.size_bytes != size_bytes or summary.unfinished:
                 stale.append(thread_id)
@@ -270,10 +259,10 @@ class Engine:
                 self._index.remember(summary)
                 self._sequencer.last = max(self._sequencer.last, summary.sequence)
         for thread_id in stale:
-            await self._learn(thread_id)
+            await self._index_thread(thread_id)
         await self._finish_replacements()
 
-    async def _learn(self, thread_id: str) -> None:
+    async def _index_thread(self, thread_id: str) -> None:
         """Rebuild a summary from the journal; a thread whose journal cannot be opened is reported and left alone."""
         self.summaries.setdefault(thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None))
         try:
@@ -300,19 +289,19 @@ class Engine:
         if writer.state.new_thread_id is not None:  # it is None when the journal is damaged before that
             await self._replace(writer)
 
-    def own(self, provider_thread_id: str, thread_id: str) -> None:
-        """See `ThreadIndex.own`."""
-        self._index.own(provider_thread_id, thread_id)
+    def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
+        """See `ThreadIndex.set_owner`."""
+        self._index.set_owner(provider_thread_id, thread_id)
 
-    def note_scratch(self, thread_id: str, provider_thread_id: str) -> None:
-        """See `ThreadIndex.note_scratch`."""
-        self._index.note_scratch(thread_id, provider_thread_id)
+    def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
+        """See `ThreadIndex.record_temporary`."""
+        self._index.record_temporary(thread_id, provider_thread_id)
 
     def _publish(self, thread_id: str, record: ev.Record) -> None:
         writer = self._writers[thread_id]
         self._idle.touch(thread_id)
-        self._index.note(thread_id, writer.state, writer.size_bytes, record)
-        for listener in list(self._listeners):
+        self._index.on_record(thread_id, writer.state, writer.size_bytes, record)
+        for listener in list(self._subscribers):
             listener(thread_id, record)
 
     def _is_current(self, writer: ThreadWriter) -> bool:
@@ -344,10 +333,10 @@ class Engine:
     async def _close_state(self) -> None:
         for writer in list(self._writers.values()):
             with suppress(JournalRefuses):
-                await writer.settle()
+                await writer.flush()
             await self._idle.keep_snapshot(writer.thread_id)
             await writer.close()
-            self._index.note(writer.thread_id, writer.state, writer.size_bytes)
+            self._index.on_record(writer.thread_id, writer.state, writer.size_bytes)
         await self._write_catalogue()
 
     async def _write_catalogue(self) -> None:
@@ -359,10 +348,6 @@ class Engine:
         else:
             self._index.changes -= known
         self._catalogue_due_s = time.monotonic() + CATALOGUE_S
-
-
-async def _nothing_to_do(writer: ThreadWriter, command: AnyClientCommand) -> None:
-    """Before there is anybody who knows more of a thread than its journal."""
 
 
 def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
@@ -378,6 +363,15 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         worktree_id=state.worktree_id,
         branch_name=state.branch_name,
     )
+
+
+def first_number_of_this_run() -> int:
+    """Where this daemon begins to number events: microseconds since 1970, above all runs before it.
+
+    So no number is given twice, not even after a backup was restored, and a client's cursor tells
+    whether it belongs to this history. JSON readers that have only doubles take it until 2255.
+    """
+    return time.time_ns() // 1_000
 
 
 def _stamp() -> Stamp:

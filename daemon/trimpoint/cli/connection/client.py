@@ -54,6 +54,8 @@ class Client:
         self._answers: dict[int, Message] = {}
         self._changed = anyio.Event()
         self._lost = False
+        self.codex_home = ""
+        """Where the daemon's Codex keeps its threads; known once initialized."""
 
     @property
     def notifications(self) -> list[Message]:
@@ -70,6 +72,7 @@ class Client:
         info = {"name": name, "title": name, "version": __version__}
         answer = await self.request("initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities})
         await self.send({"method": "initialized"})
+        self.codex_home = str(answer.get("codexHome") or "")
         return dict(answer)
 
     async def request(self, method: str, /, **params: Any) -> Any:
@@ -106,7 +109,7 @@ class Client:
         await self._until(look)
         return found[0]
 
-    async def heard(self, method: str, after: int = 0, **params: Any) -> Message:
+    async def received(self, method: str, after: int = 0, **params: Any) -> Message:
         """The first notification or question `method` whose parameters include `params`."""
         return await self.expect(
             lambda message: (
@@ -144,12 +147,12 @@ class Client:
         rest = b""
         try:
             while True:
-                rest = self._take_lines(rest + await self._stream.receive(READ_CHUNK_BYTES))
+                rest = self._read_lines(rest + await self._stream.receive(READ_CHUNK_BYTES))
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._lost = True
             self._announce()
 
-    def _take_lines(self, data: bytes) -> bytes:
+    def _read_lines(self, data: bytes) -> bytes:
         *lines, rest = data.split(b"\n")
         for line in lines:
             message: Message = orjson.loads(line)

@@ -17,9 +17,10 @@ from trimpoint_protocol.checkpoints import (
 )
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.age import age, counted
 from trimpoint.cli.views.diff_view import counts
 
@@ -38,23 +39,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     if arguments.json:
         print_json(await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit))
         return Exit.DONE
     found = await ask(client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit)
-    say_which(thread, arguments.thread)
+    print_thread(thread, arguments)
     if found.older:
-        out().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
-    out().print(_table(found.turns))
+        stdout_console().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
+    stdout_console().print(_table(found.turns))
     said: list[str] = []
     for row in found.turns:
         # What is not in one checkpoint is mostly not in the next either: it is said once.
         for note in (note for note in row.notes if note not in said):
-            out().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+            stdout_console().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
         said = row.notes
     if found.safety is not None:
-        out().print(Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim"))
+        stdout_console().print(
+            Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim")
+        )
     return Exit.DONE
 
 
@@ -94,10 +97,10 @@ async def _storage(arguments: argparse.Namespace, client: Client) -> int:
     for repository in found:
         size = _size(repository.disk_bytes) if repository.disk_bytes is not None else repository.problem or "size unknown"
         refs = sum(thread.refs for thread in repository.threads)
-        out().print(Text.assemble((repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"))
-        out().print(_threads(repository))
+        stdout_console().print(Text.assemble((repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"))
+        stdout_console().print(_threads(repository))
     if not found:
-        out().print(Text("No thread works in a git repository.", "dim"))
+        stdout_console().print(Text("No thread works in a git repository.", "dim"))
     return Exit.DONE
 
 
@@ -121,33 +124,33 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.all:
         return _show_removal(result)
     if not result.refs:
-        out().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
+        stdout_console().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
         return Exit.SKIPPED
     for repository in result.repositories:
-        out().print(Text(repository.repository, "bold"))
-        out().print(_threads(repository))
+        stdout_console().print(Text(repository.repository, "bold"))
+        stdout_console().print(_threads(repository))
     refs = counted(result.refs, "checkpoint")
     if result.deleted:
-        out().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}."))
+        stdout_console().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}."))
     else:
-        say(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
+        print_line(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
     return Exit.DONE
 
 
 def _show_removal(result: PruneResult) -> int:
     for repository in result.repositories:
-        out().print(Text(repository.repository, "bold"))
-        out().print(_threads(repository))
+        stdout_console().print(Text(repository.repository, "bold"))
+        stdout_console().print(_threads(repository))
     refs, repositories = counted(result.refs, "checkpoint"), len(result.repositories)
     if not result.deleted:
         what = f"{refs} and all else that is trimpoint's would go for good ({counted(repositories, 'worktree')})"
-        say(Text(f"{what}. No file could be reverted any more. Nothing has been done yet: do it with --yes.", "yellow"))
+        print_line(Text(f"{what}. No file could be reverted any more. Nothing has been done yet: do it with --yes.", "yellow"))
         return Exit.DONE
-    out().print(
+    stdout_console().print(
         Text.assemble(("✓ ", "green"), f"Removed {refs} and all else that was trimpoint's ({counted(repositories, 'worktree')}).")
     )
     for folder in result.kept:
-        say(Text(f"{folder} stays: a revert has saved files of yours in it. Look at them, then remove it.", "yellow"))
+        print_line(Text(f"{folder} stays: a revert has saved files of yours in it. Look at them, then remove it.", "yellow"))
     return Exit.DONE
 
 

@@ -1,6 +1,6 @@
 """The usage of threads that are none of ours: sub-agents, ephemeral threads. Kept in memory for as long as Codex has them loaded.
 
-A sub-agent's context is its own: what it reports must not be taken for its parent's (spec §6).
+A sub-agent's context is its own: what it reports must not be taken for its parent's (docs/spec/context.md).
 """
 
 from collections.abc import Callable
@@ -10,44 +10,45 @@ from msgspec import Raw
 
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.usage import Usage, hear
+from trimpoint.core.model.usage import UsageTotals, add_report
 
 USAGE_UPDATED = "thread/tokenUsage/updated"
 
 
-class SideMeters:
-    """`on_change` is called with the id of a thread whose usage was reported."""
+class ForeignThreadUsage:
+    """Token usage by thread id, for as long as Codex has the thread loaded."""
 
     def __init__(self) -> None:
-        self.on_change: Callable[[str], None] = _nobody_cares
-        self._usage: dict[str, Usage] = {}
+        self._subscribers: list[Callable[[str], None]] = []
+        self._usage: dict[str, UsageTotals] = {}
 
-    def usage_of(self, thread_id: str) -> Usage | None:
+    def subscribe(self, subscriber: Callable[[str], None]) -> None:
+        """Calls `subscriber(thread_id)` each time the usage of a thread was reported."""
+        self._subscribers.append(subscriber)
+
+    def usage_of(self, thread_id: str) -> UsageTotals | None:
         """What was reported of a thread in this epoch, if anything was."""
         return self._usage.get(thread_id)
 
-    def hear(self, thread_id: str, method: str, params: Raw) -> None:
+    def on_notification(self, thread_id: str, method: str, params: Raw) -> None:
         """Take a notification of a thread that is none of ours."""
         if method == "thread/closed":
             self._usage.pop(thread_id, None)
         elif method == USAGE_UPDATED:
-            self._take(thread_id, params)
+            self._record(thread_id, params)
 
     def forget_epoch(self) -> None:
         """The child is gone."""
         self._usage.clear()
 
-    def _take(self, thread_id: str, params: Raw) -> None:
+    def _record(self, thread_id: str, params: Raw) -> None:
         try:
             facts = translate(USAGE_UPDATED, bytes(params), 0, b"{}")
         except msgspec.MsgspecError:
             return
-        usage = self._usage.setdefault(thread_id, Usage())
+        usage = self._usage.setdefault(thread_id, UsageTotals())
         for fact in facts:
             if isinstance(fact, ev.UsageReported):
-                hear(usage, fact, is_live=True)
-        self.on_change(thread_id)
-
-
-def _nobody_cares(thread_id: str) -> None:
-    """Before there is somebody to tell."""
+                add_report(usage, fact, is_live=True)
+        for subscriber in self._subscribers:
+            subscriber(thread_id)

@@ -6,7 +6,7 @@ import anyio
 import msgspec
 from msgspec import Raw
 
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 
 
 class TurnOutcome(NamedTuple):
@@ -27,7 +27,7 @@ class Watch(Protocol):
         """Codex's id of the turn that runs or ran in it."""
         ...
 
-    def hear(self, method: str, params: Raw) -> None:
+    def on_notification(self, method: str, params: Raw) -> None:
         """Take one notification of the thread."""
         ...
 
@@ -49,15 +49,15 @@ class TurnWatch:
         self._compacted = False
         self._text = ""
 
-    def hear(self, method: str, params: Raw) -> None:
+    def on_notification(self, method: str, params: Raw) -> None:
         """Take one notification of the thread."""
         match method:
             case "turn/started":
                 self.turn_id = _decode(params)["turn"]["id"]
             case "error":
-                self._error = str(members(_decode(params).get("error")).get("message", ""))
+                self._error = str(as_dict(_decode(params).get("error")).get("message", ""))
             case "item/completed":
-                self._hear_item(_decode(params).get("item", {}))
+                self._on_item(_decode(params).get("item", {}))
             case "thread/tokenUsage/updated":
                 self.usage = params.copy()
             case "turn/completed":
@@ -76,14 +76,14 @@ class TurnWatch:
         assert self._outcome is not None
         return self._outcome
 
-    def _hear_item(self, item: dict[str, Any]) -> None:
+    def _on_item(self, item: dict[str, Any]) -> None:
         if item.get("type") == "contextCompaction":
             self._compacted = True
         elif item.get("type") == "agentMessage":
             self._text = str(item.get("text", ""))
 
     def _end(self, turn: dict[str, Any]) -> None:
-        error = members(turn.get("error")).get("message") or self._error
+        error = as_dict(turn.get("error")).get("message") or self._error
         self._outcome = TurnOutcome(turn["id"], turn.get("status", ""), str(error), self._compacted, self._text)
         self._ended.set()
 

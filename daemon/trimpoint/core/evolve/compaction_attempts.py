@@ -5,11 +5,11 @@ Numbers only: what counts as in vain is configured, and the state must not depen
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import CompactionAttempt, ThreadState
-from trimpoint.core.model.usage import Basis
+from trimpoint.core.model.usage import SampleSource
 
 AUTO = "auto"
 """The trigger of what the daemon does about a critical context by itself."""
-REMEMBERED = 2
+REMEMBERED = 3
 _TRIMS = frozenset({"clear", "compact"})
 
 
@@ -36,9 +36,18 @@ def note_failure(state: ThreadState, event: ev.CompactionFailed, at_ms: int) -> 
 def note_lowest(state: ThreadState) -> None:
     """Something new is known of what the context holds."""
     report = state.usage.report
-    if state.auto_attempts and report is not None and report.basis is not Basis.FULL:
+    if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
         last = state.auto_attempts[-1]
         last.lowest = report.used if last.lowest is None else min(last.lowest, report.used)
+
+
+def note_turn_end(state: ThreadState) -> None:
+    """A turn has ended: whether it ended below the critical level tells what the last attempt won."""
+    report = state.usage.report
+    if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
+        last = state.auto_attempts[-1]
+        known = last.lowest_at_turn_end
+        last.lowest_at_turn_end = report.used if known is None else min(known, report.used)
 
 
 def _remember(state: ThreadState, failure: str | None) -> None:

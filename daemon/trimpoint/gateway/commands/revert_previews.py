@@ -14,8 +14,9 @@ from trimpoint.core.model.state import Reverting
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.operations.messages import previewed_message
+from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import Preview, WorktreeRefuses, Worktrees
 from trimpoint.threads.writer import ThreadWriter
 
@@ -25,8 +26,9 @@ _NO_FILES = Preview((), (), (), ())
 class RevertPreviews:
     """`table` maps method names to handlers."""
 
-    def __init__(self, engine: Engine, identity: Identity, worktrees: Worktrees) -> None:
+    def __init__(self, engine: ThreadRegistry, sessions: Sessions, identity: Identity, worktrees: Worktrees) -> None:
         self._engine = engine
+        self._sessions = sessions
         self._identity = identity
         self._worktrees = worktrees
         self.table: dict[str, Handler] = {"checkpoint/preview": self._preview}
@@ -37,7 +39,7 @@ class RevertPreviews:
         :raises EngineError: when the thread does not exist
         """
         writer = await self._engine.thread(command.thread_id)
-        await self._engine.before_command(writer, command)
+        await self._sessions.prepare(writer, command)
         stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
         decision = when_idle(writer.state, "revert") or revert_to_checkpoint(writer.state, command, stamp)
         if isinstance(decision, Rejected):

@@ -1,4 +1,4 @@
-"""Slash commands carried out: a command to the engine, then its operation watched to the end (spec §3)."""
+"""Slash commands carried out: a command to the engine, then its operation watched to the end (docs/spec/clients.md)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,21 +17,21 @@ from trimpoint_protocol.commands import (
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
 
-from trimpoint.core.context.segments import context_units
+from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import plan_compression, total_tokens
 from trimpoint.core.model import events as ev
 from trimpoint.core.model import slash
 from trimpoint.core.model.decision import DiscardPolicy, Rejected
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, ThreadState
-from trimpoint.core.views.compression_text import compression_preview, preview_text, what_is_left
+from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.view import blocker
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import CommandResult, ThreadWriter
 
 Progress = Callable[[CommandProgress], None]
@@ -49,7 +49,7 @@ class SlashRunner:
     """`wait_s` bounds how long an operation is watched; it goes on by itself after that."""
 
     def __init__(
-        self, engine: Engine, sessions: Sessions, previews: RevertPreviews, wait_s: float, discard: DiscardPolicy
+        self, engine: ThreadRegistry, sessions: Sessions, previews: RevertPreviews, wait_s: float, discard: DiscardPolicy
     ) -> None:
         self._previews = previews
         self._engine = engine
@@ -63,7 +63,7 @@ class SlashRunner:
         :raises EngineError: when the thread does not exist or nothing can be written down.
         """
         match slash.parse(text):
-            case slash.NotOurs():
+            case slash.NotACommand():
                 return CommandOutcome(handled=False)
             case slash.UsageError(command, message):
                 return _failed(command, Reason.USAGE, message)
@@ -86,7 +86,7 @@ class SlashRunner:
     async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
         writer = await self._engine.thread(request.thread_id)
         try:
-            result = await self._engine.dispatch(request)
+            result = await self._sessions.dispatch(request)
         except CommandRefused as refused:
             return _refused(command, refused)
         if isinstance(request, ArchiveAndNew):
@@ -104,7 +104,7 @@ class SlashRunner:
         if outcome.status != "completed":
             return outcome
         state = (await self._engine.thread(thread_id)).state
-        left = what_is_left(total_tokens(context_units(state)), target)
+        left = remaining_text(total_tokens(context_segments(state)), target)
         return msgspec.structs.replace(outcome, message=f"{outcome.message} {left}")
 
     async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
@@ -161,18 +161,17 @@ class SlashRunner:
                     step = (event.phase, event.message, event.operation_id)
                     progress(_progress(thread_id, command, *step))
 
-        self._engine.listen(hear)
+        self._engine.subscribe(hear)
         try:
             await self._sessions.operation_ended(writer, self._wait_s)
         finally:
-            self._engine.unlisten(hear)
+            self._engine.unsubscribe(hear)
 
 
 def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id: str) -> AnyClientCommand:
     match name:
         case "clear":
-            keep = arguments["keep_last_n_turns"]
-            return TrimContext(command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep)
+            return TrimContext(command_id=command_id, thread_id=thread_id, **arguments)
         case "compact":
             return CompactContext(command_id=command_id, thread_id=thread_id, **arguments)
         case "revert":

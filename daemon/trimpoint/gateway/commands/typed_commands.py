@@ -1,6 +1,7 @@
-"""Slash commands typed as prompts: any client gains them without a line changed, because a prompt that is a command is one.
+"""Carries out slash commands that are typed as prompts, so that any client has them unchanged.
 
-To the client it looks like a turn whose answer is the command's message. Nothing of it reaches the model or the ledger (spec §3).
+The client sees a turn whose answer is the command's message. Nothing of it reaches the model or the
+ledger (docs/spec/clients.md).
 """
 
 import time
@@ -11,15 +12,15 @@ import msgspec
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import slash
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.errors import as_wire_error
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.threads.ids import new_uuid7
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class TypedCommands:
@@ -31,22 +32,22 @@ class TypedCommands:
         self._runner = runner
         self._prompt = prompt
 
-    async def turn_start(self, exchange: Exchange) -> Any:
+    async def turn_start(self, client_request: ClientRequest) -> Any:
         """`turn/start`: run the command if the input is one, else pass it on."""
-        params = exchange.params()
+        params = client_request.params()
         text = sole_text(params.get("input"))
         thread_id = self._identity.thread_of(str(params.get("threadId")))
-        if text is None or thread_id is None or isinstance(slash.parse(text), slash.NotOurs):
-            return await self._prompt(exchange)
-        exchange.client.join(thread_id)
+        if text is None or thread_id is None or isinstance(slash.parse(text), slash.NotACommand):
+            return await self._prompt(client_request)
+        client_request.client.join(thread_id)
         turn = _Turn(thread_id, new_uuid7(), time.time())
-        exchange.answer({"turn": turn.as_object("inProgress")})
-        await self._play(turn, text)
+        client_request.answer({"turn": turn.as_object("inProgress")})
+        await self._run_command(turn, text)
         return None
 
-    async def _play(self, turn: "_Turn", text: str) -> None:
-        self._say(turn, "turn/started", turn=turn.as_object("inProgress"))
-        self._say_item(turn, {"type": "userMessage", "id": new_uuid7(), "clientId": None, "content": [_text_input(text)]})
+    async def _run_command(self, turn: "_Turn", text: str) -> None:
+        self._send(turn, "turn/started", turn=turn.as_object("inProgress"))
+        self._send_item(turn, {"type": "userMessage", "id": new_uuid7(), "clientId": None, "content": [_text_input(text)]})
         try:
             outcome = await self._runner.run(text, turn.thread_id, None, _ignore)
             answer, error = str(outcome.message), None
@@ -54,23 +55,23 @@ class TypedCommands:
             answer, error = "", as_wire_error(failure).message
         said = _agent_message(answer) if answer else None
         if said:
-            self._say_item(turn, said)
+            self._send_item(turn, said)
         status = "completed" if error is None else "failed"
-        self._say(turn, "turn/completed", turn=turn.as_object(status, error, said))
+        self._send(turn, "turn/completed", turn=turn.as_object(status, error, said))
 
-    def _say_item(self, turn: "_Turn", item: dict[str, Any]) -> None:
+    def _send_item(self, turn: "_Turn", item: dict[str, Any]) -> None:
         now_ms = round(time.time() * 1000)
         text = item.get("text")
         # Many clients show what is streamed and nothing else, so an answer is streamed, as the agent's are.
         begun = item if text is None else {**item, "text": ""}
-        self._say(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
+        self._send(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
         if text is not None:
-            self._say(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
-        self._say(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
+            self._send(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
+        self._send(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
 
-    def _say(self, played: "_Turn", method: str, **params: Any) -> None:
+    def _send(self, played: "_Turn", method: str, **params: Any) -> None:
         message = {"method": method, "params": {"threadId": played.thread_id, **params}}
-        self._clients.deliver(played.thread_id, method, lambda: msgspec.json.encode(message))
+        self._clients.broadcast(played.thread_id, method, lambda: msgspec.json.encode(message))
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -98,8 +99,8 @@ class _Turn(msgspec.Struct, frozen=True):
 
 def sole_text(turn_input: Any) -> str | None:
     """The text of an input that is one text and nothing else; a command stands alone."""
-    parts = rows(turn_input)
-    only = members(parts[0]) if len(parts) == 1 else {}
+    parts = as_list(turn_input)
+    only = as_dict(parts[0]) if len(parts) == 1 else {}
     text = only.get("text")
     return text if only.get("type") == "text" and isinstance(text, str) else None
 

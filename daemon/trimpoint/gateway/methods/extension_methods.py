@@ -11,10 +11,14 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.context.active_context import pruned_turn_ids
+from trimpoint.core.context.context_size import ContextSize
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
-from trimpoint.core.views.meter import context_status
+from trimpoint.core.model.events import Record, TrimPointCreated
+from trimpoint.core.model.usage import UsageTotals
+from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -24,14 +28,17 @@ from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.catalogue import ThreadSummary
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writer import ThreadWriter
 
 
-class Surroundings(NamedTuple):
-    """What the handlers act on. `shut_down` begins the daemon's end; `problem` says why Codex is unavailable, if it is."""
+class HandlerDeps(NamedTuple):
+    """What the handlers act on. `shut_down` ends the daemon."""
 
-    engine: Engine
+    engine: ThreadRegistry
+    sessions: Sessions
     clients: Clients
     link: CodexLink
     slash: SlashRunner
@@ -41,12 +48,12 @@ class Surroundings(NamedTuple):
     shut_down: Callable[[], None]
 
 
-class OwnHandlers:
+class ExtensionHandlers:
     """`table` maps method names to handlers."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
-        self._engine = around.engine
+    def __init__(self, deps: HandlerDeps) -> None:
+        self._deps = deps
+        self._engine = deps.engine
         self._began = time.monotonic()
         self.table: dict[str, Handler] = {
             "commands/list": self._commands_list,
@@ -75,28 +82,29 @@ class OwnHandlers:
             call.client.notify("commands/progress", step)
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
-        outcome = await self._around.slash.run(params.text, thread_id, params.command_id, progress)
+        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress)
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)
         return outcome
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
-            result = await self._engine.dispatch(params.command)
-        shown = list(envelopes(params.command.thread_id, result.record))
+            result = await self._deps.sessions.dispatch(params.command)
+            state = (await self._engine.thread(params.command.thread_id)).state
+        shown = list(envelopes(state, result.record))
         return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
         if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
-            await writer.settle()
+            await writer.flush()
         sequence = writer.state.sequence
-        missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
+        missed = self._missed(writer, params)
         call.client.followed.add(params.thread_id)
 
         def then() -> None:
             for record in missed or ():
-                for envelope in envelopes(params.thread_id, record):
+                for envelope in envelopes(writer.state, record):
                     call.client.notify("orchestration/event", envelope)
             marker = m.Synchronized(thread_id=params.thread_id, sequence=sequence)
             call.client.notify("orchestration/synchronized", marker)
@@ -107,6 +115,14 @@ class OwnHandlers:
         return m.SubscribeResult(
             mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
         )
+
+    def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
+        """The records after the client's cursor; None where they cannot be replayed as they were told."""
+        if params.after_sequence is None:
+            return None
+        missed = writer.durable_since(params.after_sequence)
+        trims = [event for record in missed or () for event in record.events if isinstance(event, TrimPointCreated)]
+        return None if any(pruned_turn_ids(writer.state, trim) is None for trim in trims) else missed
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
         call.client.followed.discard(params.thread_id)
@@ -128,10 +144,10 @@ class OwnHandlers:
         return await export(writer.state, params)
 
     async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
-        return await self._around.meters.status(self._stable(params.thread_id))
+        return await self._deps.meters.status(self._stable(params.thread_id))
 
     async def _status(self, call: Call, params: m.NoParams) -> m.SidecarStatus:
-        link = self._around.link
+        link = self._deps.link
         codex = m.CodexStatus(
             path=str(link.profile.codex),
             state=link.state,
@@ -144,19 +160,19 @@ class OwnHandlers:
             version=__version__,
             pid=os.getpid(),
             uptime_s=round(time.monotonic() - self._began, 3),
-            state_dir=self._around.state_dir,
-            clients=len(self._around.clients),
+            state_dir=self._deps.state_dir,
+            clients=len(self._deps.clients),
             threads=len(self._engine.summaries),
             sequence=self._engine.sequence,
             codex=codex,
         )
 
     async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
-        families = self._around.metrics.families()
+        families = self._deps.metrics.families()
         return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
-        call.after.append(self._around.shut_down)
+        call.after.append(self._deps.shut_down)
         return m.Empty()
 
     def _stable(self, any_id: str) -> str:
@@ -168,6 +184,7 @@ class OwnHandlers:
     def _overview(self, summary: ThreadSummary) -> m.ThreadOverview:
         writer = self._engine.loaded(summary.thread_id)
         block = busy(writer.state) if writer is not None else None
+        size = summary.size
         return m.ThreadOverview(
             id=summary.thread_id,
             name=summary.name,
@@ -178,8 +195,21 @@ class OwnHandlers:
             generation=len(summary.provider_thread_ids),
             loaded=writer is not None,
             busy=None if block is None else f"{block.kind}: {block.detail}",
-            context=context_status(writer.state, self._engine.policy) if writer is not None else None,
+            context=self._meter(summary),
+            preview=summary.preview,
+            turns=size.turns if size is not None else None,
+            trims=size.trims if size is not None else None,
+            compactions=size.compactions if size is not None else None,
         )
+
+    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
+        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
+        if writer is not None:
+            return context_status(writer.state, policy)
+        if size is None or size.used_tokens is None:
+            return None
+        fill = ContextSize(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
 
 
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:

@@ -1,17 +1,19 @@
-"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (spec §3)."""
+"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (docs/spec/clients.md)."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
+import structlog
 from msgspec import Raw
 from trimpoint_protocol.commands import CompactContext
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError
-from trimpoint.codex.appserver.supervisor import says_missing
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
 from trimpoint.gateway.commands.turn_starts import TurnStarts
@@ -19,17 +21,21 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods import history
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, ask_in_place
-from trimpoint.gateway.session.request import Exchange
-from trimpoint.gateway.session.server_requests import Questions
+from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
+from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.provider.settings import UPDATABLE
+from trimpoint.operations.provider.settings import UPDATABLE, with_memory_mode, with_unconfirmed
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+log = structlog.get_logger()
+
+Facts = tuple[ev.AnyEvent, ...]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # These take as long as a program, a tool, a download or a person takes.
 MAY_TAKE_LONG = frozenset(
@@ -59,11 +65,11 @@ class ThreadMethods:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: ThreadRegistry,
         sessions: Sessions,
         threads: ProviderThreads,
         identity: Identity,
-        questions: Questions,
+        questions: PendingServerRequests,
         clients: Clients,
         starts: TurnStarts,
         *,
@@ -94,75 +100,88 @@ class ThreadMethods:
             **dict.fromkeys(NEED_SESSION, self._forward_with_session),
         }
 
-    async def forward(self, exchange: Exchange, acknowledged: Callable[[], None] | None = None) -> None:
-        """Pass a request on as it is, and its answer back, ids exchanged; `acknowledged` is called just before."""
-        params = exchange.request.params
-        mapped = Raw(self._identity.to_provider(bytes(params), exchange.method)) if params is not None else None
+    async def forward(self, client_request: ClientRequest) -> None:
+        """Pass a request on as it is, and its answer back, ids exchanged."""
+        mapped = self._mapped_params(client_request)
 
         def answered(raw: Raw) -> None:
-            if acknowledged is not None:
-                acknowledged()
-            exchange.answer(self._identity.to_client(bytes(raw)))
+            client_request.answer(self._identity.to_client(bytes(raw)))
 
-        deadline_s = LONG_DEADLINE_S if exchange.method in MAY_TAKE_LONG else None
-        await ask_in_place(self.link, exchange.method, mapped, answered, deadline_s=deadline_s, on_sent=exchange.on_sent)
+        deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else None
+        await request_in_order(
+            self.link, client_request.method, mapped, answered, deadline_s=deadline_s, on_sent=client_request.on_sent
+        )
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
         """The client takes part in a thread from now on; `again`: it is asked all that is open, as Codex does on `thread/resume`."""
         self._clients.join(client, thread_id, raw_events=raw_events)
-        self._questions.put_all_to(client, thread_id, again=again)
+        self._questions.resend_pending(client, thread_id, again=again)
 
-    async def _start(self, exchange: Exchange) -> None:
-        params, agent_tools = with_agent_tools(exchange.params(), by_default=self._agent_tools)
+    async def _start(self, client_request: ClientRequest) -> None:
+        params, agent_tools = with_agent_tools(client_request.params(), by_default=self._agent_tools)
 
         def begun(raw: Raw, thread_id: str) -> None:
-            self.join(exchange.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
-            exchange.answer(raw)
+            self.join(client_request.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
+            client_request.answer(raw)
 
         await self._sessions.begin(params, begun, agent_tools=agent_tools)
 
-    async def _resume(self, exchange: Exchange) -> None:
-        params = exchange.params()
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _resume(self, client_request: ClientRequest) -> None:
+        params = client_request.params()
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._adopt(exchange, params, "adopted")
-        if self._is_put_away(thread_id):
-            return await self.forward(exchange)  # Codex says it is archived, in its own words
-        session = await self._sessions.ready(thread_id)
+            return await self._adopt(client_request, params, "adopted")
+        if self._is_archived(thread_id):
+            # Codex says it is archived, in its own words, unless another program has taken it out of the archive.
+            await self._sessions.note_unarchived(thread_id, params)
+        with ClientResume(params, lambda: not self._clients.subscribers(thread_id)) as asked:
+            session = await self._sessions.ready(thread_id, asked)
+            return await self._attach(client_request, session, asked)
+
+    async def _attach(self, client_request: ClientRequest, session: ReadySession, asked: ClientResume) -> None:
+        thread_id, params = session.writer.thread_id, asked.params
 
         def attached(raw: Raw) -> None:
             # Answered first, then asked what is open there; from here on the client misses nothing.
-            exchange.answer(self.with_whole_history(raw, session.writer.state, params))
-            self.join(exchange.client, thread_id, again=True)
+            client_request.answer(self.with_whole_history(raw, session.writer.state, params))
+            self.join(client_request.client, thread_id, again=True)
 
+        if asked.is_used and session.writer.read_only is None:
+            await session.writer.flush()
+        if asked.answer is not None and asked.provider_id == session.provider_thread_id:
+            return attached(asked.answer)
         try:
-            return await ask_in_place(self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached)
+            return await request_in_order(
+                self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
+            )
         except ProviderError as error:
-            if not says_missing(error):
+            if not is_missing_error(error):
                 raise
         return attached(await self._threads.attach(session.provider_thread_id, params))
 
-    async def _fork(self, exchange: Exchange) -> None:
-        params = exchange.params()
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _fork(self, client_request: ClientRequest) -> None:
+        params = client_request.params()
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._adopt(exchange, params, "forked")
-        if self._is_put_away(thread_id):
-            return await self.forward(exchange)
+            return await self._adopt(client_request, params, "forked")
+        if self._is_archived(thread_id):
+            return await self.forward(client_request)
         session = await self._sessions.ready(thread_id)
         turns = {name: self._identity.provider_turn(str(params[name])) for name in FORKED_AT if params.get(name) is not None}
         params = {**params, **turns, "threadId": session.provider_thread_id}
-        return await self._adopt(exchange, params, "forked", session.writer.state)
+        return await self._adopt(client_request, params, "forked", session.writer.state)
 
-    async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
+    async def _adopt(
+        self, client_request: ClientRequest, params: dict[str, Any], origin: str, parent: ThreadState | None = None
+    ) -> None:
         """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
-        with self._threads.inbound.holding():
-            raw = await self.link.request(exchange.method, {**params, "excludeTurns": False})
+        with self._threads.inbound.buffering():
+            raw = await self.link.request(client_request.method, {**params, "excludeTurns": False})
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(raw, params, origin, parent)
-            exchange.answer(self._adopted_answer(raw, str(thread["id"]), params))
-            self.join(exchange.client, str(thread["id"]), again=True)
+            client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
+            self.join(client_request.client, str(thread["id"]), again=True)
             self._threads.inbound.release(str(thread["id"]))
 
     def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
@@ -175,135 +194,165 @@ class ThreadMethods:
         decoded = msgspec.json.decode(answer)
         return {**decoded, "thread": {**decoded["thread"], "turns": []}}
 
-    async def _read(self, exchange: Exchange) -> Any:
-        params = exchange.params()
-        state = await self._state_of(exchange)
+    async def _read(self, client_request: ClientRequest) -> Any:
+        params = client_request.params()
+        state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
+        await self._take_in(state)
         raw = await self.link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
         return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
-    async def _turns_list(self, exchange: Exchange) -> Any:
-        state = await self._state_of(exchange)
+    async def _turns_list(self, client_request: ClientRequest) -> Any:
+        state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(exchange)
-        return history.turns_page(state, exchange.params())
+            return await self.forward(client_request)
+        await self._take_in(state)
+        return history.turns_page(state, client_request.params())
 
-    async def _items_list(self, exchange: Exchange) -> Any:
-        state = await self._state_of(exchange)
+    async def _items_list(self, client_request: ClientRequest) -> Any:
+        state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(exchange)
-        return history.items_page(state, exchange.params())
+            return await self.forward(client_request)
+        await self._take_in(state)
+        return history.items_page(state, client_request.params())
 
-    async def _unsubscribe(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _take_in(self, state: ThreadState) -> None:
+        """Have in the ledger what other programs did with the thread, as far as Codex says so."""
+        try:
+            await self._sessions.take_in(await self._engine.thread(state.id))
+        except ProviderFailure as error:
+            log.info("not_taken_in", thread_id=state.id, detail=str(error))
+
+    async def _unsubscribe(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         if not self._threads.is_loaded(self._identity.provider_of(thread_id)):
             return {"status": "notLoaded"}
-        was_subscribed = thread_id in exchange.client.threads
-        exchange.client.leave(thread_id)
+        was_subscribed = thread_id in client_request.client.threads
+        client_request.client.leave(thread_id)
         return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
 
-    async def _compact(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _compact(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         # A client that asks Codex to compact means it, however short the conversation.
-        await self._engine.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
+        await self._sessions.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
         return {}
 
-    async def _inject_items(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _inject_items(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
-        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+        params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
-        answer = await self.link.request("thread/inject_items", request)
-        self._record_injected(session, params)
-        return answer
+        await self._request_recorded(client_request, session, request, lambda state: _injected(state, params))
+        return None
 
-    def _record_injected(self, session: ReadySession, params: dict[str, Raw]) -> None:
-        """Injected items belong to the context from here on: they share the fate of the last turn before them."""
-        active = session.writer.state.active_turns
-        items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
-        if active and items:
-            session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
+    async def _request_recorded(
+        self, client_request: ClientRequest, session: ReadySession, params: Any, facts: Callable[[ThreadState], Facts]
+    ) -> None:
+        """Ask Codex, record what that makes true of the thread, and answer once it is durable.
 
-    async def _turn_start(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+        What Codex says of the thread meanwhile waits: it answers first and speaks of it afterwards.
+
+        :raises JournalRefuses: Codex did it, and it could not be written down.
+        """
+        writer = session.writer
+        with ExitStack() as paused:
+
+            def acknowledged(raw: Raw) -> Raw:
+                writer.record_facts(*facts(writer.state))
+                paused.enter_context(self._threads.inbound.pausing(session.provider_thread_id))
+                return raw.copy()
+
+            method, on_sent = client_request.method, client_request.on_sent
+            raw = await request_in_order(self.link, method, params, acknowledged, on_sent=on_sent)
+            if writer.read_only is None:  # else nothing can be written down, and no trim can lose it
+                await writer.flush()
+            client_request.answer(self._identity.to_client(bytes(raw)))
+
+    async def _turn_start(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
-        with self._starts.prompting(thread_id):
-            return await self._prompt(exchange, thread_id)
+        with self._starts.client_prompt_pending(thread_id):
+            return await self._prompt(client_request, thread_id)
 
-    async def _prompt(self, exchange: Exchange, thread_id: str) -> Any:
+    async def _prompt(self, client_request: ClientRequest, thread_id: str) -> Any:
         try:
-            return await self._start_turn(exchange, thread_id)
+            return await self._start_turn(client_request, thread_id)
         except ProviderError as error:
-            if not says_missing(error):
+            if not is_missing_error(error):
                 raise
-        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (spec §4).
+        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (docs/spec/sessions.md).
         self._threads.forget(str(self._identity.provider_of(thread_id)))
-        return await self._start_turn(exchange, thread_id)
+        return await self._start_turn(client_request, thread_id)
 
-    async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
+    async def _start_turn(self, client_request: ClientRequest, thread_id: str) -> None:
         session, baseline = await self._starts.ready(thread_id)
         self._refuse_archived(thread_id)  # it may have been put away meanwhile
         # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
-        self.join(exchange.client, thread_id)
-        params = self._with_provider_id(exchange, session)
-        await self._starts.send(session, baseline, params, lambda raw: exchange.answer(self._identity.to_client(bytes(raw))))
+        self.join(client_request.client, thread_id)
+        params = self._with_provider_id(client_request, session)
+        await self._starts.send(
+            session, baseline, params, lambda raw: client_request.answer(self._identity.to_client(bytes(raw)))
+        )
 
-    async def _turn_steer(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _turn_steer(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
-        params = self._with_provider_id(exchange, session)
-        expected = exchange.params().get("expectedTurnId")
+        params = self._with_provider_id(client_request, session)
+        expected = client_request.params().get("expectedTurnId")
         if isinstance(expected, str):
             params["expectedTurnId"] = Raw(msgspec.json.encode(self._identity.provider_turn(expected)))
         return self._identity.to_client(bytes(await self.link.request("turn/steer", params)))
 
-    async def _turn_interrupt(self, exchange: Exchange) -> Any:
+    async def _turn_interrupt(self, client_request: ClientRequest) -> Any:
         """A running turn, or the turn of a compaction that clients are shown."""
-        params = exchange.params()
+        params = client_request.params()
         for scratch_id, watch in self._threads.inbound.watches.items():
             if watch.turn_id is not None and watch.turn_id == params.get("turnId"):
                 return await self.link.request("turn/interrupt", {**params, "threadId": scratch_id})
-        thread_id = self._identity.thread_named_in(exchange)
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is not None and self._sessions.interrupt_recovery(thread_id, str(params.get("turnId"))):
             return {}
-        return await self.forward(exchange)
+        return await self.forward(client_request)
 
-    async def _forward_with_session(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _forward_with_session(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
-        writer = (await self._sessions.ready(thread_id)).writer
-        facts = _ACKNOWLEDGED.get(exchange.method)
+        session = await self._sessions.ready(thread_id)
+        facts = _ACKNOWLEDGED.get(client_request.method)
+        if facts is None:
+            return await self.forward(client_request)
+        params = client_request.params()
+        mapped = self._mapped_params(client_request)
+        return await self._request_recorded(client_request, session, mapped, lambda state: facts(state, params))
 
-        def acknowledged() -> None:
-            if facts is not None:
-                writer.record_facts(*facts(writer.state, exchange.params()))
+    def _mapped_params(self, client_request: ClientRequest) -> Raw | None:
+        params = client_request.message.params
+        return Raw(self._identity.to_provider(bytes(params), client_request.method)) if params is not None else None
 
-        return await self.forward(exchange, acknowledged)
-
-    def _with_provider_id(self, exchange: Exchange, session: ReadySession) -> dict[str, Raw]:
-        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+    def _with_provider_id(self, client_request: ClientRequest, session: ReadySession) -> dict[str, Raw]:
+        params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
 
-    async def _state_of(self, exchange: Exchange) -> ThreadState | None:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _state_of(self, client_request: ClientRequest) -> ThreadState | None:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return None
         try:
@@ -311,7 +360,7 @@ class ThreadMethods:
         except ThreadNotFound:
             return None
 
-    def _is_put_away(self, thread_id: str) -> bool:
+    def _is_archived(self, thread_id: str) -> bool:
         """Whether Codex has the thread in its archive, as it may not while terminals of it run.
 
         :raises Refusal: when it is archived for clients only.
@@ -334,7 +383,7 @@ class ThreadMethods:
         if _is_one_provider_thread(state):
             return raw
         answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
-        thread = members(answer.get("thread"))
+        thread = as_dict(answer.get("thread"))
         first = next((entry.text for entry in state.entries if entry.role == "user"), "")
         thread |= {
             "turns": [] if params.get("excludeTurns") else history.all_turns(state),
@@ -352,7 +401,7 @@ def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) ->
     own = {
         "turnsBackwardsCursor": history.newest_turns(state),
         "itemsBackwardsCursor": history.newest_items(state),
-        "initialTurnsPage": history.turns_page(state, members(first_page)) if first_page is not None else None,
+        "initialTurnsPage": history.turns_page(state, as_dict(first_page)) if first_page is not None else None,
     }
     return {name: value for name, value in own.items() if name in answer}
 
@@ -367,18 +416,31 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
     return served_by_one and not state.trim_points and state.recovering_turn_id is None
 
 
-def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
-    known = msgspec.json.decode(state.settings, type=dict[str, Any])
+def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
+    """Injected items belong to the context from here on: they share the fate of the last turn before them."""
+    active = state.active_turns
+    items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+    if not active or not items:
+        return ()
+    return (ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)),)
+
+
+def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     changes = {name: params[name] for name in UPDATABLE if params.get(name) is not None}
-    return (ev.SettingsChanged(msgspec.json.encode({**known, "current": {**(known.get("current") or {}), **changes}})),)
+    return (ev.SettingsChanged(with_unconfirmed(state.settings, changes)),)
 
 
-def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
+def _memory_mode_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
+    return (ev.SettingsChanged(with_memory_mode(state.settings, str(params["mode"]))),)
+
+
+def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     return (ev.ThreadRenamed(str(params["name"])),)
 
 
 # Codex acknowledges these first and says what came of them a moment later; a trim in between must not lose them (measured: 0.163).
-_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], tuple[ev.AnyEvent, ...]]] = {
+_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
     "thread/settings/update": _settings_acknowledged,
     "thread/name/set": _name_acknowledged,
+    "thread/memoryMode/set": _memory_mode_acknowledged,
 }

@@ -1,4 +1,4 @@
-"""Questions of the agent (approvals, user input, tool calls): put to the thread's clients, answered to Codex exactly once (spec §3).
+"""Requests of Codex (approvals, user input, tool calls): sent to the thread's clients, answered exactly once.
 
 The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me" and the question stays open for
 the others. An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own ids restart with
@@ -31,7 +31,7 @@ class Answerer(Protocol):
         ...
 
 
-class Question(msgspec.Struct):
+class ServerRequest(msgspec.Struct):
     """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` are the ids of clients.
 
     `to_everyone`: it belongs to no thread that clients take part in.
@@ -47,7 +47,7 @@ class Question(msgspec.Struct):
     asked: set[str]
 
 
-class Questions:
+class PendingServerRequests:
     """All open questions of the present epoch. `on_opened` and `on_closed(thread_id, question_id, outcome)` record them."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Questions:
         self._answerer = answerer
         self._on_opened = on_opened
         self._on_closed = on_closed
-        self._open: dict[str, Question] = {}
+        self._open: dict[str, ServerRequest] = {}
         self._settled: dict[bytes, tuple[str, Client]] = {}
 
     def __len__(self) -> int:
@@ -76,19 +76,19 @@ class Questions:
         if bytes(provider_id) in self._settled or any(known.provider_id == bytes(provider_id) for known in self._open.values()):
             return
         turn_id = msgspec.json.decode(params, type=jsonrpc.RoutingParams).turn_id if params else None
-        question = Question(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set())
+        question = ServerRequest(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set())
         self._open[question.id] = question
         if thread_id is not None:
             self._on_opened(thread_id, question.id, method)
-        for client in self._audience(question):
-            self._put(question, client)
+        for client in self._recipients(question):
+            self._send(question, client)
 
-    def put_all_to(self, client: Client, thread_id: str | None, *, again: bool) -> None:
+    def resend_pending(self, client: Client, thread_id: str | None, *, again: bool) -> None:
         """Ask a client what is open on a thread, or what is asked of everyone; `again`: what it was asked before, too."""
         for question in self._open.values():
             concerns = question.to_everyone if thread_id is None else question.thread_id == thread_id
             if concerns and (again or client.id not in question.asked):
-                self._put(question, client)
+                self._send(question, client)
 
     def answered(self, client: Client, question_id: str, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> bool:
         """A client answered; False when there is no such question (any more), and the answer goes nowhere."""
@@ -129,31 +129,31 @@ class Questions:
             log.info("question_expired", method=question.method, thread_id=question.thread_id, reason=reason)
             self._close(question, "expired", except_client=None)
 
-    def _audience(self, question: Question) -> list[Client]:
+    def _recipients(self, question: ServerRequest) -> list[Client]:
         if question.to_everyone or question.thread_id is None:
             return [client for client in self._clients.all() if client.initialized]
         return self._clients.subscribers(question.thread_id)
 
-    def _remember_answerer(self, question: Question, client: Client) -> None:
+    def _remember_answerer(self, question: ServerRequest, client: Client) -> None:
         self._settled[question.provider_id] = (question.id, client)
         if len(self._settled) > MAX_SETTLED:
             del self._settled[next(iter(self._settled))]
 
-    def _put(self, question: Question, client: Client) -> None:
+    def _send(self, question: ServerRequest, client: Client) -> None:
         question.asked.add(client.id)
         request = jsonrpc.encode_request(
             msgspec.json.encode(question.id), question.method, Raw(question.params), versioned=client.versioned
         )
         client.connection.send(request)
 
-    def _close(self, question: Question, outcome: str, except_client: Client | None) -> None:
+    def _close(self, question: ServerRequest, outcome: str, except_client: Client | None) -> None:
         self._forget(question, outcome)
         params = {"threadId": question.thread_id, "requestId": question.id}
         for client in self._clients.all():
             if client is not except_client and client.id in question.asked:
                 client.notify("serverRequest/resolved", params)
 
-    def _forget(self, question: Question, outcome: str) -> None:
+    def _forget(self, question: ServerRequest, outcome: str) -> None:
         del self._open[question.id]
         if question.thread_id is not None:
             self._on_closed(question.thread_id, question.id, outcome)

@@ -15,7 +15,7 @@ from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.capture.omissions import left_out_of
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import Commit, PrivateGit, read_commit
+from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository, read_commit
 from trimpoint.git.plumbing.store import PREFIX, ref_part, store_run
 
 _DEADLINE_S = 60.0
@@ -73,7 +73,7 @@ async def find_all(repository: Repository, commits: Sequence[str]) -> list[Check
     :raises GitFailed: git itself failed
     """
     stdin = "".join(f"{commit}\n" for commit in commits).encode()
-    run = PrivateGit(repository, _DEADLINE_S).users("cat-file", "--batch", doing="read checkpoints", stdin=stdin)
+    run = ShadowRepository(repository, _DEADLINE_S).users("cat-file", "--batch", doing="read checkpoints", stdin=stdin)
     answer, found = await git_answer(run), list[Checkpoint | None]()
     for _ in commits:
         header, _, answer = answer.partition(b"\n")
@@ -188,7 +188,7 @@ def _size_of(folder: Path) -> int:
 
 
 async def _users(repository: Repository, *arguments: str, doing: str, stdin: bytes = b"") -> bytes:
-    return await git_answer(PrivateGit(repository, _DEADLINE_S).users(*arguments, doing=doing, stdin=stdin))
+    return await git_answer(ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=doing, stdin=stdin))
 
 
 def _ours(ref: str) -> str:

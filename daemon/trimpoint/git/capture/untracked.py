@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from trimpoint.git.capture.omissions import LeftOut
+from trimpoint.git.capture.omissions import Omission
 
 SECRET_NAMES = (
     ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "id_rsa", "id_dsa", "id_ecdsa",
@@ -50,7 +50,7 @@ def sizes_of(root: bytes, paths: Iterable[bytes]) -> dict[bytes, int]:
     return sizes
 
 
-def still_too_much(left_out: Iterable[LeftOut]) -> set[bytes]:
+def still_too_much(left_out: Iterable[Omission]) -> set[bytes]:
     """What an earlier capture left out because it was too much."""
     return {each.path for each in left_out if each.reason == "tooMuch"}
 

@@ -95,7 +95,7 @@ async def _take_over(repository: Repository) -> None:
 
 
 async def _stand_alone(repository: Repository) -> None:
-    """Copy what is needed of the user's objects, see that all is there, and look there no more.
+    """Copy what is needed of the user's objects, see that all is there, and status there no more.
 
     :raises GitFailed: something is missing; then the store goes on borrowing
     """

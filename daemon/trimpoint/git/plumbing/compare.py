@@ -8,7 +8,7 @@ import msgspec
 
 from trimpoint.git.plumbing.process import git_answer, git_output
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import PrivateGit
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 
 Status = Literal["added", "modified", "deleted", "renamed", "typeChanged"]
 
@@ -86,7 +86,7 @@ async def diff(
     """
     # Names in other alphabets are to be read by people, not escaped.
     arguments = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", *_PLAIN, old_commit, new_commit, "--")
-    run = PrivateGit(repository, _DEADLINE_S).users(*arguments, *paths, doing=_DOING, max_bytes=max_bytes)
+    run = ShadowRepository(repository, _DEADLINE_S).users(*arguments, *paths, doing=_DOING, max_bytes=max_bytes)
     output = await git_output(run)
     return Diff(output.stdout, output.truncated)
 
@@ -108,7 +108,7 @@ async def all_differences(repository: Repository, trees: Sequence[str]) -> list[
     pairs = [(old, new) for old, new in pairwise(trees) if old != new]
     stdin = "".join(f"{old} {new}\n" for old, new in pairs).encode()
     arguments = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_PLAIN)
-    run = PrivateGit(repository, _DEADLINE_S).users(*arguments, doing=_DOING, stdin=stdin)
+    run = ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING, stdin=stdin)
     found = iter(_by_pair(await git_answer(run)) if pairs else [])
     return [next(found) if old != new else [] for old, new in pairwise(trees)]
 
@@ -130,7 +130,7 @@ def _by_pair(answer: bytes) -> list[list[Difference]]:
 
 
 async def _answer(repository: Repository, *arguments: str) -> bytes:
-    return await git_answer(PrivateGit(repository, _DEADLINE_S).users(*arguments, doing=_DOING))
+    return await git_answer(ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING))
 
 
 def _change(facts: bytes, words: Iterator[bytes]) -> Change:

@@ -58,7 +58,7 @@ async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
     try:
         with anyio.fail_after(deadline_s):
             # A lock of another process tells nobody when it is free.
-            while not _taken(file, kind):  # noqa: ASYNC110
+            while not _try_lock(file, kind):  # noqa: ASYNC110
                 await anyio.sleep(_POLL_S)
     except BaseException as error:
         file.close()
@@ -74,7 +74,7 @@ def _open(folder: Path) -> IO[bytes]:
     return (folder / "lock").open("wb")
 
 
-def _taken(file: IO[bytes], kind: int) -> bool:
+def _try_lock(file: IO[bytes], kind: int) -> bool:
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -11,14 +11,14 @@ from typing import Literal, NamedTuple
 import anyio
 import msgspec
 
-from trimpoint.git.capture.omissions import LeftOut, message_of
+from trimpoint.git.capture.omissions import Omission, message_of
 from trimpoint.git.capture.refs import find_all, users_refs
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.compare import Difference, Side, all_differences
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import PrivateGit
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 from trimpoint.git.plumbing.store import borrow
 from trimpoint.git.restore.plan import (
     Conflict,
@@ -102,7 +102,7 @@ async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> 
     first, last = states[0], states[-1]
     if first is None or last is None:
         raise GitFailed("read a checkpoint", "it is no longer in the repository")
-    left_alone: dict[bytes, LeftOut] = {}
+    left_alone: dict[bytes, Omission] = {}
     trees, authors, lost = [first.tree], list[Author](), False
     for state, leg in zip(states[1:], legs, strict=True):
         if state is not None:
@@ -125,7 +125,7 @@ async def commit_of(repository: Repository, taking: TakingBack) -> str:
         # Contents may be only where an earlier version put them.
         await anyio.to_thread.run_sync(borrow, repository)
     async with worktree_lock(repository, _DEADLINE_S):
-        private = PrivateGit(repository, _DEADLINE_S)
+        private = ShadowRepository(repository, _DEADLINE_S)
         index = private.dir / "index.revert"
         try:
             await git_answer(private.run("read-tree", taking.present, doing="read a tree", index=index))
@@ -150,7 +150,7 @@ def _histories(legs: Iterable[tuple[list[Difference], Author]]) -> dict[bytes, P
 
 
 def _taking_back(
-    repository: Repository, present: str, paths: dict[bytes, PathHistory], left_alone: Sequence[LeftOut]
+    repository: Repository, present: str, paths: dict[bytes, PathHistory], left_alone: Sequence[Omission]
 ) -> TakingBack:
     covering = Covering(left_alone)
     steps: list[Step] = []

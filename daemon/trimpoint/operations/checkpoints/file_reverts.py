@@ -1,4 +1,4 @@
-"""The files' part of a revert (spec §5): secured first, restored only where they differ, put back when it goes wrong.
+"""The files' part of a revert (docs/spec/checkpoints.md): secured first, restored only where they differ, put back when it goes wrong.
 
 `plan_restore` is asked again in every step instead of being kept: it follows from three commits, and those are journaled.
 """
@@ -24,7 +24,7 @@ from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
 from trimpoint.git.restore.restore import restore
 from trimpoint.git.restore.taking_back import Leg, TakingBack, commit_of, take_back
 from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import Preview, Restored, Secured, WorktreeRefuses
 from trimpoint.threads.writer import ThreadWriter
 
@@ -45,7 +45,7 @@ class _Looked(NamedTuple):
 class FileReverts:
     """`trimpoint.threads.worktrees.Worktrees`, on git."""
 
-    def __init__(self, engine: Engine, captures: TurnCaptures) -> None:
+    def __init__(self, engine: ThreadRegistry, captures: TurnCaptures) -> None:
         self._engine = engine
         self._captures = captures
 
@@ -100,8 +100,8 @@ class FileReverts:
         """See `Worktrees.restore`."""
         return await self._write(writer, reverting, back=False)
 
-    async def put_back(self, writer: ThreadWriter, reverting: Reverting) -> None:
-        """See `Worktrees.put_back`."""
+    async def undo(self, writer: ThreadWriter, reverting: Reverting) -> None:
+        """See `Worktrees.undo`."""
         await self._write(writer, reverting, back=True)
 
     async def _write(self, writer: ThreadWriter, reverting: Reverting, *, back: bool) -> Restored:

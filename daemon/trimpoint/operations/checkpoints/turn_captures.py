@@ -1,4 +1,4 @@
-"""Checkpoints around turns: a baseline before each, a capture after it (spec §5).
+"""Checkpoints around turns: a baseline before each, a capture after it (docs/spec/checkpoints.md).
 
 The law: a checkpoint that cannot be made is said and never fatal to the turn. A thread's captures are made in the order of its turns,
 so that a baseline never holds what the turn before it still had to be captured with.
@@ -25,7 +25,7 @@ from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 from trimpoint.operations.checkpoints.late_captures import late_facts, uncaptured_turn
 from trimpoint.threads.errors import EngineError
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -58,28 +58,26 @@ class Baseline(NamedTuple):
 class TurnCaptures:
     """Listens to the engine; `before_turn` is called by whoever is about to start a turn."""
 
-    def __init__(self, engine: Engine, folder_of: Callable[[ThreadState], str], rules: CaptureRules) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, folder_of: Callable[[ThreadState], str], rules: CaptureRules, tasks: TaskGroup
+    ) -> None:
         self._engine = engine
         self.folder_of = folder_of
         self._rules = rules
         self._found: dict[str, Repository] = {}
         self._order: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._under_way: dict[str, set[anyio.Event]] = {}
-        self._awaited: set[tuple[str, str]] = set()
-        self._tasks: TaskGroup | None = None
+        self._pending: set[tuple[str, str]] = set()
+        self._tasks = tasks
+        engine.subscribe(self._on_record)
+        if rules.enabled:
+            tasks.start_soon(self._catch_up_all, list(engine.relearned))
 
     @property
     def limits(self) -> CaptureLimits:
         """What a capture may cost."""
         rules = self._rules
         return CaptureLimits(rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names)
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Capture in `tasks` what turns have changed."""
-        self._tasks = tasks
-        self._engine.listen(self._on_record)
-        if self._rules.enabled:
-            tasks.start_soon(self._catch_up_all, list(self._engine.relearned))
 
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Held while something is captured of the thread, first come first served."""
@@ -130,8 +128,8 @@ class TurnCaptures:
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
         """The turn that `baseline` was made for has its id; call it before the turn's start is recorded."""
         if baseline is not None and turn_id not in writer.state.turn_index:
-            self._awaited.add((writer.thread_id, turn_id))
-            self._soon(writer.thread_id, turn_id, "before", baseline)
+            self._pending.add((writer.thread_id, turn_id))
+            self._spawn(writer.thread_id, turn_id, "before", baseline)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         if not self._rules.enabled:
@@ -139,12 +137,12 @@ class TurnCaptures:
         begun = {event.turn_id for event in record.events if isinstance(event, ev.TurnStarted)}
         for event in record.events:
             match event:
-                case ev.TurnStarted() if (thread_id, event.turn_id) in self._awaited:
-                    self._awaited.discard((thread_id, event.turn_id))
+                case ev.TurnStarted() if (thread_id, event.turn_id) in self._pending:
+                    self._pending.discard((thread_id, event.turn_id))
                 case ev.TurnStarted() if self._runs(thread_id, event.turn_id):
-                    self._soon(thread_id, event.turn_id, "before", None)
+                    self._spawn(thread_id, event.turn_id, "before", None)
                 case ev.TurnCompleted() if event.turn_id not in begun:  # one that began in the same record is history, read back
-                    self._soon(thread_id, event.turn_id, "after", None)
+                    self._spawn(thread_id, event.turn_id, "after", None)
                 case _:
                     pass
 
@@ -153,8 +151,7 @@ class TurnCaptures:
         writer = self._engine.loaded(thread_id)
         return writer is not None and writer.state.running_turn_id == turn_id
 
-    def _soon(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
-        assert self._tasks is not None
+    def _spawn(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
         if self._tasks.cancel_scope.cancel_called:
             return  # the daemon ends; the next one's baseline stands in
         made = anyio.Event()

@@ -1,4 +1,4 @@
-"""Sub-agents: threads that Codex starts on behalf of one of ours. While one works, its parent is busy (spec §4).
+"""Sub-agents: threads that Codex starts on behalf of one of ours. While one works, its parent is busy (docs/spec/sessions.md).
 
 In the parent's ledger an active sub-agent is a request `subAgent` that stays open until it rests, so that the one busy predicate sees it.
 """
@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.core.model import events as ev
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 SUB_AGENT = "subAgent"
 CALL_ITEM = "collabAgentToolCall"
@@ -35,13 +35,13 @@ class _StatusParams(msgspec.Struct):
 class SubAgents:
     """Whose sub-agents there are in the present epoch, and which threads that are none of ours are at work."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
         self._parents: dict[str, str] = {}
         self._active: set[str] = set()
         self._reported: set[str] = set()
 
-    def hear_parent(self, thread_id: str, params: Raw) -> None:
+    def on_parent_item(self, thread_id: str, params: Raw) -> None:
         """Take a completed item of a thread of ours; a call to another agent names the agent's thread (measured: 0.163)."""
         try:
             item = msgspec.json.decode(params, type=_ItemParams).item
@@ -51,7 +51,7 @@ class SubAgents:
             self._parents[sub_agent_id] = thread_id
             self._report(sub_agent_id)
 
-    def hear_stranger(self, provider_thread_id: str, method: str, params: Raw) -> None:
+    def on_foreign_notification(self, provider_thread_id: str, method: str, params: Raw) -> None:
         """Take a notification of a thread that is none of ours."""
         if method == "thread/closed":
             self._active.discard(provider_thread_id)

@@ -83,7 +83,7 @@ async def test_checkpoints_are_listed_compared_and_let_go(stage: CliHarness, ter
         dry = await stage.run("revert", "--dry-run")
         assert (dry.code, "Nothing has been done." in dry.out) == (0, True)
         reverted = await stage.run("revert")
-        assert reverted.out.splitlines()[-1].strip() == "Undo it: trimpoint revert --undo"
+        assert reverted.out.splitlines()[-1].strip() == "To undo: trimpoint revert --undo"
         preview = await stage.run("checkpoints", "--prune", "--all")
         assert (preview.code, "No file could be reverted any more" in preview.err) == (0, True)
         removed = await stage.run("checkpoints", "--prune", "--all", "--yes")

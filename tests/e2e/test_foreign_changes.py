@@ -153,7 +153,7 @@ async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harne
     assert (refused["status"], refused["reason"]) == ("failed", "files_changed")
     assert "b.txt" in refused["files"]["refusals"][0]
     assert forced["files"]["removed"] == ["a.txt", "b.txt"]
-    assert done["message"].splitlines()[-1] == undone["message"].splitlines()[-1] == "Undo it: /revert --undo"
+    assert done["message"].splitlines()[-1] == undone["message"].splitlines()[-1] == "To undo: /revert --undo"
     for name in ("kept.txt", "a.txt", "b.txt", "mine.py"):
         assert name in done["message"]
     assert done["undo"] == "/revert --undo"

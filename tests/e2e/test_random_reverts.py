@@ -116,7 +116,7 @@ class Walk:
 
     async def user_edits(self) -> None:
         """A person writes a file between turns. No revert takes it back."""
-        await self._captured()
+        await self.captured()
         name = f"mine-{len(self.mine)}"
         self.mine[name] = ("file", self.random.randbytes(20))
         (self.harness.worktree / name).write_bytes(self.mine[name][1])
@@ -127,7 +127,7 @@ class Walk:
         os.kill(self.harness.child_pid(), signal.SIGKILL)
         await self.talk.until_codex_answers()
 
-    async def _captured(self) -> None:
+    async def captured(self) -> None:
         """Until the files of the last turn are captured: what a person writes before that counts as the turn's."""
         while self.copies[-1].turns:
             checkpoints = (await self.talk.snapshot())["checkpoints"]
@@ -169,6 +169,7 @@ async def test_any_turn_can_be_had_back_byte_for_byte(harness: Harness, seed: in
             walk = Walk(talk, harness, seed)
             for _ in range(STEPS):
                 await walk.step()
+            await walk.captured()
             shutil.rmtree(harness.worktree / ".git" / "trimpoint", ignore_errors=True)  # what we keep there can be made again
             await walk.turn()
             await walk.revert()

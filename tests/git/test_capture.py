@@ -12,7 +12,7 @@ from trimpoint.git.capture import capture as capturing
 from trimpoint.git.capture.capture import CaptureLimits, capture
 from trimpoint.git.capture.refs import checkpoint_ref, keep
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing import process
+from trimpoint.git.plumbing import initial_index, process
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
 
@@ -257,3 +257,16 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> list[GitRun]:
 def _without_status(side: dict[str, bytes | None]) -> dict[str, bytes | None]:
     # With a file monitor, `git status` itself writes to the index.
     return {name: value for name, value in side.items() if not name.endswith("/index")}
+
+
+async def test_a_private_folder_that_vanishes_under_a_capture_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = await found(new_repository(tmp_path / "tree", {"a": "x"}))
+
+    def gone(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", str(repository.private_dir / "index"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(initial_index.shutil, "copy2", gone)
+        with pytest.raises(GitFailed, match="index cannot be used"):
+            await capture(repository)
+    await capture(repository)

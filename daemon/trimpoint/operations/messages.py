@@ -7,6 +7,7 @@ from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
+from trimpoint.core.views.trim_outcome import undo_line
 from trimpoint.threads.worktrees import Preview, Restored
 
 AFTER_OVERFLOW = (
@@ -18,7 +19,6 @@ AFTER_OVERFLOW = (
 
 UNDO = "/revert --undo"
 """Takes back a revert, another undo included."""
-UNDO_LINE = f"Undo it: {UNDO}"
 
 SHOWN_PATHS = 10
 
@@ -59,7 +59,7 @@ def reverted_message(state: ThreadState, operation: Operation, restored: Restore
         message += f" Not carried over: {', '.join(not_carried)}."
     if target is not None and state.generation.session_approvals:
         message += " What you approved for the session will be asked for again."
-    return f"{message}\n{UNDO_LINE}"
+    return f"{message}\n{undo_line(UNDO)}"
 
 
 def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) -> str:

@@ -25,7 +25,7 @@ from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_i
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.provider.client_resumes import ClientResume
-from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderThreads
 from trimpoint.operations.provider.settings import UPDATABLE, with_memory_mode, with_unconfirmed
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
@@ -53,8 +53,6 @@ NEED_SESSION = frozenset(
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
-# Parameters of `thread/fork` that name a turn.
-FORKED_AT = ("beforeTurnId", "lastTurnId")
 
 
 class ThreadMethods:
@@ -176,7 +174,10 @@ class ThreadMethods:
     ) -> None:
         """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
         with self._threads.inbound.buffering():
-            raw = await self.link.request(client_request.method, {**params, "excludeTurns": False})
+            whole = {**params, "excludeTurns": False}
+            raw = await (
+                self._threads.fork(parent, whole) if parent is not None else self.link.request(client_request.method, whole)
+            )
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(raw, params, origin, parent)
@@ -419,10 +420,11 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
 def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
     """Injected items belong to the context from here on: they share the fate of the last turn before them."""
     active = state.active_turns
-    items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+    items = tuple(map(bytes, msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])))
     if not active or not items:
         return ()
-    return (ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)),)
+    behind_its_end = 0 if active[-1].status == "running" else len(items)
+    return (ev.ContextItemsRecorded(active[-1].id, items, injected=behind_its_end),)
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:

@@ -66,6 +66,9 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
                 return await _captured(ShadowRepository(repository, limits.deadline_s), limits)
         except TimeoutError:
             raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
+        except OSError as error:
+            # Our own folder was removed under our hands, say.
+            raise GitFailed(_DOING, f"{error.filename} cannot be used ({error.strerror})") from error
 
 
 async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpoint:

@@ -183,7 +183,7 @@ def test_of_a_long_turn_the_oldest_work_is_summarized_too() -> None:
     turn_id = worked(thread, call("a"), output("a"), answer("one"), answer("two"), call("b"), raw(type="x", output=LONG))
     plan = plan_overflow(thread.state, turn_id)
     assert plan is not None
-    assert (plan.first_kept_turn_id, plan.skipped_items, said(plan.after)) == (turn_id, 5, ["x"])
+    assert (plan.first_kept_turn_id, plan.skipped_items, said(plan.after)) == (turn_id, 4, ["function_call", "x"])
 
 
 def test_everything_may_be_summarized_when_there_is_no_other_place() -> None:
@@ -337,8 +337,8 @@ def test_the_turn_goes_on_in_a_generation_with_the_summary_and_what_was_kept_in_
     title = "The oldest part of the context was summarized to make room"
     thread.when(completed_recovery(operation_id, plan)).then(
         ev.TrimPointCreated(
-            THREAD, stamp.id, stamp.now_ms, "turn-6/assistant/answer of turn-6", 12, tuple(f"turn-{n}" for n in range(1, 7)),
-            "turn-7", 2, "overflow",
+            THREAD, stamp.id, stamp.now_ms, "turn-6/assistant/answer of turn-6", 12, (),
+            "turn-7", 2, "overflow", pruned_turn_count=6, last_pruned_turn_id="turn-6",
         ),
         ev.ContextSummarized(THREAD, stamp.id, "in short", 1_500),
         ev.GenerationOpened(2, "overflow", "summary", ("turn-7", "turn-8"), "in short", 12, 0),

@@ -1,4 +1,4 @@
-"""What the rest of trimpoint may rely on, whichever implementation stands behind it (spec §7).
+"""What the rest of trimpoint may rely on, whichever implementation stands behind it (docs/spec/journal.md).
 
 The law of a journal:
 
@@ -171,6 +171,16 @@ class StateStore(Protocol):
         :raises JournalNewer: when a later trimpoint wrote it; it is untouched.
         :raises JournalWriteError: when it cannot be created.
         :raises OSError: when it cannot be read.
+        :raises ValueError: when the thread id cannot name a file.
+        """
+        ...
+
+    async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
+        """Returns the payloads that a thread's journal holds now, oldest first. Changes nothing, and works while it is appended to.
+
+        What is being appended may or may not be among them. Damaged records, and those behind them, are left out.
+
+        :raises OSError: when it cannot be read, or is not there.
         :raises ValueError: when the thread id cannot name a file.
         """
         ...

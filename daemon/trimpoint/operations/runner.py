@@ -1,4 +1,4 @@
-"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (spec §2).
+"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (docs/spec/model.md).
 
 The law: what a phase did is appended to the journal before the next begins, and `ready` is durable before anyone hears of it, so a
 daemon that dies anywhere finishes or undoes the operation at its next start.
@@ -24,7 +24,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Generation, Operation
-from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage
+from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage, sealed_context
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import failure_message, ready_message
@@ -210,8 +210,8 @@ class OperationRunner:
             # Without a readable summary the compacted thread carries on.
             summary = await summarize(self._threads, writer, fork, guidance, deadline_s)
             carries_on = summary is None
-            if carries_on:
-                await self._threads.inject(fork.id, kept_items(writer.state, operation.compaction_keep))
+            if summary is None:
+                fork = await self._with_kept_turns(writer, operation, fork)
             await self._complete(writer, operation, summary, fork, round((time.monotonic() - began) * 1000))
         except BaseException:
             carries_on = False
@@ -220,6 +220,28 @@ class OperationRunner:
             if not carries_on:
                 with anyio.CancelScope(shield=True):
                     await self._threads.delete_quietly(fork.id)
+
+    async def _with_kept_turns(self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread) -> TemporaryThread:
+        """Returns a thread that holds the sealed summary and behind it the kept turns.
+
+        The compacted thread has the prompts of all turns before its summary, and nothing can be taken out of it. So with kept turns
+        another thread is given what it holds, each kept prompt at its place alone.
+        """
+        kept = kept_items(writer.state, operation.compaction_keep)
+        if not kept:
+            return compacted
+        held = await sealed_context(compacted.path, kept)
+        carrier = await self._threads.start_temporary(writer)
+        carrier.watch.usage = compacted.watch.usage
+        writer.record_facts(ev.CompactionForked(operation.id, carrier.id))
+        try:
+            await self._threads.inject(carrier.id, [*held, *kept])
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._threads.delete_quietly(carrier.id)
+            raise
+        await self._threads.delete_quietly(compacted.id)
+        return carrier
 
     async def _complete(
         self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: TemporaryThread, duration_ms: int
@@ -263,7 +285,11 @@ class OperationRunner:
                 raise
             await self._rebuild(writer, operation, generation)
             return
-        await self._ready(writer, operation, [], *facts)
+        not_carried: list[str] = []
+        if operation.kind == "compact":  # the compacted thread carries on: a fork, which has the context and no more
+            previous = writer.state.generations[-2].provider_thread_id
+            not_carried = await inherit_state(self._threads.link, writer, previous, str(generation.provider_thread_id))
+        await self._ready(writer, operation, not_carried, *facts)
 
     async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
         """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""
@@ -274,7 +300,7 @@ class OperationRunner:
         await journal_phase(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
 
     async def _open_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
-        await complete_items(writer, writer.state.active_turns)
+        lost = await complete_items(writer, writer.state.active_turns)
         params = start_params(writer.state.settings)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"
@@ -287,8 +313,8 @@ class OperationRunner:
             self._threads.inbound.release(provider_id)
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
-        not_carried = await inherit_state(self._threads.link, writer.state, previous, provider_id)
-        await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
+        not_carried = await inherit_state(self._threads.link, writer, previous, provider_id)
+        await self._ready(writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number))
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:
         generation = writer.state.generation

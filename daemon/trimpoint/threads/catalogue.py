@@ -1,4 +1,4 @@
-"""The catalogue: what the daemon must know of every thread without opening its journal (spec §7).
+"""The catalogue: what the daemon must know of every thread without opening its journal (docs/spec/journal.md).
 
 A derived file: it is trusted per thread only while the journal has the size that was noted, and rebuilt from the journals otherwise.
 """

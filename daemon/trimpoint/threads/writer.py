@@ -1,4 +1,4 @@
-"""The single writer of one thread: decides, appends, and acknowledges after fsync (spec §2, §7).
+"""The single writer of one thread: decides, appends, and acknowledges after fsync (docs/spec/model.md, docs/spec/journal.md).
 
 The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision is folded into the state
 when it is appended; it is acknowledged, and shown to listeners, when it is durable. If the disk refuses, nothing is decided
@@ -23,12 +23,12 @@ from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy, Rejected, Stamp
-from trimpoint.core.model.state import Receipt, ThreadState
-from trimpoint.journal.codec.records import encode_record
+from trimpoint.core.model.state import Receipt, ThreadState, Turn
+from trimpoint.journal.codec.records import UnreadableRecord, encode_record
 from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.errors import CommandIdConflict, CommandRefused, JournalRefuses
-from trimpoint.threads.loading import load, write_snapshot
+from trimpoint.threads.loading import load, read_turns, write_snapshot
 
 log = structlog.get_logger()
 # What a client that was away for a moment can be replayed; a larger gap gets a snapshot.
@@ -42,7 +42,7 @@ ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.Revert
 
 
 class Sequencer:
-    """Hands out the global sequence; one for all writers."""
+    """Hands out the global sequence; one for all writers. No two runs of a daemon give out the same number."""
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
@@ -104,6 +104,8 @@ class ThreadWriter:
         self._stale = False
         self._recovering = anyio.Lock()
         self._recent: deque[ev.Record] = deque(maxlen=RECENT_RECORDS)
+        self._published = 0
+        self._loaded_sequence = state.sequence
         self._kept_records = 0
 
     @classmethod
@@ -203,10 +205,26 @@ class ThreadWriter:
         self._publish_through(mark)
 
     def durable_since(self, sequence: int) -> list[ev.Record] | None:
-        """Durable records after the global `sequence`, oldest first; None when they are not all at hand."""
-        if not self._recent or sequence > self.state.sequence or sequence < self._recent[0].sequence - 1:
+        """Durable records after the global `sequence`, oldest first.
+
+        None when they are not all at hand, or `sequence` belongs to another history of the thread,
+        one that a restored backup took the place of: this run of the daemon has not given it out,
+        nor did the thread end with it when it was loaded.
+        """
+        if not self._recent or sequence > self.state.sequence:
+            return None
+        follows_loaded = sequence == self._loaded_sequence and self._published == len(self._recent)
+        if sequence < self._recent[0].sequence - 1 and not follows_loaded:
             return None
         return [record for record in self._recent if record.sequence > sequence]
+
+    async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
+        """As `loading.read_turns`; nothing where the journal cannot be read."""
+        try:
+            return await read_turns(self._deps.store, self.thread_id, turn_ids)
+        except (OSError, UnreadableRecord) as error:
+            log.warning("journal_not_read_again", thread_id=self.thread_id, detail=str(error))
+            return {}
 
     async def close(self) -> None:
         """Make everything durable and let go of the file."""
@@ -276,6 +294,7 @@ class ThreadWriter:
 
     def _publish(self, record: ev.Record) -> None:
         self._recent.append(record)
+        self._published += 1
         self._deps.subscriber(self.thread_id, record)
 
     async def _fall_back(self) -> None:

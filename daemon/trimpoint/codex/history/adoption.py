@@ -1,4 +1,4 @@
-"""A conversation that is new to our books: its turns as facts for a new ledger (spec §3, "adopted").
+"""A conversation that is new to our books: its turns as facts for a new ledger (docs/spec/clients.md, "adopted").
 
 What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
 """
@@ -9,8 +9,10 @@ from typing import Any
 import anyio
 import msgspec
 
-from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
+from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import entry_of, error_kind
+from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState, Turn
@@ -24,7 +26,7 @@ async def imported_turns(
     A turn of the `parent` that was tried again is more than Codex knows of it.
     """
     path = thread.get("path")
-    lines = await anyio.to_thread.run_sync(whole_conversation, str(path)) if path else []
+    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
     for turn in turns:
@@ -32,7 +34,7 @@ async def imported_turns(
         if parent is not None and parent.turn_aliases.get(turn_id) in parent.turn_index:
             facts.extend(_retried_turn(parent, turn_id))
         else:
-            facts.extend(_adopted_turn(turn, items.get(turn_id, [])))
+            facts.extend(_adopted_turn(turn, items.get(turn_id, NO_ITEMS)))
     return tuple(facts)
 
 
@@ -42,7 +44,7 @@ def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.Any
     yield from (started, ev.TurnRetried(turn.id, provider_turn_id, 1), *rest)
 
 
-def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEvent]:
+def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEvent]:
     """A turn that still runs goes on under our eyes: its end is heard, not made up."""
     is_running = turn.get("status") == "inProgress"
     for fact in turn_facts(turn, 1, items):
@@ -50,15 +52,15 @@ def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEv
             yield fact
 
 
-def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Iterator[ev.AnyEvent]:
+def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Iterator[ev.AnyEvent]:
     """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
     turn_id = str(turn["id"])
     status = str(turn.get("status", "completed"))
     yield ev.TurnStarted(turn_id, generation)
     for item in as_list(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
-    if items:
-        yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
+    if items != NO_ITEMS:
+        yield ev.ContextItemsRecorded(turn_id, (*items.own, *items.injected), "rollout", len(items.injected))
     error = as_dict(turn.get("error"))
     message = error.get("message")
     kind = error_kind(error.get("codexErrorInfo"), str(message))
@@ -95,7 +97,7 @@ def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
     for entry in parent.entries[turn.first_entry_index : parent.entries_end(index)]:
         yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
     if turn.items:
-        yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout")
+        yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout", turn.injected)
     yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
 
 
@@ -104,7 +106,7 @@ def _inherited_trim_points(parent: ThreadState, earlier: list[Turn], fork_id: st
         # A boundary after all earlier turns stands before whatever Codex reports of the fork.
         first_kept = earlier[point.turn_index].id if point.turn_index < len(earlier) else None
         yield ev.TrimPointCreated(
-            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, point.pruned_turn_ids,
+            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, tuple(pruned_by(parent, point)),
             first_kept, 1, point.trigger, point.summary_unavailable,
         )  # fmt: skip
         if point.summary is not None:

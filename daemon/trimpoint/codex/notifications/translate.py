@@ -1,6 +1,7 @@
-"""Codex notifications as facts of a thread. Pure: bytes in, events out; what is not recorded yields nothing.
+"""Translates notifications of Codex into facts of a thread. Pure: bytes in, events out.
 
-Deltas are not facts: they are relayed and forgotten (spec §7). Items are recorded when completed, raw items as the model saw them.
+Deltas yield no facts: they are forwarded and not journaled (docs/spec/journal.md). Items are recorded
+when they are completed, raw items as the model saw them.
 """
 
 from collections.abc import Callable
@@ -122,6 +123,7 @@ def _name(params: bytes, generation: int, settings: bytes) -> Facts:
 def _settings(params: bytes, generation: int, settings: bytes) -> Facts:
     current = msgspec.json.decode(params, type=_SettingsParams).thread_settings
     known = msgspec.json.decode(settings, type=dict[str, msgspec.Raw])
+    known.pop("unconfirmed", None)  # Codex has reported them now (`operations/provider/settings.py`)
     return (ev.SettingsChanged(msgspec.json.encode({**known, "current": current})),)
 
 

@@ -1,6 +1,6 @@
 """How checkpoints and reverts change a thread's state: folds of the projector."""
 
-from trimpoint.core.evolve.compaction_attempts import note_lowest
+from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
@@ -15,6 +15,14 @@ def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> Non
     _cut_ledger(state, first)
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
+    count_active_messages(state)
+
+
+def count_active_messages(state: ThreadState) -> None:
+    """Count the messages of the active turns anew, after a trim or a revert."""
+    active = state.turns[state.active_from_turn :]
+    state.active_messages = sum(turn.message_count for turn in active)
+    state.items_dropped_to = min(state.items_dropped_to, state.active_from_turn)
 
 
 def _cut_ledger(state: ThreadState, first: int) -> None:
@@ -29,6 +37,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     _forget_entries(state, reverted)
     state.usage.report = report_before_revert(state)
     note_lowest(state)
+    note_turn_end(state)
 
 
 def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
@@ -81,6 +90,7 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
     """The record opens the new generation after this event, so the present one is still the one before."""
     before, undone = state.undo_state, event.undone
     kept = before.kept_turns if undone and before is not None else _turns_through(state, event.turn_id)
+    injected, was_cut = _cut_injected(state, kept) if changes_context(state, kept) else ([], False)
     reverting = state.operation.reverting if state.operation is not None else None
     state.undo_state = UndoState(
         generation=state.generation.number,
@@ -93,6 +103,8 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         scope=event.scope,
         repository=reverting.repository if reverting is not None else "",
         commit=reverting.safety if reverting is not None else "",
+        injected=injected,
+        was_cut=was_cut,
     )
     _cut_ledger(state, kept)
     if undone and before is not None:
@@ -101,6 +113,27 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         last = state.turns[-1].generation if state.turns else 0
         state.trim_points = [point for point in state.trim_points if point.generation <= last]
         state.discards = [discard for discard in state.discards if discard.generation <= last]
+    count_active_messages(state)
+
+
+def changes_context(state: ThreadState, kept: int) -> bool:
+    """Whether the context was another one when the thread had its first `kept` turns and the last of them had just ended."""
+    last = state.turns[kept - 1] if kept else None
+    if kept < len(state.turns) or (last is not None and last.injected):
+        return True
+    number = last.generation if last is not None else 0
+    return any(point.generation > number for point in state.boundaries)
+
+
+def _cut_injected(state: ThreadState, kept: int) -> tuple[list[bytes], bool]:
+    """Take out what was injected behind the last of the turns that stay; what that was, and whether it had been cut before."""
+    if not kept:
+        return [], False
+    turn = state.turns[kept - 1]
+    injected, was_cut = turn.injected_items, turn.is_cut
+    turn.items = turn.items[: len(turn.items) - turn.injected]
+    turn.injected, turn.is_cut = 0, True
+    return injected, was_cut
 
 
 def _turns_through(state: ThreadState, turn_id: str | None) -> int:
@@ -109,6 +142,11 @@ def _turns_through(state: ThreadState, turn_id: str | None) -> int:
 
 def _restore_undone(state: ThreadState, past: UndoState) -> None:
     """Entries may have come late to the turns that stayed, so positions are counted anew."""
+    if past.kept_turns:
+        last = state.turns[past.kept_turns - 1]
+        last.is_cut = past.was_cut
+        if last.items:  # else they are read from the rollout again, with those
+            last.items, last.injected = [*last.items, *past.injected], len(past.injected)
     shift = len(state.entries) - past.kept_entries
     for turn in past.turns:
         turn.first_entry_index += shift

@@ -109,7 +109,14 @@ class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operati
 
 
 class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-point-created"):
-    """Counts are of what this trim point newly excluded; both messages of a turn belong to it."""
+    """Counts are of what this trim point newly excluded; both messages of a turn belong to it.
+
+    The turns are a range of the ledger: `pruned_turn_count` of them, up to and with
+    `last_pruned_turn_id`. `pruned_turn_ids` lists them, unless a revert took them out since.
+    """
+
+    # In the journal the list stands only in records of older versions: it took as long as the rest
+    # of the trim on a hundred thousand turns. `core/views/view.py` makes it for those who ask.
 
     thread_id: str
     trim_point_id: str
@@ -121,6 +128,8 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
     generation: int
     trigger: str
     summary_unavailable: bool = False
+    pruned_turn_count: int = 0
+    last_pruned_turn_id: str | None = None
 
 
 class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context-summarized"):
@@ -268,13 +277,14 @@ class ContextItemsRecorded(Event, frozen=True, array_like=True, tag="thread.cont
     """Items of the turn exactly as the model saw them, JSON, in order, preamble left out.
 
     `source`: events (appended to what is recorded) | rollout (all of the turn's items, replacing what is
-    recorded).
+    recorded). `injected`: so many of the last ones were put there by a client after the turn had ended.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items"})
     turn_id: str
     items: tuple[bytes, ...]
     source: str = "events"
+    injected: int = 0
 
 
 class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-reported"):

@@ -1,7 +1,7 @@
 """A thread's state: the fold of its events, written by the projector alone.
 
 Mutable on purpose: replaying a long journal must not copy the ledger at every event. Nobody but
-`projector.apply` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
+`trimpoint.core.evolve.evolve` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
 """
 
 from collections.abc import MutableMapping, MutableSequence
@@ -22,6 +22,8 @@ class Turn(msgspec.Struct, gc=False):
     `report` is the last that was heard, while it ran, of what the context holds.
     Of a turn that was tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it had failed,
     and `earlier_items` counts those of its items that are from there; they stand first.
+    `injected` counts its last items that a client put there after the turn had ended. `is_cut`: a revert went back to the turn's end,
+    so what its rollout has behind that is no longer part of the context.
     """
 
     id: str
@@ -39,6 +41,19 @@ class Turn(msgspec.Struct, gc=False):
     first_generation: int = 0
     earlier_items: int = 0
     report: UsageSample | None = None
+    injected: int = 0
+    is_cut: bool = False
+
+    @property
+    def injected_items(self) -> list[bytes]:
+        """Those of its items that were injected behind its end."""
+        return self.items[len(self.items) - self.injected :]
+
+    @property
+    def without_injected(self) -> "Turn":
+        """The turn as it was when it had ended."""
+        items = self.items[: len(self.items) - self.injected]
+        return msgspec.structs.replace(self, items=items, injected=0)
 
 
 class Entry(msgspec.Struct, gc=False):
@@ -59,7 +74,11 @@ def qualified_entry_id(turn_id: str, entry_id: str) -> str:
 
 
 class TrimPoint(msgspec.Struct):
-    """`turn_index` and `entry_index` are the first positions after the boundary."""
+    """`turn_index` and `entry_index` are the first positions after the boundary.
+
+    It pruned the `pruned_turn_count` turns that stand before `turn_index`. `pruned_turn_ids` lists
+    them where the journal does (records of older versions), and is empty otherwise.
+    """
 
     id: str
     created_at_ms: int
@@ -73,6 +92,7 @@ class TrimPoint(msgspec.Struct):
     entry_index: int
     summary: str | None = None
     summary_unavailable: bool = False
+    pruned_turn_count: int = 0
 
 
 class Discard(msgspec.Struct):
@@ -152,7 +172,8 @@ class UndoState(msgspec.Struct):
     """What the last revert took out of the thread, for as long as that can be undone.
 
     `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before it. `commit` holds the files as they
-    were, empty when the revert left them alone.
+    were, empty when the revert left them alone. `injected` are the items that had been injected behind the last turn that stayed, and
+    `was_cut` is what the turn said of its rollout.
     """
 
     generation: int
@@ -165,6 +186,8 @@ class UndoState(msgspec.Struct):
     repository: str = ""
     commit: str = ""
     discards: list[Discard] = []
+    injected: list[bytes] = []
+    was_cut: bool = False
 
 
 class Operation(msgspec.Struct):
@@ -185,14 +208,17 @@ class Operation(msgspec.Struct):
 
 
 class CompactionAttempt(msgspec.Struct):
-    """One automatic compaction. `used`: tokens of the context before it; `lowest`: the least that was reported since.
+    """One automatic compaction.
 
-    `failure` says why it failed, if it did.
+    `used`: tokens of the context before it; `lowest`: the least that was reported since, and
+    `lowest_at_turn_end`: the least that was known when a turn ended. `failure` says why it failed,
+    if it did.
     """
 
     used: int
     failure: str | None = None
     lowest: int | None = None
+    lowest_at_turn_end: int | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -224,6 +250,10 @@ class ThreadState(msgspec.Struct):
     `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
     answers and then by turn id until the turn begins: between the two the thread is as busy as before and
     after. `turn_aliases`: what the provider calls a turn that was tried again -> the turn.
+    `compacted_in` are the turns in which Codex compacted the context by itself.
+    `active_messages` counts the messages of the active turns, discarded ones too. The turns before
+    position `items_dropped_to` hold no raw items any more; it follows the newest trim point step by
+    step, because to drop the items of a hundred thousand turns at once takes too long.
     """
 
     id: str = ""
@@ -263,6 +293,9 @@ class ThreadState(msgspec.Struct):
     usage: UsageTotals = msgspec.field(default_factory=UsageTotals)
     auto_attempts: list[CompactionAttempt] = []
     receipts: dict[str, Receipt] = {}
+    active_messages: int = 0
+    compacted_in: list[str] = []
+    items_dropped_to: int = 0
 
     @property
     def exists(self) -> bool:
@@ -288,6 +321,11 @@ class ThreadState(msgspec.Struct):
     def active_turns(self) -> list[Turn]:
         """The turns of the active context, oldest first."""
         return list(self.turns[self.active_from_turn :])
+
+    @property
+    def active_turn_count(self) -> int:
+        """How many turns the active context has."""
+        return len(self.turns) - self.active_from_turn
 
     def entries_end(self, turn_index: int) -> int:
         """Index just after the last entry of the turn at `turn_index`."""

@@ -1,4 +1,4 @@
-"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by (spec §6)."""
+"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by (docs/spec/context.md)."""
 
 import msgspec
 from trimpoint_protocol import readmodel as rm
@@ -51,4 +51,5 @@ def status_of(thread_id: str, usage: UsageTotals, model: str | None, fill: Conte
         total_output_tokens=total.output,
         total_reasoning_output_tokens=total.reasoning_output,
         total_tokens=total.total,
+        note=fill.note,
     )

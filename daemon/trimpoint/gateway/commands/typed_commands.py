@@ -1,6 +1,7 @@
-"""Slash commands typed as prompts: any client gains them without a line changed, because a prompt that is a command is one.
+"""Carries out slash commands that are typed as prompts, so that any client has them unchanged.
 
-To the client it looks like a turn whose answer is the command's message. Nothing of it reaches the model or the ledger (spec §3).
+The client sees a turn whose answer is the command's message. Nothing of it reaches the model or the
+ledger (docs/spec/clients.md).
 """
 
 import time

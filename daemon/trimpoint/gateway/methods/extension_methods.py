@@ -11,12 +11,15 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.core.context.context_size import ContextSize
+from trimpoint.core.context.active_context import pruned_turn_ids
+from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize, context_size
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
+from trimpoint.core.model.events import GenerationOpened, Record, TrimPointCreated
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
+from trimpoint.core.views.trim_outcome import token_change
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -29,6 +32,7 @@ from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writer import ThreadWriter
 
 
 class HandlerDeps(NamedTuple):
@@ -79,28 +83,33 @@ class ExtensionHandlers:
             call.client.notify("commands/progress", step)
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
-        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress)
+        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress, dry_run=params.dry_run)
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)
         return outcome
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
+            writer = await self._engine.thread(params.command.thread_id)
+            before, sequence = context_size(writer.state, self._engine.policy), writer.state.sequence
             result = await self._deps.sessions.dispatch(params.command)
-        shown = list(envelopes(params.command.thread_id, result.record))
-        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
+        state = writer.state
+        shown = list(envelopes(state, result.record))
+        is_trim = result.sequence > sequence and any(isinstance(event, GenerationOpened) for event in result.record.events)
+        change = token_change(before, context_size(state, self._engine.policy)) if is_trim else None
+        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id, tokens=change)
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
         if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
             await writer.flush()
         sequence = writer.state.sequence
-        missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
+        missed = self._missed(writer, params)
         call.client.followed.add(params.thread_id)
 
         def then() -> None:
             for record in missed or ():
-                for envelope in envelopes(params.thread_id, record):
+                for envelope in envelopes(writer.state, record):
                     call.client.notify("orchestration/event", envelope)
             marker = m.Synchronized(thread_id=params.thread_id, sequence=sequence)
             call.client.notify("orchestration/synchronized", marker)
@@ -111,6 +120,14 @@ class ExtensionHandlers:
         return m.SubscribeResult(
             mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
         )
+
+    def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
+        """The records after the client's cursor; None where they cannot be replayed as they were told."""
+        if params.after_sequence is None:
+            return None
+        missed = writer.durable_since(params.after_sequence)
+        trims = [event for record in missed or () for event in record.events if isinstance(event, TrimPointCreated)]
+        return None if any(pruned_turn_ids(writer.state, trim) is None for trim in trims) else missed
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
         call.client.followed.discard(params.thread_id)
@@ -196,7 +213,8 @@ class ExtensionHandlers:
             return context_status(writer.state, policy)
         if size is None or size.used_tokens is None:
             return None
-        fill = ContextSize(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        note = LAST_KNOWN if size.used_is_estimate else None
+        fill = ContextSize(size.used_tokens, size.used_is_estimate, is_unknown=False, note=note)
         return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
 
 

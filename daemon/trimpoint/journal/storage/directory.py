@@ -12,8 +12,9 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -32,6 +33,7 @@ from trimpoint.journal.storage.file_ops import (
     write_atomically,
 )
 from trimpoint.journal.storage.file_storage import refusals
+from trimpoint.journal.storage.inspection import inspect
 
 _SUFFIX = ".journal"
 _MAX_STEM_BYTES = 200
@@ -118,6 +120,10 @@ class StateDirectory:
         with refusals(path, "making the directory"):
             await to_thread.run_sync(_make_directories, self._files, path.parent, limiter=self._limiter)
         return await FileJournal.open(path, after=after, files=self._files, limiter=self._limiter)
+
+    async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
+        read = partial(inspect, self.journal_path(thread_id), files=self._files)
+        return framing.payloads((await to_thread.run_sync(read, limiter=self._limiter)).records)
 
     async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
         check_name(name)

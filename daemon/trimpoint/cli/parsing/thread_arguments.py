@@ -128,9 +128,7 @@ def add_diff(commands: Commands) -> None:
     parser.add_argument(
         "moments", metavar="MOMENT", nargs="*", help="one: what that turn changed; two: from the end of one to the other"
     )
-    parser.add_argument(
-        "--path", metavar="PATH", action="append", default=[], help="only this file or folder, named from the root"
-    )
+    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="only this file or folder, named from here")
     parser.add_argument("--stat", action="store_true", help="only which files, and how many lines")
     parser.add_argument(
         "--max-bytes", metavar="N", type=positive, default=1024 * 1024, help="cut the diff after N bytes (default 1 MiB)"

@@ -57,6 +57,7 @@ async def test_developer_instructions_and_dynamic_tools_are_carried_over(harness
         assert "lookup" in str(request.body["tools"])
 
 
+@pytest.mark.never_restarted(reason="a terminal ends with its daemon")
 async def test_a_background_terminal_survives_a_clear_and_is_still_listed(harness: Harness) -> None:
     async with harness.conversation() as talk:
         marker = harness.worktree / "pid"

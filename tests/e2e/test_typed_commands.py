@@ -12,9 +12,9 @@ pytestmark = pytest.mark.codex
 
 async def _prompt(talk: Conversation, text: str) -> tuple[str, str]:
     """The status of the turn and what it answered."""
-    after = len(talk.client.messages)
     turn = await talk.prompt(text)
-    items = [m["params"]["item"] for m in talk.client.messages[after:] if m.get("method") == "item/completed"]
+    ended = [m["params"] for m in talk.client.messages if m.get("method") == "item/completed"]
+    items = [params["item"] for params in ended if params["turnId"] == turn["id"]]
     return turn["status"], next((item["text"] for item in items if item["type"] == "agentMessage"), "")
 
 

@@ -337,7 +337,7 @@ class ProviderThreads:
             log.info("superseded_thread_not_let_go", thread_id=writer.thread_id, detail=str(error))
             return
         writer.record_facts(ev.SessionStopped(previous.number, retained))
-        await self.archive_superseded(writer)
+        await self.archive_superseded(writer, writer.state.generation.number)
 
     async def archive(self, writer: ThreadWriter, generation: Generation) -> None:
         """Archive a provider thread that was stopped, unless its terminals still run: archiving kills them."""
@@ -356,11 +356,14 @@ class ProviderThreads:
         writer.record_facts(ev.SessionReady(generation.number))
         return True
 
-    async def archive_superseded(self, writer: ThreadWriter) -> None:
-        """Archive the provider thread before the present one. Never raises: one that stays is hidden and harmless."""
-        if len(writer.state.generations) > 1:
+    async def archive_superseded(self, writer: ThreadWriter, number: int) -> None:
+        """Archive the provider thread before that of generation `number`. Never raises: one that stays is hidden and harmless.
+
+        The caller says which one serves: where this runs later, a trim may be under way that still reads from that one.
+        """
+        if number > 1:
             try:
-                await self.archive(writer, writer.state.generations[-2])
+                await self.archive(writer, writer.state.generations[number - 2])
             except ProviderFailure as error:
                 log.info("superseded_thread_not_archived", thread_id=writer.thread_id, detail=str(error))
 

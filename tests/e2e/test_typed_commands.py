@@ -7,7 +7,7 @@ from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def _prompt(talk: Conversation, text: str) -> tuple[str, str]:

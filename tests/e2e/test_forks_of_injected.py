@@ -1,5 +1,9 @@
 """Codex adds to a fork that the person interrupted, when the forked thread ends with what was injected; nobody did."""
 
+import os
+import signal
+
+import anyio
 import pytest
 from trimpoint.testkit import say
 
@@ -61,6 +65,21 @@ async def test_a_fork_right_after_a_clear_is_told_of_no_interruption(harness: Ha
     assert seen_turns(after, 4) == [3, 4]
     assert after.mentions("tool-output-3")
     assert pieces(original.input)[: len(numbered(2, 3))] == numbered(2, 3)
+
+
+async def test_a_fork_right_after_a_clear_is_whole_after_a_restart(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await run(talk, "/clear 2")
+        fork = await fork_of(talk)
+        os.kill(harness.child_pid(), signal.SIGKILL)
+        with anyio.fail_after(20):
+            await fork.until_codex_answers()
+        request = await fork.turn()
+        read = await fork.client.request("thread/read", threadId=fork.thread_id, includeTurns=True)
+    assert pieces(request.input) == [*numbered(2, 3), Piece("user", "prompt-4.")]
+    assert len(read["thread"]["turns"]) == 4
 
 
 async def test_a_fork_right_after_an_injection_is_told_of_no_interruption(harness: Harness) -> None:

@@ -7,13 +7,15 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from trimpoint.cli.daemon_commands import app_server, codex_itself
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DAEMON = "trimpoint.cli.daemon_commands.serve"
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
@@ -44,7 +46,9 @@ def _run(arguments: list[str], program: str) -> int:
         return app_server.run(arguments)
     parsed = parse(arguments)
     module, _, function = parsed.run.partition(":")
-    code = int(getattr(importlib.import_module(module), function)(parsed))
+    with _without_rich() if module == _DAEMON else nullcontext():
+        command = importlib.import_module(module)
+    code = int(getattr(command, function)(parsed))
     sys.stdout.flush()
     return code
 
@@ -69,6 +73,20 @@ def _disk_full(error: OSError) -> CliError:
     if error.filename is None:
         _close_broken_pipe()  # else Python tries once more at its end, and fails aloud
     return failure
+
+
+@contextmanager
+def _without_rich() -> Generator[None]:
+    """Has no module find rich while the block runs.
+
+    structlog would import it for tracebacks on a terminal. That is 7 MB and a third of the start-up of a daemon, which
+    writes plain tracebacks.
+    """
+    sys.modules["rich"] = None  # type: ignore[assignment] # what Python reads as: there is no such module
+    try:
+        yield
+    finally:
+        del sys.modules["rich"]
 
 
 def _report(error: CliError, *, as_json: bool) -> int:

@@ -106,6 +106,8 @@ def _taken_back(state: ThreadState, missed: list[ListedTurn], meeting: ListedTur
     A turn that broke off may never have got there, so only one that was completed counts.
     """
     met = _known(state, meeting) if meeting is not None else None
+    if met is None and state.origin == "forked" and state.generation.number == 1:
+        return None  # turns that a fork has from its origin's earlier provider threads never were in its own
     first = 0 if met is None else met + 1
     there = {_known(state, turn) for turn in missed}
     ours = (index for index in range(first, len(state.turns)) if state.turns[index].generation == state.generation.number)

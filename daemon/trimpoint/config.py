@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import msgspec
 
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.git.capture.untracked import SECRET_NAMES
 
 MAX_PORT = 65_535
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -84,6 +85,8 @@ class CheckpointsSection(_Section, frozen=True):
     baseline_deadline_s: Seconds = 10.0
     completion_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 0.25
     deadline_s: Seconds = 120.0
+    max_untracked_bytes: Positive = 128 * 1024 * 1024
+    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class LimitsSection(_Section, frozen=True):

@@ -131,8 +131,8 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     """How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
 
     `status`: completed | skipped (nothing changed, and need not) | failed. `message` is a sentence for a person. With a `reason`
-    out of the error reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim; `undo` is what to
-    type to take the command back. With `dryRun` nothing was changed, and the answer says what would be.
+    out of the error reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim, `files` of a revert.
+    `undo` is what to type to take the command back. With `dryRun` nothing was changed, and the answer says what would be.
     """
 
     handled: bool
@@ -147,6 +147,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     new_thread_id: str | None = None
     blocker: Blocker | None = None
     compression: CompressionPreview | None = None
+    files: checkpoints.RevertedFiles | None = None
     tokens: TokenChange | None = None
     undo: str | None = None
     dry_run: bool | None = None
@@ -395,6 +396,12 @@ METHODS: dict[str, Method] = {
             checkpoints.CheckpointDiffParams,
             checkpoints.CheckpointDiff,
             "How the files differ between two moments.",
+        ),
+        Method(
+            "checkpoint/preview",
+            checkpoints.RevertPreviewParams,
+            CommandOutcome,
+            "What a revert would do, in the shape of its answer.",
         ),
         Method(
             "checkpoint/storage",

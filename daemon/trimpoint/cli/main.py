@@ -14,8 +14,8 @@ from trimpoint.cli.daemon_commands import app_server, codex_itself
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
 
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _DAEMON = "trimpoint.cli.daemon_commands.serve"
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
@@ -53,6 +53,20 @@ def _run(arguments: list[str], program: str) -> int:
     return code
 
 
+@contextmanager
+def _without_rich() -> Generator[None]:
+    """Has no module find rich while the block runs.
+
+    structlog would import it for tracebacks on a terminal. That is 7 MB and a third of the start-up of a daemon, which
+    writes plain tracebacks.
+    """
+    sys.modules["rich"] = None  # type: ignore[assignment] # what Python reads as: there is no such module
+    try:
+        yield
+    finally:
+        del sys.modules["rich"]
+
+
 def _open_missing_streams() -> None:
     """Output that the caller has closed goes nowhere; no file that is opened later may take its place."""
     for fd, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
@@ -73,20 +87,6 @@ def _disk_full(error: OSError) -> CliError:
     if error.filename is None:
         _close_broken_pipe()  # else Python tries once more at its end, and fails aloud
     return failure
-
-
-@contextmanager
-def _without_rich() -> Generator[None]:
-    """Has no module find rich while the block runs.
-
-    structlog would import it for tracebacks on a terminal. That is 7 MB and a third of the start-up of a daemon, which
-    writes plain tracebacks.
-    """
-    sys.modules["rich"] = None  # type: ignore[assignment] # what Python reads as: there is no such module
-    try:
-        yield
-    finally:
-        del sys.modules["rich"]
 
 
 def _report(error: CliError, *, as_json: bool) -> int:

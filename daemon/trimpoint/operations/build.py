@@ -38,6 +38,7 @@ class Operations(NamedTuple):
     threads: ProviderThreads
     captures: TurnCaptures
     sessions: Sessions
+    worktrees: FileReverts
 
 
 def build_operations(
@@ -49,6 +50,7 @@ def build_operations(
     engine.keep_in_memory(router.has_fast_path)
     threads = ProviderThreads(engine, link, router)
     limits = RunnerLimits(rules.compaction_deadline_s)
-    runner = OperationRunner(engine, threads, FileReverts(engine, captures), limits, tasks)
+    worktrees = FileReverts(engine, captures)
+    runner = OperationRunner(engine, threads, worktrees, limits, tasks)
     sessions = Sessions(engine, threads, runner, rules.wait_s, tasks)
-    return Operations(router, threads, captures, sessions)
+    return Operations(router, threads, captures, sessions, worktrees)

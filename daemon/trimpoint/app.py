@@ -23,7 +23,8 @@ from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.metrics.metrics_endpoint import Address, serve_metrics
 from trimpoint.gateway.routes import RouteDeps, RouteRules, build_routes
-from trimpoint.gateway.transport.connection import Connection, Limits, Transport
+from trimpoint.gateway.transport.connection import Limits, Transport
+from trimpoint.http.front import Front
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.operations.build import OperationRules, build_operations
@@ -52,8 +53,6 @@ class Daemon:
         self.stop_requested = anyio.Event()
         engine, link, limits = parts.engine, parts.link, config.limits
         policy, rules = policy_of(config, link.profile), _operation_rules(config)
-        self._handshake_deadline_s = limits.handshake_deadline_s
-        self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         self._engine, self._link = engine, link
         activity = Activity()
         engine.subscribe(activity.on_record)
@@ -66,7 +65,9 @@ class Daemon:
             RouteRules(rules.wait_s, policy.discard, config.discard.agent_tools),
             tasks,
         )
-        self._gateway = Gateway(side, link, routes, limits.max_requests_in_flight, tasks)
+        gateway = Gateway(side, link, routes, limits.max_requests_in_flight, tasks)
+        client_limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
+        self._front = Front(gateway, client_limits, limits.handshake_deadline_s)
         link.start(tasks, operations.router)
         operations.sessions.resume()
 
@@ -79,11 +80,11 @@ class Daemon:
 
     async def serve(self, transport: Transport) -> None:
         """Talk to the client at the other end of `transport` until it is gone, or has not introduced itself in time."""
-        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message), self._handshake_deadline_s)
+        await self._front.serve(transport)
 
     async def serve_owner(self, transport: Transport) -> None:
         """As `serve`, for the client that this daemon was started by, which may take its time."""
-        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message), None)
+        await self._front.serve_owner(transport)
 
 
 def policy_of(config: Config, profile: LaunchProfile) -> Policy:

@@ -23,7 +23,8 @@ from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.metrics.metrics_endpoint import Address, serve_metrics
 from trimpoint.gateway.routes import RouteDeps, RouteRules, build_routes
-from trimpoint.gateway.transport.connection import Limits, Transport
+from trimpoint.gateway.transport.connection import Limits
+from trimpoint.gateway.transport.streams import Transport
 from trimpoint.http.front import Front
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles

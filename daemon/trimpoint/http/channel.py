@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import anyio
 import h11
 
-from trimpoint.gateway.transport.connection import StreamEnd, Transport
+from trimpoint.gateway.transport.streams import StreamEnd, Transport
 from trimpoint.http.exchange import Request, Response
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import anyio
 
 from trimpoint.gateway.gateway import Gateway
-from trimpoint.gateway.transport.connection import Connection, Limits, Transport
+from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.gateway.transport.first_bytes import Speech, speech_of
+from trimpoint.gateway.transport.streams import Transport
 from trimpoint.gateway.transport.wire import Wire
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import anyio
 import h11
 import structlog
 
-from trimpoint.gateway.transport.connection import Transport
+from trimpoint.gateway.transport.streams import Transport
 from trimpoint.gateway.transport.wire import Wire
 from trimpoint.http.channel import BodyTooLarge, HttpChannel
 from trimpoint.http.exchange import Request, Response

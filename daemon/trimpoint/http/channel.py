@@ -74,11 +74,9 @@ class HttpChannel:
 
     async def send(self, response: Response, *, close: bool = False, with_body: bool = True) -> None:
         """Send a whole response; `with_body` false answers HEAD."""
-        headers = [("content-type", response.content_type), ("content-length", str(len(response.body)))]
-        if close:
-            headers.append(("connection", "close"))
+        ending = [("Connection", "close")] if close else []
         await self._send(
-            h11.Response(status_code=response.status, headers=[*headers, *response.headers]),
+            h11.Response(status_code=response.status, headers=[*response.all_headers(), *ending]),
             h11.Data(data=response.body if with_body else b""),
             h11.EndOfMessage(),
         )

@@ -6,6 +6,7 @@ the limits.
 """
 
 import anyio
+import msgspec
 from websockets.datastructures import Headers
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request as UpgradeRequest
@@ -15,6 +16,7 @@ from websockets.server import ServerProtocol
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Received, Reply, encode_text_frame
 from trimpoint.http.exchange import Request, Response
+from trimpoint.http.problems import HttpReason, as_response, problem
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 PING_AFTER_S = 20.0
@@ -44,8 +46,9 @@ class WebSocketWire:
     def feed(self, data: bytes) -> list[Received]:
         self._protocol.receive_data(data)
         received: list[Received] = []
-        for frame in self._protocol.events_received():
-            self._on_frame(frame, received)
+        for event in self._protocol.events_received():
+            assert isinstance(event, Frame), event  # the handshake is over
+            self._on_frame(event, received)
         return received + self._replies()
 
     def eof(self) -> list[Received]:
@@ -118,7 +121,12 @@ def accept_upgrade(request: Request, max_message_bytes: int, extra: dict[str, st
     handshake = ServerProtocol()
     response = handshake.accept(UpgradeRequest(request.target, Headers(request.headers), request.method))
     if response.status_code != 101:
-        raise UpgradeRefused(Response(response.status_code, bytes(response.body or b"")))
+        headers = tuple(("Upgrade", value) for value in response.headers.get_all("Upgrade"))
+        detail = bytes(response.body or b"").decode(errors="replace").strip()
+        details = msgspec.structs.replace(
+            problem(HttpReason.UPGRADE_REFUSED, detail), status=response.status_code, title=response.reason_phrase
+        )
+        raise UpgradeRefused(as_response(details, *headers, ("Sec-WebSocket-Version", "13")))
     for name, value in extra.items():
         response.headers[name] = value
     handshake.send_response(response)

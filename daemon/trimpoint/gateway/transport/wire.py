@@ -1,4 +1,4 @@
-"""How messages lie on a byte stream: as lines, behind Content-Length headers, or in WebSocket frames.
+"""How messages lie on a byte stream: as lines, behind Content-Length headers, in WebSocket frames, as server-sent events.
 
 A `Wire` is sans-IO: bytes in, `Received` out; messages in, bytes out. It belongs to one connection.
 """
@@ -6,7 +6,8 @@ A `Wire` is sans-IO: bytes in, `Received` out; messages in, bytes out. It belong
 from enum import IntEnum, StrEnum
 from typing import Protocol, TypeAlias, assert_never
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 from trimpoint_protocol.framing import AutoFramer, Frame, encode_content_length
 
 
@@ -16,6 +17,7 @@ class Dialect(StrEnum):
     LINES = "lines"
     CONTENT_LENGTH = "content-length"
     WEBSOCKET = "websocket"
+    EVENT_STREAM = "event-stream"
 
 
 class CloseCode(IntEnum):
@@ -102,8 +104,28 @@ def frame_lines(lines: bytes, dialect: Dialect) -> bytes:
             return b"".join(map(encode_content_length, lines[:-1].split(b"\n")))
         case Dialect.WEBSOCKET:
             return b"".join(map(encode_text_frame, lines[:-1].split(b"\n")))
+        case Dialect.EVENT_STREAM:
+            return b"".join(map(encode_event, lines[:-1].split(b"\n")))
         case _:
             assert_never(dialect)
+
+
+class _Sequenced(Struct):
+    sequence: int | None = None
+
+
+class _Notification(Struct):
+    method: str
+    params: Raw
+
+
+def encode_event(message: bytes) -> bytes:
+    """Frame a notification as a server-sent event: its method as the type, its sequence, if it has one, as the id."""
+    notification = msgspec.json.decode(message, type=_Notification)
+    sequence = msgspec.json.decode(notification.params, type=_Sequenced).sequence
+    event_id = b"" if sequence is None else b"id: %d\n" % sequence
+    data = bytes(notification.params).replace(b"\n", b" ")
+    return b"event: %b\n%bdata: %b\n\n" % (notification.method.encode(), event_id, data)
 
 
 _FINAL_TEXT = 0x81

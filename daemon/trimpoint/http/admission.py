@@ -48,8 +48,8 @@ class TcpAdmission:
         host = request.headers.get("host", "").lower()
         name = _name_of(host)
         if name not in LOOPBACK_NAMES | self._hosts:
-            shown = host[:100] or "none"
-            return problem(HttpReason.WRONG_HOST, f"This is not {shown}.", "Use http://127.0.0.1, or set hosts in [http].")
+            hint = "Call it 127.0.0.1 or localhost, or add the name to hosts in the [http] table of the configuration."
+            return problem(HttpReason.WRONG_HOST, f"The daemon is not called by the name {name[:100]!r}.", hint)
         schemes = ("http", "https") if name in self._hosts else ("http",)
         if (found := _foreign_page(request, frozenset(f"{scheme}://{host}" for scheme in schemes))) is not None:
             return found

@@ -212,10 +212,10 @@ def _thread(exchange: Exchange) -> dict[str, Any]:
 def _checked(outcome: bytes) -> bytes:
     """Return the outcome of a command that completed or had nothing to do.
 
-    :raises Refused: the command failed.
+    :raises Refused: the command failed, or the thread was busy.
     """
     found = msgspec.json.decode(outcome, type=_Outcome)
-    if found.status != "failed":
+    if found.status != "failed" and found.blocker is None:
         return outcome
     details = problem_of(wire_error(found.reason or Reason.INTERNAL, found.message))
     raise Refused(msgspec.structs.replace(details, blocker=found.blocker))

@@ -1,5 +1,6 @@
 """HTTP/1.1 over a non-blocking byte stream: h11 reads and writes, this module waits for the stream."""
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import anyio
@@ -76,7 +77,11 @@ class HttpChannel:
         """Send a whole response; `with_body` false answers HEAD."""
         ending = [("Connection", "close")] if close else []
         await self._send(
-            h11.Response(status_code=response.status, headers=[*response.all_headers(), *ending]),
+            h11.Response(
+                status_code=response.status,
+                reason=HTTPStatus(response.status).phrase.encode(),
+                headers=[*response.all_headers(), *ending],
+            ),
             h11.Data(data=response.body if with_body else b""),
             h11.EndOfMessage(),
         )

@@ -38,8 +38,11 @@ class HttpListeners:
             await self._serve("metrics", listener, self._front.serve_metrics)
         opened = [_opened("http", http)] if http is not None else []
         listeners = [*filter(None, opened), *handed_over]
-        if listeners and (accept := self._http_clients()) is not None:
-            for listener in listeners:
+        accept = self._http_clients() if listeners else None
+        for listener in listeners:
+            if accept is None:
+                listener.close()
+            else:
                 address = await self._serve("http", listener, accept)
                 self.addresses.known.append(f"http://{address}")
 

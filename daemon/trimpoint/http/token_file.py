@@ -50,16 +50,18 @@ def renew_token(state_dir: Path) -> str:
 
 def _read(path: Path) -> str:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    with open(fd, encoding="ascii", errors="replace") as file:
+    try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
             raise TokenUnusable(path, "is not a file")
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
             raise TokenUnusable(path, f"can be read by others (mode {stat.S_IMODE(found.st_mode):04o})")
-        token = file.read(4096).strip()
-    if len(token) < MIN_TOKEN_LENGTH or not token.isprintable() or " " in token:
+        token = os.read(fd, 4096).strip()
+    finally:
+        os.close(fd)
+    if len(token) < MIN_TOKEN_LENGTH or not all(0x21 <= byte <= 0x7E for byte in token):
         raise TokenUnusable(path, f"holds no token of at least {MIN_TOKEN_LENGTH} characters")
-    return token
+    return token.decode()
 
 
 def _make(path: Path) -> None:

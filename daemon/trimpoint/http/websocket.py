@@ -138,16 +138,15 @@ def accept_upgrade(request: Request, max_message_bytes: int, extra: dict[str, st
 
 async def keep_alive(connection: Connection, wire: WebSocketWire) -> None:
     """Ping a client that is silent, and end its connection when it stays silent."""
-    pinged = False
     while True:
         silent_s = anyio.current_time() - connection.heard_at
         if silent_s < PING_AFTER_S:
-            pinged = False
             await anyio.sleep(PING_AFTER_S - silent_s)
-        elif not pinged:
-            pinged = True
-            connection.send_framed(wire.ping())
-            await anyio.sleep(PONG_WITHIN_S)
-        else:
-            connection.close(f"it has not answered a ping for {PONG_WITHIN_S:g} s", CloseCode.POLICY_VIOLATION)
+            continue
+        pinged_at = anyio.current_time()
+        connection.send_framed(wire.ping())
+        await anyio.sleep(PONG_WITHIN_S)
+        if connection.heard_at < pinged_at:
+            reason = f"it has not answered a ping for {PONG_WITHIN_S:g} s"
+            connection.close(reason, CloseCode.POLICY_VIOLATION)
             return

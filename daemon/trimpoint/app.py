@@ -73,7 +73,7 @@ class Daemon:
         client_limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         front_deps = FrontDeps(gateway, side.clients, lambda: exposition(self.metrics.families()))
         self.front = Front(front_deps, client_limits, limits.handshake_deadline_s)
-        self.http = HttpListeners(self.front, addresses, state_dir, frozenset(config.http.hosts), tasks)
+        self.http = HttpListeners(self.front, addresses, state_dir, config.http, tasks)
         link.start(tasks, operations.router)
         operations.sessions.resume()
 
@@ -134,7 +134,7 @@ async def running_daemon(
             try:
                 async with anyio.create_task_group() as tasks:
                     daemon = Daemon(config, state_dir, Parts(engine, link, files), tasks)
-                    await daemon.http.listen(config.metrics.address(), config.http.address(), http_listeners)
+                    await daemon.http.listen(config.metrics.address(), http_listeners)
                     log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
                     try:
                         yield daemon

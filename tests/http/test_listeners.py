@@ -137,6 +137,13 @@ class TestHandedOverSockets:
         async with running(tmp_path, Config(), listener) as daemon:
             assert daemon.http.addresses.known == [f"http://{address_of(listener)}"]
 
+    async def test_one_that_other_machines_can_reach_needs_the_flag(self, tmp_path: Path) -> None:
+        for allowed in (False, True):
+            listener = bind(Address("0.0.0.0", 0))
+            config = Config(http=HttpSection(allow_remote=allowed))
+            async with running(tmp_path, config, listener) as daemon:
+                assert bool(daemon.http.addresses.known) is allowed
+
 
 class TestToken:
     def test_it_is_made_once_and_readable_by_its_owner_alone(self, tmp_path: Path) -> None:

@@ -64,10 +64,9 @@ def _look_at_codex(codex: Path) -> list[str]:
 async def _serve(settings: Settings, profile: LaunchProfile, about_codex: list[str] | None, stop: StopSignals) -> int:
     with closing(own_notifier()) as notifier:
         handed = handed_over(os.environ, os.getpid())
-        if handed is not None:
+        if handed is not None and handed.path is not None:
             settings = _at(settings, handed.path)
-        listener = handed.listener if handed is not None else None
-        async with daemon_on_socket(settings, profile, listener=listener) as daemon:
+        async with daemon_on_socket(settings, profile, handed_over=handed) as daemon:
             _announce(settings, about_codex)
             async with reported(notifier, daemon.describe):
                 log.info("stopping", asked_by=await stop_asked(daemon, stop))

@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 from anyio.abc import TaskGroup
 
-from trimpoint.config import is_loopback
+from trimpoint.config import HttpSection, is_loopback
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.transport.acceptor import Accept
 from trimpoint.http.front import Front
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 class HttpListeners:
     """Clients are served in `tasks`; `addresses` is told where."""
 
-    def __init__(self, front: Front, addresses: HttpAddresses, state_dir: Path, hosts: frozenset[str], tasks: TaskGroup) -> None:
+    def __init__(self, front: Front, addresses: HttpAddresses, state_dir: Path, section: HttpSection, tasks: TaskGroup) -> None:
         self._front = front
         self.addresses = addresses
         self._state_dir = state_dir

@@ -89,7 +89,8 @@ class TestHandshake:
         async with stage.unix() as wire:
             answer = await wire.ask("GET", "/rpc", UPGRADE)
         assert answer.headers["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
-        assert answer.headers["x-codex-websocket-max-unfragmented-message-bytes"] == "16777216"
+        told = int(answer.headers["x-codex-websocket-max-unfragmented-message-bytes"])
+        assert told == min(LimitsSection().max_message_bytes, 16 * MIB)
 
     async def test_subprotocols_and_extensions_are_not_taken_up(self, stage: Stage) -> None:
         offered = {"Sec-WebSocket-Protocol": "mcp, token.x", "Sec-WebSocket-Extensions": "permessage-deflate"}
@@ -214,10 +215,11 @@ class TestFrames:
 
 
 class TestSizes:
-    async def test_a_message_of_64_mib_in_fragments_is_read(self, stage: Stage) -> None:
+    async def test_a_message_of_64_mib_in_fragments_is_read(self, tmp_path: Path) -> None:
         whole = b'{"id":1,"method":"commands/list","params":"%b"}' % (b"x" * (64 * MIB - 45))
         assert len(whole) == 64 * MIB
-        async with opened(stage) as wire:
+        limits = LimitsSection(max_message_bytes=64 * MIB)
+        async with staged(tmp_path, limits) as stage, opened(stage) as wire:
             for start in range(0, len(whole), 16 * MIB):
                 part = whole[start : start + 16 * MIB]
                 await wire.stream.send(masked(part, 1 if start == 0 else 0, fin=start == 48 * MIB))

@@ -49,6 +49,7 @@ class HttpServer:
         self._serve_messages = serve_messages
         self._metrics = metrics
         self._max_message_bytes = max_message_bytes
+        self._told = {UNFRAGMENTED: str(min(max_message_bytes, MAX_FRAME_BYTES))}
 
     async def serve(self, transport: Transport, admission: Admission, login: Login | None = None) -> None:
         """Answer the requests of one connection until it is gone."""
@@ -109,7 +110,7 @@ class HttpServer:
             return
         received = await channel.switch()
         try:
-            wire, response = accept_upgrade(request, self._max_message_bytes, {UNFRAGMENTED: str(MAX_FRAME_BYTES)})
+            wire, response = accept_upgrade(request, self._max_message_bytes, self._told)
         except UpgradeRefused as refused:
             await channel.send(refused.response, close=True)
             return

@@ -116,6 +116,7 @@ class Api:
             "text": _typed(name, body),
             "threadId": body.session_id or body.thread_id,
             "commandId": body.command_id,
+            "dryRun": body.dry_run,
         }
         if exchange.request.wants_events:
             await self._stream_command(exchange, params)

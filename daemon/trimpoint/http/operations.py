@@ -14,13 +14,15 @@ class CommandBody(msgspec.Struct, forbid_unknown_fields=True):
     """What `POST /api/v1/commands/{name}` takes.
 
     `session_id`, or `threadId`, names the thread. `args` is what a person would type after the command's name, such
-    as `3` or `--keep 2`. `force` is for those that know `--force`. `command` is what `help` is asked about.
+    as `3` or `--keep 2`. `force` and `dryRun` are for those that know `--force` and `--dry-run`. `command` is what
+    `help` is asked about.
     """
 
     session_id: str | None = None
     thread_id: str | None = msgspec.field(default=None, name="threadId")
     args: str = ""
     force: bool = False
+    dry_run: bool = msgspec.field(default=False, name="dryRun")
     command: str | None = None
     command_id: str | None = msgspec.field(default=None, name="commandId")
 

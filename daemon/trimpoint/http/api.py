@@ -50,8 +50,12 @@ class HttpCaller:
     """A caller of methods without a client's session; `notify` gets what is said before the answer."""
 
     def __init__(self, notify: Callable[[str, Any], None], followed: set[str]) -> None:
-        self.notify = notify
+        self._notify = notify
         self.followed = followed
+
+    def notify(self, method: str, params: Any) -> None:
+        """Pass on what is said beside the answer."""
+        self._notify(method, params)
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
         """Does nothing: who asks over HTTP is sent nothing later."""

@@ -19,7 +19,7 @@ from trimpoint.http.token_file import token_at
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 UPGRADE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
 MAX_BYTES = 128 * 1024 * 1024
-DEADLINE_S = 30.0
+DEADLINE_S = 180.0
 
 
 class Answer(NamedTuple):

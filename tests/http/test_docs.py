@@ -40,6 +40,7 @@ def test_every_operation_has_a_handler() -> None:
     assert api.handlers.keys() == {one.id for one in OPERATIONS.values() if one.path.startswith(BASE)}
 
 
+@pytest.mark.codex
 async def test_the_daemon_serves_the_document() -> None:
     async with opened_harness() as harness, harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
         answer = await Wire(stream).ask("GET", "/api/v1/openapi.json")

@@ -14,7 +14,9 @@ from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.conversation import Conversation
 from tests.http.stage import Answer, Wire
 
-DEADLINE_S = 60.0
+pytestmark = pytest.mark.codex
+
+DEADLINE_S = 120.0
 AS_JSON = {"Content-Type": "application/json"}
 AS_EVENTS = {"Accept": "text/event-stream"}
 

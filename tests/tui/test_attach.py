@@ -12,6 +12,8 @@ from trimpoint.testkit import codex_environment
 from tests.e2e.conftest import CODEX_BIN, Harness, opened_harness
 from tests.tui.terminal import Terminal, program_in_terminal
 
+pytestmark = pytest.mark.codex
+
 # npm's newest, where it is installed; Codex's own package is always there.
 BINARIES = [CODEX_BIN, *map(Path, filter(None, [os.environ.get("TRIMPOINT_TEST_TUI")]))]
 

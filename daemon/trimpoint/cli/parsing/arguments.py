@@ -56,6 +56,7 @@ GROUPS = (
             daemons.add_logs,
             daemons.add_service,
             daemons.add_metrics,
+            daemons.add_token,
         ),
     ),
     (

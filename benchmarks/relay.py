@@ -8,7 +8,9 @@ import json
 import selectors
 import socket
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple, cast
 
 from openai_codex.client import CodexClient
@@ -18,7 +20,7 @@ from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_least
 from benchmarks.processes import cpu_s
 from benchmarks.stage import Bench
-from benchmarks.wire import connected
+from benchmarks.wire import JsonRpcClient, connected
 
 RECEIVE_BYTES = 1024 * 1024
 MANY = 32
@@ -105,17 +107,25 @@ def open_thread(running: Daemon) -> None:
 
 
 class TurnReceivers:
-    """Clients of the one thread, as a context manager."""
+    """Clients of the one thread, as a context manager; `connect` and `framed` say what they speak."""
 
-    def __init__(self, running: Daemon, clients: int) -> None:
+    def __init__(
+        self,
+        running: Daemon,
+        clients: int,
+        connect: Callable[[Path], tuple[JsonRpcClient, socket.socket]] = connected,
+        framed: Callable[[bytes], bytes] = lambda message: message + b"\n",
+    ) -> None:
         self._daemon = running
         self._clients = clients
+        self._connect = connect
+        self._framed = framed
         self._sockets: list[socket.socket] = []
         self._closing = ExitStack()
 
     def __enter__(self) -> "TurnReceivers":
         for _ in range(self._clients):
-            wire, sock = connected(self._daemon.socket)
+            wire, sock = self._connect(self._daemon.socket)
             self._closing.enter_context(sock)
             self._sockets.append(sock)
             wire.request("thread/resume", threadId=flooding_codex.THREAD_ID)
@@ -128,7 +138,8 @@ class TurnReceivers:
         """Have a turn of so many deltas and wait until every client has heard its end."""
         params = {"threadId": flooding_codex.THREAD_ID, "input": [{"type": "text", "text": str(deltas)}]}
         used_s, began = cpu_s(self._daemon.pid), time.perf_counter()
-        self._sockets[0].sendall(json.dumps({"id": "turn", "method": "turn/start", "params": params}).encode() + b"\n")
+        request = json.dumps({"id": "turn", "method": "turn/start", "params": params}).encode()
+        self._sockets[0].sendall(self._framed(request))
         received_bytes = receive_until_end(self._sockets)
         wall_s = time.perf_counter() - began
         if received_bytes < deltas * len(flooding_codex.delta_line()) * len(self._sockets):

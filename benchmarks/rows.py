@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benchmarks import checkpoints, clear, journal, latency, memory, relay, start
+from benchmarks import checkpoints, clear, front, journal, latency, memory, relay, start
 from benchmarks.measures import Outcome
 from benchmarks.stage import Bench
 
@@ -19,6 +19,8 @@ class Row(NamedTuple):
 ROWS = (
     Row("relay", "Relay of a delta stream to 1 client, against the official SDK's decoder", relay.run_one),
     Row("fan-out", "The same stream to 32 clients, against 1", relay.run_many),
+    Row("websocket", "The same stream to 1 and to 32 WebSocket clients, against lines", front.run_relay),
+    Row("http", "GET /api/v1/threads, against JSON-RPC; the memory of HTTP", front.run_requests),
     Row("latency", "A request through the daemon, against straight to Codex", latency.run),
     Row("clear", "/clear 3, against a bare script that asks Codex the same", clear.run_against_script),
     Row("long-clear", "/clear 3 on a long thread, against a short one", clear.run_on_long_thread),

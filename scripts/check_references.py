@@ -33,7 +33,7 @@ DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 EXTERNAL = frozenset(
     {
         "AppServerClient", "HTTP_PROXY", "SyncCodexSDKClient", "c7", "camelCase", "codexed", "compact_prompt",
-        "model_list", "nohup", "preexec_fn", "sendmsg", "sockaddr_un", "tempfile.gettempdir", "thread_rollback",
+        "model_list", "transfer.hideRefs", "nohup", "preexec_fn", "sendmsg", "sockaddr_un", "tempfile.gettempdir", "thread_rollback",
         "vim.schedule",
     }
 )  # fmt: skip

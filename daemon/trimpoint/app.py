@@ -1,7 +1,8 @@
 """Puts the daemon together. No other module knows every part."""
 
+import socket
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -15,15 +16,18 @@ from anyio.abc import TaskGroup
 from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.config import Config, MetricsSection
+from trimpoint.config import Config
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.gateway.client_side import build_client_side
 from trimpoint.gateway.gateway import Gateway
+from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
-from trimpoint.gateway.metrics.metrics_endpoint import Address, serve_metrics
 from trimpoint.gateway.routes import RouteDeps, RouteRules, build_routes
-from trimpoint.gateway.transport.connection import Connection, Limits, Transport
+from trimpoint.gateway.transport.connection import Limits
+from trimpoint.gateway.transport.streams import Transport
+from trimpoint.http.front import Front, FrontDeps
+from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.operations.build import OperationRules, build_operations
@@ -52,8 +56,6 @@ class Daemon:
         self.stop_requested = anyio.Event()
         engine, link, limits = parts.engine, parts.link, config.limits
         policy, rules = policy_of(config, link.profile), _operation_rules(config)
-        self._handshake_deadline_s = limits.handshake_deadline_s
-        self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         self._engine, self._link = engine, link
         activity = Activity()
         engine.subscribe(activity.on_record)
@@ -61,12 +63,17 @@ class Daemon:
         self.clients = side.clients
         operations = build_operations(engine, link, side.codex_events, rules, tasks)
         self.metrics = Metrics(MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files))
+        addresses = HttpAddresses()
         routes = build_routes(
-            RouteDeps(engine, link, operations, side, self.metrics, str(state_dir), self.stop_requested.set),
+            RouteDeps(engine, link, operations, side, self.metrics, str(state_dir), self.stop_requested.set, addresses),
             RouteRules(rules.wait_s, policy.discard, config.discard.agent_tools),
             tasks,
         )
-        self._gateway = Gateway(side, link, routes, limits.max_requests_in_flight, tasks)
+        gateway = Gateway(side, link, routes, limits.max_requests_in_flight, tasks)
+        client_limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
+        front_deps = FrontDeps(gateway, side.clients, lambda: exposition(self.metrics.families()))
+        self.front = Front(front_deps, client_limits, limits.handshake_deadline_s)
+        self.http = HttpListeners(self.front, addresses, state_dir, config.http, tasks)
         link.start(tasks, operations.router)
         operations.sessions.resume()
 
@@ -79,11 +86,11 @@ class Daemon:
 
     async def serve(self, transport: Transport) -> None:
         """Talk to the client at the other end of `transport` until it is gone, or has not introduced itself in time."""
-        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message), self._handshake_deadline_s)
+        await self.front.serve(transport)
 
     async def serve_owner(self, transport: Transport) -> None:
         """As `serve`, for the client that this daemon was started by, which may take its time."""
-        await self._gateway.serve(Connection(transport, self._limits, self._gateway.on_message), None)
+        await self.front.serve_owner(transport)
 
 
 def policy_of(config: Config, profile: LaunchProfile) -> Policy:
@@ -108,8 +115,12 @@ def _count(number: int, noun: str) -> str:
 
 
 @asynccontextmanager
-async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile) -> AsyncGenerator[Daemon]:
+async def running_daemon(
+    config: Config, state_dir: Path, profile: LaunchProfile, *, http_listeners: Sequence[socket.socket] = ()
+) -> AsyncGenerator[Daemon]:
     """Run a daemon over `state_dir` for as long as the block lasts; on leaving it everything is durable and the child is gone.
+
+    :param http_listeners: TCP sockets that a service manager opened for us, beside the configured one.
 
     :raises StateDirectoryBusy: another daemon holds the directory.
     """
@@ -123,7 +134,7 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
             try:
                 async with anyio.create_task_group() as tasks:
                     daemon = Daemon(config, state_dir, Parts(engine, link, files), tasks)
-                    await _serve_metrics(config.metrics, daemon.metrics, tasks)
+                    await daemon.http.listen(config.metrics.address(), http_listeners)
                     log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
                     try:
                         yield daemon
@@ -150,8 +161,3 @@ def _operation_rules(config: Config) -> OperationRules:
 def _idle_rules(config: Config) -> IdleRules:
     threads = config.threads
     return IdleRules(threads.evict_after_s, threads.max_idle, threads.snapshot_after_records)
-
-
-async def _serve_metrics(section: MetricsSection, metrics: Metrics, tasks: TaskGroup) -> None:
-    if (address := section.address()) is not None:
-        await tasks.start(serve_metrics, Address(*address), lambda: exposition(metrics.families()))

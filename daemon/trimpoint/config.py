@@ -137,18 +137,41 @@ class MetricsSection(_Section, frozen=True):
 
         :raises ValueError: `listen` cannot be used; the message says why.
         """
-        if self.listen is None:
-            return None
-        host, _, port = self.listen.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
-        if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
-            raise ValueError(f"{self.listen!r} is no address and port, such as '127.0.0.1:9464'")
-        if not self.allow_remote and not _is_loopback(host):
-            raise ValueError(f"{self.listen!r} can be reached from other machines; if that is meant, set allow_remote = true")
-        return host, int(port)
+        return _address(self.listen, "127.0.0.1:9464", allow_remote=self.allow_remote)
 
 
-def _is_loopback(host: str) -> bool:
+class HttpSection(_Section, frozen=True):
+    """`[http]`: where HTTP and WebSocket clients find the daemon over TCP, as `host:port`; nowhere without it.
+
+    Port 0 lets the system choose. `hosts` are names, beside this machine's own, by which it may be called.
+    """
+
+    listen: str | None = None
+    allow_remote: bool = False
+    hosts: tuple[str, ...] = ()
+
+    def address(self) -> tuple[str, int] | None:
+        """Host and port to listen at.
+
+        :raises ValueError: `listen` cannot be used; the message says why.
+        """
+        return _address(self.listen, "127.0.0.1:0", allow_remote=self.allow_remote)
+
+
+def _address(listen: str | None, example: str, *, allow_remote: bool) -> tuple[str, int] | None:
+    if listen is None:
+        return None
+    host, _, port = listen.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
+        raise ValueError(f"{listen!r} is no address and port, such as {example!r}")
+    if not allow_remote and not is_loopback(host):
+        raise ValueError(f"{listen!r} can be reached from other machines; if that is meant, set allow_remote = true")
+    return host, int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach `host`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -171,6 +194,7 @@ class Config(_Section, frozen=True):
     retention: RetentionSection = RetentionSection()
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
+    http: HttpSection = HttpSection()
 
 
 _SECTIONS = frozenset({Config, *_Section.__subclasses__()})
@@ -256,10 +280,12 @@ def parse_config(text: str, source: str) -> Config:
         raise ConfigInvalid(source, f"this is no TOML: {error}.") from error
     config = _converted(document, Config, (), text, source)
     assert isinstance(config, Config)
-    try:
-        config.metrics.address()
-    except ValueError as error:
-        raise ConfigInvalid(f"{source}:{_line_of(text, ('metrics', 'listen'))}", f"metrics.listen: {error}.") from error
+    for name, section in (("metrics", config.metrics), ("http", config.http)):
+        try:
+            section.address()
+        except ValueError as error:
+            place = f"{source}:{_line_of(text, (name, 'listen'))}"
+            raise ConfigInvalid(place, f"{name}.listen: {error}.") from error
     return config
 
 

@@ -252,6 +252,11 @@ class AutoFramer:
         self._max_message_bytes = max_message_bytes
         self._chosen: LineFramer | ContentLengthFramer | None = None
 
+    @property
+    def speaks_lines(self) -> bool:
+        """Whether messages are sent as lines."""
+        return not isinstance(self._chosen, ContentLengthFramer)
+
     def feed(self, data: bytes) -> list[Frame]:
         if self._chosen is None:
             data = data.lstrip()

@@ -277,7 +277,7 @@ class CodexStatus(Result, frozen=True, kw_only=True):
 
 
 class SidecarStatus(Result, frozen=True, kw_only=True):
-    """The daemon itself."""
+    """The daemon itself. `http` is its address over TCP, null where it does not listen there."""
 
     version: str
     pid: int
@@ -287,6 +287,14 @@ class SidecarStatus(Result, frozen=True, kw_only=True):
     threads: int
     sequence: int
     codex: CodexStatus
+    http: str | None = None
+
+
+class LoginUrl(Result, frozen=True, kw_only=True):
+    """`url` logs in the first browser that opens it, within `expiresInS` seconds."""
+
+    url: str
+    expires_in_s: float
 
 
 class MetricsParams(Params, frozen=True, kw_only=True):
@@ -417,6 +425,7 @@ METHODS: dict[str, Method] = {
         ),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
         Method("sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."),
+        Method("sidecar/loginUrl", NoParams, LoginUrl, "An address that logs a browser in, once."),
         Method("sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."),
     )
 }

@@ -53,7 +53,10 @@ finally:
         ("probe --prompt x --until y", "go with a METHOD"),
         ("probe a/b {", "are not JSON"),
         ("probe a/b []", "but not an object"),
-        ("app-server --listen ws://0.0.0.0:1", "listens on stdio:// only, not on 'ws://0.0.0.0:1'"),
+        ("app-server --listen ws://0.0.0.0:1", "can be reached from other machines"),
+        ("app-server --listen ws://somewhere", "is no address and port"),
+        ("app-server --listen tcp://127.0.0.1:1", "does not listen on 'tcp://127.0.0.1:1'"),
+        ("app-server proxy --port 3", "does not take '--port 3'"),
         ("app-server --port 3", "does not take '--port'"),
         ("-c nonsense app-server", "-c takes KEY=VALUE"),
     ],
@@ -117,6 +120,7 @@ def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyP
     assert seen == [["a=1"]]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("option", ["--version", "-V"])
 def test_the_version_names_all_that_a_report_needs(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([option]) == 0
@@ -165,6 +169,7 @@ echo "codex got: $*"
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("program", "line", "got"),
     [
@@ -201,17 +206,20 @@ def without_home(*words: str, **environment: str) -> "subprocess.CompletedProces
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", [["status"], ["doctor"], ["serve"], ["journal", "inspect"], []])
 def test_without_a_home_folder_a_sentence_says_what_to_set(words: list[str]) -> None:
     done = without_home(*words)
     assert (done.returncode, "HOME is not set" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
 
 
+@pytest.mark.processes
 def test_without_a_home_folder_named_places_are_enough(tmp_path: Path) -> None:
     places = {"TRIMPOINT_STATE_DIR": str(tmp_path), "TRIMPOINT_SOCKET": f"{tmp_path}/s"}
     assert without_home("status", **places).returncode == Exit.NO_DAEMON
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", [["--version"], ["config", "show"], ["schema", "--out", "/dev/full/x"]])
 def test_full_or_closed_output_is_a_sentence(words: list[str], tmp_path: Path) -> None:
     environment = os.environ | {"HOME": str(tmp_path)}

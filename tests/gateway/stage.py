@@ -6,6 +6,7 @@ from typing import Any, cast
 import msgspec
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.wire import Dialect
 
 _numbers = count(1)
 
@@ -17,6 +18,7 @@ class FakeConnection:
         self.id = f"fake{next(_numbers)}"
         self.dropped_because: str | None = None
         self.sent_bytes = self.queued_bytes = 0
+        self.dialect = Dialect.LINES
         self.lines: list[bytes] = []
         self.received: list[dict[str, Any]] = []
 
@@ -27,6 +29,9 @@ class FakeConnection:
         self.send(message)
 
     def send_encoded_lines(self, lines: bytes) -> None:
+        self.send_framed(lines)
+
+    def send_framed(self, lines: bytes) -> None:
         assert lines.endswith(b"\n")
         self.lines.append(lines)
         for line in lines[:-1].split(b"\n"):

@@ -11,15 +11,8 @@ from typing import Any
 import anyio
 import pytest
 from structlog.testing import capture_logs
-from trimpoint.gateway.transport.connection import (
-    READ_CHUNK_BYTES,
-    Connection,
-    Limits,
-    SocketEnd,
-    Transport,
-    dup_nonblocking,
-    wants_answer,
-)
+from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, Connection, Limits, wants_answer
+from trimpoint.gateway.transport.streams import SocketEnd, Transport, dup_nonblocking
 from trimpoint_protocol import jsonrpc
 
 from tests.deadlines import STEP_S

@@ -22,7 +22,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 from trimpoint.gateway.transport import listeners
-from trimpoint.gateway.transport.connection import Connection, Limits, Transport
+from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.gateway.transport.listeners import (
     MAX_SOCKET_PATH_BYTES,
     Accept,
@@ -35,6 +35,7 @@ from trimpoint.gateway.transport.listeners import (
     SocketUnsuitable,
     serve_unix,
 )
+from trimpoint.gateway.transport.streams import Transport
 from trimpoint_protocol import jsonrpc
 
 from tests.deadlines import STEP_S

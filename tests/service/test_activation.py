@@ -56,6 +56,7 @@ def test_the_only_socket_is_taken_unless_it_is_anothers(
         environ = hand_over(sock, names=names)
         given = handed_over(environ, PID)
     assert given is not None
+    assert given.listener is not None
     with given.listener:
         assert (given.path, given.listener.fileno(), given.listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)) == (
             folder / "s", FIRST, 1
@@ -70,6 +71,7 @@ def test_of_several_the_one_with_our_name_is_taken_and_the_rest_not_passed_on(
     with listening(folder / "other") as other, listening(folder / "ours") as ours:
         given = handed_over(hand_over(other, ours, names="http:trimpoint"), PID)
     assert given is not None
+    assert given.listener is not None
     with given.listener:
         assert given.path == folder / "ours"
         assert not os.get_inheritable(FIRST)
@@ -117,3 +119,17 @@ def test_what_is_no_unix_socket_with_a_path_is_refused(hand_over: Callable[..., 
 def test_a_descriptor_that_was_promised_and_is_not_there_is_refused(hand_over: Callable[..., dict[str, str]]) -> None:
     with pytest.raises(ListenError, match="Bad file descriptor"):
         handed_over({"LISTEN_PID": "7", "LISTEN_FDS": "1"}, PID)
+
+
+def test_tcp_sockets_come_beside_the_unix_socket_or_alone(folder: Path, hand_over: Callable[..., dict[str, str]]) -> None:
+    with listening(folder / "s") as unix, socket.create_server(("127.0.0.1", 0)) as four:
+        both = handed_over(hand_over(unix, four, names="trimpoint:trimpoint"), PID)
+        assert both is not None
+        assert both.listener is not None
+        assert [sock.getsockname() for sock in both.http] == [four.getsockname()]
+        both.listener.close()
+        both.http[0].close()
+        alone = handed_over(hand_over(four, names="trimpoint"), PID)
+        assert alone is not None
+        assert (alone.listener, alone.path, alone.http[0].getsockname()) == (None, None, four.getsockname())
+        alone.http[0].close()

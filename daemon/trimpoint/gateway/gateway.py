@@ -20,7 +20,7 @@ from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.ids.working_directory import resolve_working_directory
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.dispatch import Call, ExtensionMethods
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.errors import Refusal, WireError
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, require_initialized
 from trimpoint.gateway.session.request import ClientRequest
@@ -141,7 +141,7 @@ class Gateway:
         await require_initialized(client_request.client)
         await _let_others_on(client_request)
         if self._routes.extensions.owns(client_request.method):
-            return await self._call_extension(client_request)
+            return await self._answer_extension(client_request)
         await self._experimental.check(client_request)
         await _let_others_on(client_request)
         client_request.message = resolve_working_directory(client_request.message, client_request.client.connection.folder)
@@ -153,14 +153,21 @@ class Gateway:
         self._startup.to(client_request.client)
         self._server_requests.resend_pending(client_request.client, None, again=False)
 
-    async def _call_extension(self, client_request: ClientRequest) -> None:
-        call = Call(client_request.client)
-        answer = await self._routes.extensions.call(client_request.method, client_request.message.params, call)
+    async def call_extension(self, method: str, params: msgspec.Raw | None, call: Call) -> bytes | WireError:
+        """Return the result of one of our own methods as JSON, or its error; running `call.after` is left to the caller."""
+        answer = await self._routes.extensions.call(method, params, call)
         if answer.error is not None:
-            client_request.refuse_with(answer.error)
-            return
+            return answer.error
         # Entries hold items as Codex gave them, and those can name provider threads.
-        client_request.answer(self._identity.to_client(msgspec.json.encode(answer.result)))
+        return self._identity.to_client(msgspec.json.encode(answer.result))
+
+    async def _answer_extension(self, client_request: ClientRequest) -> None:
+        call = Call(client_request.client)
+        answer = await self.call_extension(client_request.method, client_request.message.params, call)
+        if isinstance(answer, WireError):
+            client_request.refuse_with(answer)
+            return
+        client_request.answer(answer)
         for step in call.after:
             step()
 

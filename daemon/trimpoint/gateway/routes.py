@@ -20,6 +20,7 @@ from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
 from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.methods.revert_methods import RevertMethods
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
@@ -48,6 +49,7 @@ class RouteDeps(NamedTuple):
     metrics: Metrics
     state_dir: str
     shut_down: Callable[[], None]
+    http: HttpAddresses
 
 
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
@@ -77,7 +79,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         "turn/start": typed.turn_start,
     }
     extension_deps = HandlerDeps(
-        engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down
+        engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down, deps.http
     )
     extensions = {
         **ExtensionHandlers(extension_deps).table,

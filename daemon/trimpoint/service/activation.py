@@ -1,7 +1,7 @@
 """Sockets that a service manager opened and handed over: `sd_listen_fds(3)`.
 
-The law: only what was meant for this process and is a listening Unix stream socket of ours by name is taken. Nothing that was
-handed over, taken or not, is inherited by what the daemon starts.
+Always true: only what was meant for this process and is a listening socket of ours by name is taken: one Unix socket for clients, and
+any number of TCP sockets for HTTP. Nothing that was handed over, taken or not, is inherited by what the daemon starts.
 """
 
 import os
@@ -21,10 +21,11 @@ _UNNAMED = frozenset({"", "unknown"})
 
 
 class HandedOver(NamedTuple):
-    """A listening socket and the path that clients find it at."""
+    """A listening Unix socket and the path that clients find it at, if there is one; and the TCP sockets for HTTP."""
 
-    listener: socket.socket
-    path: Path
+    listener: socket.socket | None
+    path: Path | None
+    http: tuple[socket.socket, ...] = ()
 
 
 class NothingForUs(ListenError):
@@ -45,10 +46,14 @@ def handed_over(environ: MutableMapping[str, str], pid: int) -> HandedOver | Non
         with suppress(OSError):
             os.set_inheritable(fd, False)
     ours = [fd for fd, name in fds if name in _OUR_NAMES] or [fd for fd, name in fds if name in _UNNAMED]
-    if len(ours) != 1:
+    http = [sock for fd in ours if (sock := _listening_tcp(fd)) is not None]
+    others = [fd for fd in ours if fd not in {sock.fileno() for sock in http}]
+    if len(others) > 1 or not ours:
         names = ", ".join(name or "unnamed" for _, name in fds)
-        raise NothingForUs(fds[0][0], f"is one of {len(fds)} that were handed over ({names}); which to serve is not clear")
-    return _listening(ours[0])
+        problem = f"is one of {len(fds)} that were handed over ({names}); which to serve is not clear"
+        raise NothingForUs(fds[0][0], problem)
+    listener, path = _listening_unix(others[0]) if others else (None, None)
+    return HandedOver(listener, path, tuple(http))
 
 
 def _descriptors(environ: MutableMapping[str, str], pid: int) -> list[tuple[int, str]]:
@@ -61,7 +66,20 @@ def _descriptors(environ: MutableMapping[str, str], pid: int) -> list[tuple[int,
     return [(FIRST_FD + number, named[number]) for number in range(int(count))]
 
 
-def _listening(fd: int) -> HandedOver:
+def _listening_tcp(fd: int) -> socket.socket | None:
+    try:
+        listener = socket.socket(fileno=os.dup(fd))
+    except OSError:
+        return None
+    is_tcp = listener.family in (socket.AF_INET, socket.AF_INET6) and listener.type == socket.SOCK_STREAM
+    if is_tcp and listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        listener.close()
+        return socket.socket(fileno=fd)
+    listener.close()
+    return None
+
+
+def _listening_unix(fd: int) -> tuple[socket.socket, Path]:
     try:
         listener = socket.socket(fileno=fd)
     except OSError as error:
@@ -69,5 +87,5 @@ def _listening(fd: int) -> HandedOver:
     name = listener.getsockname() if listener.family == socket.AF_UNIX else ""
     if not isinstance(name, str) or not os.path.isabs(name):
         listener.close()
-        raise NothingForUs(fd, "is not a Unix socket with a path")
-    return HandedOver(listener, Path(name))
+        raise NothingForUs(fd, "is not a Unix socket with a path, nor a TCP socket that listens")
+    return listener, Path(name)

@@ -205,18 +205,19 @@ class ThreadWriter:
         self._publish_through(mark)
 
     def durable_since(self, sequence: int) -> list[ev.Record] | None:
-        """Durable records after the global `sequence`, oldest first.
+        """Durable records with events after the global `sequence`, oldest first.
 
-        None when they are not all at hand, or `sequence` belongs to another history of the thread,
-        one that a restored backup took the place of: this run of the daemon has not given it out,
-        nor did the thread end with it when it was loaded.
+        The first one can begin with events that are not after it. None when they are not all at
+        hand, or `sequence` belongs to another history of the thread, one that a restored backup
+        took the place of: this run of the daemon has not given it out, nor did the thread end
+        with it when it was loaded.
         """
         if not self._recent or sequence > self.state.sequence:
             return None
         follows_loaded = sequence == self._loaded_sequence and self._published == len(self._recent)
         if sequence < self._recent[0].sequence - 1 and not follows_loaded:
             return None
-        return [record for record in self._recent if record.sequence > sequence]
+        return [record for record in self._recent if record.sequence + len(record.events) - 1 > sequence]
 
     async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
         """As `loading.read_turns`; nothing where the journal cannot be read."""

@@ -18,7 +18,7 @@ from trimpoint.cli.connection.foreground import StopSignals
 from trimpoint.cli.connection.relay import relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
-from trimpoint.gateway.transport.connection import SocketEnd, Transport
+from trimpoint.gateway.transport.streams import SocketEnd, Transport
 
 log = structlog.get_logger()
 

@@ -32,6 +32,7 @@ from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.gateway.transport.listeners import ListenError, serve_unix
 from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.logging import configure_logging
+from trimpoint.service.activation import HandedOver
 
 log = structlog.get_logger()
 
@@ -145,18 +146,24 @@ def _explained(error: BaseException, state_dir: Path) -> CliError | None:
 
 @asynccontextmanager
 async def daemon_on_socket(
-    settings: Settings, profile: LaunchProfile, *, listener: socket.socket | None = None, may_lack_socket: bool = False
+    settings: Settings,
+    profile: LaunchProfile,
+    *,
+    handed_over: HandedOver | None = None,
+    may_lack_socket: bool = False,
 ) -> AsyncGenerator[Daemon]:
     """A daemon that takes in clients at its socket; with `may_lack_socket` it runs without one if it cannot be had.
 
-    :param listener: the socket, if somebody opened it for us at `settings.socket`; its file is left alone.
+    :param handed_over: sockets that a service manager opened for us, the Unix one at `settings.socket`; its file is left alone.
 
     :raises StateDirectoryBusy: another daemon holds the state directory; raised before anything was done.
     :raises ListenError: the socket cannot be opened.
     """
-    async with running_daemon(settings.config, settings.state_dir, profile) as daemon, AsyncExitStack() as stack:
+    given = handed_over or HandedOver(None, None)
+    running = running_daemon(settings.config, settings.state_dir, profile, http_listeners=given.http)
+    async with running as daemon, AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(_listening(daemon, settings, listener))
+            await stack.enter_async_context(_listening(daemon, settings, given.listener))
         except ListenError as error:
             if not may_lack_socket:
                 raise

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import anyio
 from anyio.lowlevel import checkpoint
 
-from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, StreamEnd, Transport
+from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES
+from trimpoint.gateway.transport.streams import StreamEnd, Transport
 
 
 class _EndClosed(Exception):

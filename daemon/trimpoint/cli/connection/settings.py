@@ -64,7 +64,15 @@ def _with_overrides(config: Config, arguments: argparse.Namespace) -> Config:
     """Flags come after the file's, and so win."""
     flags: list[str] = getattr(arguments, "overrides", [])
     overrides = (*config.codex.overrides, *flags)
-    return msgspec.structs.replace(config, codex=msgspec.structs.replace(config.codex, overrides=overrides))
+    config = msgspec.structs.replace(config, codex=msgspec.structs.replace(config.codex, overrides=overrides))
+    if (listen := getattr(arguments, "http_listen", None)) is None:
+        return config
+    http = msgspec.structs.replace(config.http, listen=listen)
+    try:
+        http.address()
+    except ValueError as error:
+        raise UsageError(f"--listen ws://{error}.") from None
+    return msgspec.structs.replace(config, http=http)
 
 
 def _optional(text: str | None) -> Path | None:

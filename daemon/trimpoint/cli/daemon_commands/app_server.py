@@ -6,6 +6,8 @@ The overrides before `app-server` are Codex's too: that is how the official Pyth
 import argparse
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing.arguments import parse
@@ -25,11 +27,12 @@ _VALUE_WITHOUT_EFFECT = frozenset(
 )
 # What an editor's extension sends. Codex is one for all clients here, and reports about none unless its configuration says so.
 _NOT_FOR_ONE_CLIENT = frozenset({"--analytics-default-enabled"})
-_STDIO = "stdio://"
+_STDIO, _UNIX, _WS = "stdio://", "unix://", "ws://"
 _HINT = (
     "trimpoint app-server takes -c KEY=VALUE, --config KEY=VALUE, --enable FEATURE, --disable FEATURE and "
-    "--listen stdio://, and answers at stdin and stdout. For a socket use trimpoint serve --socket PATH."
+    "--listen stdio://, unix://PATH or ws://HOST:PORT. For ws:// clients show the token of `trimpoint token`."
 )
+_NOWHERE = {"socket": None, "state_dir": None, "config": None, "codex": None}
 
 
 def is_meant(arguments: list[str]) -> bool:
@@ -62,19 +65,50 @@ def _value(attached: str | None, words: Iterator[str]) -> str:
 
 
 def run(arguments: list[str]) -> int:
-    """Serve the client at stdin and stdout.
+    """Serve the client at stdin and stdout, or clients at a socket.
 
     :raises UsageError: it asks for something that trimpoint does not do.
     """
     if {"-h", "--help"}.intersection(arguments):
         parse(["stdio", "--help"])
-    overrides = list(_overrides(arguments))
-    add_location_options = {"socket": None, "state_dir": None, "config": None, "codex": None}
-    return int(
-        importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(
-            argparse.Namespace(overrides=overrides, **add_location_options)
-        )
-    )
+    if arguments[-1:] == ["proxy"] or "proxy" in arguments[-3:-1]:
+        return _proxy(arguments)
+    words = argparse.Namespace(overrides=list(_overrides(arguments)), json=False, **_NOWHERE)
+    url = _listen_url(arguments)
+    if url == _STDIO:
+        return int(importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(words))
+    if url.startswith(_UNIX):
+        words.socket = url.removeprefix(_UNIX) or str(_commands("proxy").control_socket())
+    else:
+        words.http_listen = url.removeprefix(_WS)
+    return int(_commands("serve").run(words))
+
+
+def _proxy(arguments: list[str]) -> int:
+    """Relay to the socket after `--sock`, or to the daemon that is found."""
+    words = arguments[arguments.index("proxy") + 1 :]
+    match [part for word in words for part in word.split("=", 1)]:
+        case []:
+            named = None
+        case ["--sock", path]:
+            named = Path(path)
+        case _:
+            raise UsageError(f"trimpoint app-server proxy does not take {' '.join(words)!r}.", "It takes --sock PATH.")
+    settings = importlib.import_module("trimpoint.cli.connection.settings")
+    return int(_commands("proxy").run(settings.settings_of(argparse.Namespace(**_NOWHERE)), named))
+
+
+def _commands(name: str) -> Any:
+    return importlib.import_module(f"trimpoint.cli.daemon_commands.{name}")
+
+
+def _listen_url(arguments: list[str]) -> str:
+    words, url = iter(arguments), _STDIO
+    for word in words:
+        option, attached = _option(word)
+        if option == "--listen":
+            url = _value(attached, words)
+    return url
 
 
 def _overrides(arguments: list[str]) -> Iterator[str]:
@@ -104,5 +138,5 @@ def _checked(text: str) -> str:
 
 
 def _check_listen(url: str) -> None:
-    if url != _STDIO:
-        raise UsageError(f"trimpoint app-server listens on {_STDIO} only, not on {url!r}.", _HINT)
+    if url != _STDIO and not url.startswith((_UNIX, _WS)):
+        raise UsageError(f"trimpoint app-server does not listen on {url!r}.", _HINT)

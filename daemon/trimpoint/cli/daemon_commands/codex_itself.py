@@ -21,7 +21,7 @@ COMMANDS = frozenset(
     }
 )  # fmt: skip
 # Codex's own tools for its app-server: nothing of a conversation passes through them.
-_OF_APP_SERVER = frozenset({"daemon", "proxy", "generate-ts", "generate-json-schema"})
+_OF_APP_SERVER = frozenset({"daemon", "generate-ts", "generate-json-schema"})
 _VERSION = frozenset({"--version", "-V"})
 
 

@@ -14,6 +14,7 @@ from trimpoint.cli.daemon_commands.doctor import installation_of, setting_text
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.config import Config
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.configuration import settings
 
 _HEAD = """\
@@ -92,7 +93,7 @@ def template_lines(defaults: dict[str, Any]) -> Iterator[str]:
     for table, inner in defaults.items():
         if isinstance(inner, dict) and inner:
             yield f"\n[{table}]"
-            yield from (_line(f"{table}.{name}", name, value) for name, value in inner.items())
+            yield from (_line(f"{table}.{name}", name, value) for name, value in as_dict(inner).items())
 
 
 def _line(key: str, name: str, value: Any) -> str:

@@ -1,4 +1,7 @@
-"""Writes docs/protocol.md: `python -m trimpoint.cli.daemon_commands.reference FILE`, called by `scripts/generate-docs`."""
+"""Writes docs/protocol.md and docs/openapi.json: `python -m trimpoint.cli.daemon_commands.reference DIR`.
+
+`scripts/generate-docs` calls it.
+"""
 
 import sys
 from pathlib import Path
@@ -7,6 +10,7 @@ from trimpoint_protocol.reference import page
 from trimpoint_protocol.schema import documents
 
 from trimpoint.core.views.wire_events import payload_types
+from trimpoint.http import openapi
 
 
 def reference_page() -> str:
@@ -15,4 +19,5 @@ def reference_page() -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(reference_page(), encoding="utf-8")
+    (Path(sys.argv[1]) / "protocol.md").write_text(reference_page(), encoding="utf-8")
+    (Path(sys.argv[1]) / "openapi.json").write_bytes(openapi.encoded())

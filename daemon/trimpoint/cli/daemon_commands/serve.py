@@ -64,11 +64,10 @@ def _look_at_codex(codex: Path) -> list[str]:
 async def _serve(settings: Settings, profile: LaunchProfile, about_codex: list[str] | None, stop: StopSignals) -> int:
     with closing(own_notifier()) as notifier:
         handed = handed_over(os.environ, os.getpid())
-        if handed is not None:
+        if handed is not None and handed.path is not None:
             settings = _at(settings, handed.path)
-        listener = handed.listener if handed is not None else None
-        async with daemon_on_socket(settings, profile, listener=listener) as daemon:
-            _announce(settings, about_codex)
+        async with daemon_on_socket(settings, profile, handed_over=handed) as daemon:
+            _announce(settings, daemon.http.addresses.first, about_codex)
             async with reported(notifier, daemon.describe):
                 log.info("stopping", asked_by=await stop_asked(daemon, stop))
     log.info("stopped")
@@ -82,12 +81,15 @@ def _at(settings: Settings, path: Path) -> Settings:
     return settings._replace(socket=path)
 
 
-def _announce(settings: Settings, about_codex: list[str] | None) -> None:
+def _announce(settings: Settings, http: str | None, about_codex: list[str] | None) -> None:
     """On stdout, once clients can connect; whoever started us may wait for the first line. None: for a program, as JSON."""
     with suppress(OSError):
         if about_codex is None:
-            print_json({"listening": str(settings.socket), "pid": os.getpid(), "stateDir": str(settings.state_dir)})
+            place = {"listening": str(settings.socket), "pid": os.getpid(), "stateDir": str(settings.state_dir)}
+            print_json(place if http is None else {**place, "http": http})
             return
         print(f"trimpoint {__version__} listens on {settings.socket} (pid {os.getpid()})")
+        if http is not None:
+            print(f"HTTP and WebSocket at {http}, with the token of `trimpoint token`")
         print(*about_codex, sep="\n")
         print('Now try, in another terminal: trimpoint ask "What is in this project?"', flush=True)

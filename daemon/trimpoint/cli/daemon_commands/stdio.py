@@ -20,8 +20,8 @@ from trimpoint.cli.connection.refusal import refuse_client
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.gateway.transport.connection import Transport
 from trimpoint.gateway.transport.listeners import ListenError, take_stdio
+from trimpoint.gateway.transport.streams import Transport
 from trimpoint.journal.errors import StateDirectoryBusy
 
 log = structlog.get_logger()

@@ -6,7 +6,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing import daemon_arguments as daemons
@@ -56,6 +56,7 @@ GROUPS = (
             daemons.add_logs,
             daemons.add_service,
             daemons.add_metrics,
+            daemons.add_token,
         ),
     ),
     (
@@ -119,7 +120,7 @@ def _wrapped(line: str, indent: int = 0) -> str:
 def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     """The sub-commands of a parser, each with its name as `dest`; argparse keeps them without a public name."""
     for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
             return action._choices_actions
     return ()
 
@@ -127,8 +128,8 @@ def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """The parsers of sub-commands by name."""
     for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+            return dict(cast("dict[str, argparse.ArgumentParser]", action.choices))  # pyright: ignore[reportUnknownMemberType]
     return {}
 
 

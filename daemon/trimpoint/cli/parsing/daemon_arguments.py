@@ -32,6 +32,10 @@ exit codes:
   3  there was nothing to repair
 """
 
+TOKEN = """\
+The token is in the file http-token of the state directory, made when it is first needed, and readable by you
+alone. Whoever has it can do with your threads whatever you can.
+"""
 ASK = """\
 Goes on in the last thread of this folder; without one, or with --new, it begins one.
 examples:
@@ -80,6 +84,16 @@ def add_metrics(commands: Commands) -> None:
     """`metrics`."""
     parser = command(commands, "metrics", "daemon_commands.metrics:run", "show what the daemon counts about itself")
     parser.add_argument("--prometheus", action="store_true", help="print the text that Prometheus reads")
+    for_clients(parser)
+
+
+def add_token(commands: Commands) -> None:
+    """`token`."""
+    parser = command(commands, "token", "daemon_commands.token:run", "print the token for HTTP and WebSocket over TCP", TOKEN)
+    parser.add_argument("--url", action="store_true", help="print an address that logs a browser in, once, within two minutes")
+    parser.add_argument(
+        "--new", action="store_true", help="make another token; the old one ends when the daemon is started again"
+    )
     for_clients(parser)
 
 

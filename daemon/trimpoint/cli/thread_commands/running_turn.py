@@ -12,6 +12,7 @@ from trimpoint.cli.terminal import print_json
 from trimpoint.cli.views.approvals import answer_question
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.spinner import Spinner
+from trimpoint.core.model.lenient import as_dict
 
 _INTERRUPT_DEADLINE_S = 5.0
 # These come often and show nothing, so the spinner need not make way for them.
@@ -83,7 +84,7 @@ class RunningTurn:
             self._spinner.hide()
 
     def _show(self, message: Message) -> None:
-        item = (message.get("params") or {}).get("item") or {}
+        item = as_dict(as_dict(message.get("params")).get("item"))
         if item.get("id"):
             self._items[str(item["id"])] = item
         if message.get("method") == "item/completed" and item.get("type") == "agentMessage":
@@ -111,7 +112,7 @@ class RunningTurn:
             async with self._asking:
                 self._make_way()
                 self._view.end_line()
-                item = self._items.get(str((question.get("params") or {}).get("itemId")))
+                item = self._items.get(str(as_dict(question.get("params")).get("itemId")))
                 await answer_question(self._client, question, item)
         self._open.pop(question["id"], None)
 

@@ -10,7 +10,7 @@ from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
 from trimpoint.cli.terminal import one_line, print_line, stderr_console
 from trimpoint.cli.views.timeline_view import command_line
-from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.shell_commands import unwrapped
 
 _APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})
@@ -97,7 +97,7 @@ def _menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
 def _amendment(decision: Any) -> tuple[str, str]:
     """Key and words of a decision that changes a rule for good."""
     rule = as_dict(as_dict(decision).get("acceptWithExecpolicyAmendment")).get("execpolicy_amendment")
-    if isinstance(rule, list):
+    if rule := as_list(rule):
         words = shlex.join(map(str, rule))
         return "a", f"yes, and never ask again for `{one_line(unwrapped(words), 80)}`"
     network = as_dict(as_dict(decision).get("applyNetworkPolicyAmendment")).get("network_policy_amendment")

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.lenient import as_dict, as_list
 
 # Splitting costs about a microsecond a character, in a daemon that has others to serve.
 _MAX_SPLIT_CHARS = 10_000
@@ -23,8 +23,8 @@ def as_typed(item: Mapping[str, Any]) -> str:
     typed = unwrapped(command)
     if typed != command:
         return typed
-    actions = item.get("commandActions")
-    if isinstance(actions, list) and len(actions) == 1:
+    actions = as_list(item.get("commandActions"))
+    if len(actions) == 1:
         return str(as_dict(actions[0]).get("command") or command)
     return command
 

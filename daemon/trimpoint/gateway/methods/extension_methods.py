@@ -23,6 +23,7 @@ from trimpoint.core.views.trim_outcome import token_change
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.methods.session_export import export
 from trimpoint.gateway.methods.timeline_pages import timeline_page
 from trimpoint.gateway.metrics.exposition import exposition
@@ -47,6 +48,7 @@ class HandlerDeps(NamedTuple):
     metrics: Metrics
     state_dir: str
     shut_down: Callable[[], None]
+    http: HttpAddresses
 
 
 class ExtensionHandlers:
@@ -69,6 +71,7 @@ class ExtensionHandlers:
             "context/status": self._context,
             "sidecar/status": self._status,
             "sidecar/metrics": self._metrics,
+            "sidecar/loginUrl": self._login_url,
             "sidecar/shutdown": self._shutdown,
         }
 
@@ -110,7 +113,8 @@ class ExtensionHandlers:
         def then() -> None:
             for record in missed or ():
                 for envelope in envelopes(writer.state, record):
-                    call.client.notify("orchestration/event", envelope)
+                    if envelope.sequence > (params.after_sequence or 0):
+                        call.client.notify("orchestration/event", envelope)
             marker = m.Synchronized(thread_id=params.thread_id, sequence=sequence)
             call.client.notify("orchestration/synchronized", marker)
 
@@ -170,11 +174,15 @@ class ExtensionHandlers:
             threads=len(self._engine.summaries),
             sequence=self._engine.sequence,
             codex=codex,
+            http=self._deps.http.first,
         )
 
     async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
         families = self._deps.metrics.families()
         return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
+
+    async def _login_url(self, call: Call, params: m.NoParams) -> m.LoginUrl:
+        return self._deps.http.login_url()
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
         call.after.append(self._deps.shut_down)

@@ -1,1 +1,1 @@
-"""Counters: `metrics` collects them, `exposition` writes them for Prometheus, `metrics_endpoint` serves them."""
+"""Counters: `metrics` collects them, `exposition` writes them for Prometheus."""

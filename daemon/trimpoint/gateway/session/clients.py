@@ -10,6 +10,7 @@ import anyio
 import msgspec
 
 from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.wire import Dialect, frame_lines
 
 # What Codex sends to every connection (measured); everything else about a thread goes to its subscribers.
 BROADCAST_METHODS = frozenset(
@@ -95,24 +96,28 @@ class Delivery:
     def __init__(self, method: str, encode: Callable[[], bytes]) -> None:
         self.method = method
         self._encode = encode
-        self._plain: bytes | None = None
-        self._versioned: bytes | None = None
+        self._lines: dict[bool, bytes] = {}
+        self._framed: dict[tuple[Dialect, bool], bytes] = {}
 
     def to(self, clients: Iterable[Client]) -> None:
         """Put them into each client's outbox."""
         for client in clients:
-            client.connection.send_encoded_lines(self._versioned_lines() if client.versioned else self._plain_lines())
+            kind = client.connection.dialect, client.versioned
+            framed = self._framed.get(kind)
+            if framed is None:
+                framed = self._framed[kind] = frame_lines(self._lines_for(client.versioned), client.connection.dialect)
+            client.connection.send_framed(framed)
 
-    def _plain_lines(self) -> bytes:
-        if self._plain is None:
-            self._plain = self._encode() + b"\n"
-        return self._plain
+    def _lines_for(self, versioned: bool) -> bytes:
+        lines = self._lines.get(versioned)
+        if lines is None:
+            lines = self._versioned_lines() if versioned else self._encode() + b"\n"
+            self._lines[versioned] = lines
+        return lines
 
     def _versioned_lines(self) -> bytes:
-        if self._versioned is None:
-            # A message begins with a brace and has no newline in it.
-            self._versioned = VERSIONED + self._plain_lines()[1:].replace(b"\n{", b"\n" + VERSIONED)
-        return self._versioned
+        # A message begins with a brace and has no newline in it.
+        return VERSIONED + self._lines_for(False)[1:].replace(b"\n{", b"\n" + VERSIONED)
 
 
 class Clients:

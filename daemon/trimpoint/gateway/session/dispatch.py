@@ -6,7 +6,7 @@ request, a validator that passes everything, and endpoints that never raise (`te
 
 import warnings
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 from msgspec import Raw
@@ -14,7 +14,6 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, Params, Result
 from trimpoint_protocol.readmodel import WireStruct
 
-from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.errors import WireError, as_wire_error, wire_error
 
 with warnings.catch_warnings():
@@ -24,10 +23,24 @@ with warnings.catch_warnings():
     from jsonrpcserver.async_main import dispatch_to_response
 
 
-class Call:
-    """One request of a client to one of our methods. `after` runs once the answer has been sent."""
+class Caller(Protocol):
+    """Who calls one of our methods: a client, or a request over HTTP. `followed` are the threads whose events it is sent."""
 
-    def __init__(self, client: Client) -> None:
+    followed: set[str]
+
+    def notify(self, method: str, params: Any) -> None:
+        """Send a notification before the answer, or after it."""
+        ...
+
+    def join(self, thread_id: str, *, raw_events: bool = False) -> None:
+        """Take part in a thread."""
+        ...
+
+
+class Call:
+    """One request to one of our methods. `after` runs once the answer has been sent."""
+
+    def __init__(self, client: Caller) -> None:
         self.client = client
         self.after: list[Callable[[], None]] = []
 

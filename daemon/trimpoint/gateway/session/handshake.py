@@ -17,6 +17,7 @@ from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.transport.framing_errors import encode_refusal
+from trimpoint.gateway.transport.wire import CloseCode
 
 log = structlog.get_logger()
 
@@ -97,7 +98,7 @@ def _dismiss(client: Client, deadline_s: float) -> None:
         problem = f"this client has not introduced itself within {deadline_s:g} s"
         refusal = encode_refusal(Reason.NOT_INITIALIZED, problem, "connect again and send initialize", versioned=client.versioned)
         client.connection.send(refusal)
-        client.connection.close("it did not introduce itself")
+        client.connection.close("it did not introduce itself", CloseCode.POLICY_VIOLATION)
 
 
 async def require_initialized(client: Client) -> None:

@@ -40,7 +40,9 @@ class Outbox:
     """The unsent bytes of one client, and their way out, on the running asyncio loop.
 
     `on_sent` is called after bytes went out, `on_end` once when nothing more ever will: the client is gone or
-    was dropped. Both are called in a turn of their own, never from inside `append`.
+    was dropped. Both are called in a turn of their own, never from inside `append`. `last_words` is asked, with the
+    reason, when a client is about to be dropped: what it returns is sent instead of all that waits, and the caller
+    then sees to the end; with nothing to say, the client is dropped at once.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Outbox:
         max_bytes: int,
         on_sent: Callable[[], None],
         on_end: Callable[[str], None],
+        last_words: Callable[[str], bytes] = lambda _: b"",
         client: str = "",
     ) -> None:
         self.queued_bytes = 0
@@ -63,6 +66,7 @@ class Outbox:
         self._max_bytes = max_bytes
         self._on_sent = on_sent
         self._on_end = on_end
+        self._last_words = last_words
         self._client = client
         # Buffers of this turn, and what earlier turns left behind. What is in `_fresh` has a flush coming.
         self._fresh: list[bytes] = []
@@ -155,7 +159,16 @@ class Outbox:
             max_outbox_bytes=self._max_bytes,
         )
         self.dropped_because = reason
-        self._end(reason)
+        if last_words := self._last_words(reason):
+            self._replace_backlog(last_words)
+        else:
+            self._end(reason)
+
+    def _replace_backlog(self, last_words: bytes) -> None:
+        """Keep of what waits only the rest of a chunk that went out in part: frames stay whole."""
+        begun = [chunk for chunk in self._backlog if isinstance(chunk, memoryview)]
+        self._backlog = deque([*begun, last_words])
+        self.queued_bytes = sum(map(len, self._backlog))
 
     def _end(self, reason: str) -> None:
         self.close()

@@ -86,7 +86,7 @@ class FileReverts:
             if await find(repository, reverting.commit) is None:
                 raise WorktreeRefuses(Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository.")
             history = file_history(writer.state, reverting)
-            legs = [Leg(*leg) for leg in (*history.legs, (present.commit, history.now))]
+            legs = [*(Leg(leg.commit, leg.author) for leg in history.legs), Leg(present.commit, history.now)]
             taking = await take_back(repository, history.start, legs)
             taking = taking if reverting.force else taking.cautious()
             lost = [*_named(taking.plan.conflicts), *await _unsteady(repository, writer, present)]

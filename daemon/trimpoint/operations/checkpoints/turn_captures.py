@@ -165,7 +165,7 @@ class TurnCaptures:
                 looked = baseline or await self._look(writer)
                 late = (LATE,) if moment == "before" and baseline is None else ()
                 writer.record_facts(*await self._facts(writer, turn_id, moment, looked, late))
-            if moment == "after" and looked.repository is not None and self._tasks is not None:
+            if moment == "after" and looked.repository is not None:
                 self._tasks.start_soon(upkeep, looked.repository)
         except EngineError as error:
             log.warning("checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error))

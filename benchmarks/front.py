@@ -1,0 +1,141 @@
+"""WebSocket beside lines, HTTP beside JSON-RPC, and the memory that a daemon needs once it speaks them."""
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from trimpoint.gateway.transport.wire import encode_text_frame
+
+from benchmarks import flooding_codex
+from benchmarks.daemons import daemon
+from benchmarks.measures import Figure, Outcome, Verdict, at_least, at_most
+from benchmarks.processes import rss_mib
+from benchmarks.relay import MANY, Relayed, TurnReceivers, open_thread
+from benchmarks.stage import Bench
+from benchmarks.wire import JsonRpcClient, connected
+
+_UPGRADE = (
+    b"GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+_THREADS = b"GET /api/v1/threads HTTP/1.1\r\nHost: localhost\r\n\r\n"
+_NO_MASK = b"\0\0\0\0"
+
+
+def run_relay(stage: Bench) -> Outcome:
+    """The delta stream to 1 and to 32 WebSocket clients, and to as many that speak lines, in turns."""
+    deltas, repeats = stage.sized(100_000, 20_000), stage.sized(5, 2)
+    room = stage.room("websocket")
+    rates: dict[tuple[str, int], list[float]] = {}
+    with daemon(room, flooding_codex.launcher(room)) as running:
+        open_thread(running)
+        for _ in range(repeats):
+            for clients in (1, MANY):
+                for kind, connect, framed in (("lines", connected, _line), ("WebSocket", _websocket, masked)):
+                    with TurnReceivers(running, clients, connect, framed) as audience:
+                        turn = audience.receive_turn(deltas * (3 if clients == 1 else 1))
+                    rates.setdefault((kind, clients), []).append(_rate(turn))
+    figures = {key: Figure(f"{key[0]} to {key[1]}", "messages/s", taken) for key, taken in rates.items()}
+    verdicts = [
+        Verdict(
+            f"WebSocket : lines, {clients} client{'s' if clients > 1 else ''}",
+            figures["WebSocket", clients].median / figures["lines", clients].median,
+            at_least(0.5, "×"),
+            "wall clock, medians",
+        )
+        for clients in (1, MANY)
+    ]
+    return Outcome(verdicts, list(figures.values()))
+
+
+def run_requests(stage: Bench) -> Outcome:
+    """`GET /api/v1/threads` on one connection, and the same by JSON-RPC, in turns; then the memory."""
+    requests, repeats = stage.sized(3_000, 300), stage.sized(5, 2)
+    by_http: list[float] = []
+    by_lines: list[float] = []
+    room = stage.room("http")
+    with daemon(room, flooding_codex.launcher(room)) as running:
+        open_thread(running)
+        before_mib = rss_mib(running.pid)
+        with socket.socket(socket.AF_UNIX) as sock, running.client() as lines:
+            sock.connect(str(running.socket))
+            answers = sock.makefile("rb")
+            _get(sock, answers)
+            after_mib = rss_mib(running.pid)
+            for _ in range(repeats):
+                by_http.append(_timed(requests, lambda: _get(sock, answers)))
+                by_lines.append(_timed(requests, lambda: lines.request("orchestration/snapshot")))
+    http, rpc = Figure("GET /api/v1/threads", "1/s", by_http), Figure("orchestration/snapshot", "1/s", by_lines)
+    why = "resident set, before the first HTTP request and after it"
+    return Outcome(
+        [
+            Verdict(
+                "HTTP : lines", http.median / rpc.median, at_least(0.3, "×"), "requests a second, one after another, medians"
+            ),
+            Verdict("memory of HTTP and WebSocket", after_mib - before_mib, at_most(6, "MiB"), why),
+        ],
+        [http, rpc, Figure("memory without HTTP", "MiB", [before_mib]), Figure("memory with it", "MiB", [after_mib])],
+    )
+
+
+def _timed(requests: int, ask: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    for _ in range(requests):
+        ask()
+    return requests / (time.perf_counter() - began)
+
+
+def _get(sock: socket.socket, answers: BinaryIO) -> None:
+    sock.sendall(_THREADS)
+    size = 0
+    while (line := answers.readline()) != b"\r\n":
+        name, _, value = line.partition(b": ")
+        size = int(value) if name.lower() == b"content-length" else size
+    json.loads(answers.read(size))
+
+
+def _rate(turn: Relayed) -> float:
+    return turn.deliveries / turn.wall_s
+
+
+def _line(message: bytes) -> bytes:
+    return message + b"\n"
+
+
+def masked(message: bytes) -> bytes:
+    """A client's text frame. A mask of zeros is one, and costs this side nothing; the daemon unmasks it all the same."""
+    frame = encode_text_frame(message)
+    head = frame[: len(frame) - len(message)]
+    return bytes([head[0], head[1] | 0x80]) + head[2:] + _NO_MASK + message
+
+
+class _Frames:
+    """A server's text frames, read as lines."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readline(self) -> bytes:
+        """The next message, with a newline; empty at the end."""
+        head = self._stream.read(2)
+        if len(head) < 2:
+            return b""
+        size = head[1]
+        if size > 125:
+            size = int.from_bytes(self._stream.read(2 if size == 126 else 8), "big")
+        return self._stream.read(size) + b"\n"
+
+
+def _websocket(path: Path) -> tuple[JsonRpcClient, socket.socket]:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.connect(str(path))
+    stream = sock.makefile("rb")
+    sock.sendall(_UPGRADE)
+    while stream.readline() != b"\r\n":
+        pass
+    client = JsonRpcClient(cast("BinaryIO", _Frames(stream)), lambda line: sock.sendall(masked(line[:-1])))
+    client.initialize()
+    return client, sock

@@ -1,0 +1,33 @@
+"""Where the daemon listens for HTTP, and the one-time addresses with which its owner logs a browser in."""
+
+import time
+
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import LoginUrl
+
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.login_codes import LIFETIME_S, LoginCodes
+
+
+class HttpAddresses:
+    """`known` are the addresses of the TCP listeners that take the token, as `http://host:port`."""
+
+    def __init__(self) -> None:
+        self.known: list[str] = []
+        self.codes = LoginCodes()
+
+    @property
+    def first(self) -> str | None:
+        """The address to tell people; None while HTTP is not served over TCP."""
+        return self.known[0] if self.known else None
+
+    def login_url(self) -> LoginUrl:
+        """Return an address that logs in the first browser that opens it.
+
+        :raises Refusal: HTTP is not served over TCP.
+        """
+        if self.first is None:
+            hint = 'Set listen = "127.0.0.1:0" in the [http] table of the configuration, and start the daemon again.'
+            raise Refusal(Reason.NOT_SUPPORTED, "The daemon does not serve HTTP over TCP.", hint)
+        code = self.codes.new(time.monotonic())
+        return LoginUrl(url=f"{self.first}/login?code={code}", expires_in_s=LIFETIME_S)

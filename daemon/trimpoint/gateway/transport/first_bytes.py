@@ -1,0 +1,26 @@
+"""Tells from a client's first bytes what it speaks: HTTP, or JSON messages in lines or Content-Length frames."""
+
+from enum import StrEnum
+
+_METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"OPTIONS ", b"TRACE ")
+# CONNECT is left out: `C` begins a Content-Length header, and we are no proxy.
+
+
+class Speech(StrEnum):
+    """What a client speaks."""
+
+    HTTP = "http"
+    MESSAGES = "messages"
+
+
+def speech_of(received: bytes) -> Speech | None:
+    """Return what begins with `received`; None while more bytes could still make it HTTP.
+
+    No JSON text begins with a capital letter.
+    """
+    begun = received.lstrip(b"\r\n")  # RFC 9112, 2.2: a server ignores empty lines before a request
+    if any(begun.startswith(method) for method in _METHODS):
+        return Speech.HTTP
+    if any(method.startswith(begun) for method in _METHODS):
+        return None
+    return Speech.MESSAGES

@@ -1,0 +1,97 @@
+"""Decides which requests are answered. Pure: a request and the time in, a refusal or None out.
+
+What a web page can do decides the rules. A page of any site can send requests to this machine; it cannot set
+`Host`, `Origin`, `Sec-Fetch-Site` or `Authorization` at will. `Host` stops a name that was rebound to this
+machine, `Origin` and `Sec-Fetch-Site` stop pages of other sites, and the token stops other users of the machine.
+"""
+
+from typing import Protocol
+
+from trimpoint.http.credentials import Credentials
+from trimpoint.http.exchange import Request
+from trimpoint.http.problems import HttpReason, Problem, problem
+
+LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+# Answered without proof, because they say nothing.
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login"})
+_OWN_SITE = frozenset({"same-origin", "none"})
+
+_BROWSER_HINT = "Open the page with the address that `trimpoint open` prints."
+_TOKEN_HINT = "Send `Authorization: Bearer` with the token that `trimpoint token` prints."
+
+
+class Admission(Protocol):
+    """The rules of one listener."""
+
+    def refusal(self, request: Request, now_s: int) -> Problem | None:
+        """Return why a request is not answered; None when it is."""
+        ...
+
+
+class UnixAdmission:
+    """The kernel has said that the peer is this user, and no browser reaches a Unix socket."""
+
+    def refusal(self, request: Request, now_s: int) -> Problem | None:
+        del now_s
+        return _foreign_page(request, frozenset())
+
+
+class TcpAdmission:
+    """`hosts` are the names beside the loopback ones by which this listener may be called."""
+
+    def __init__(self, credentials: Credentials, hosts: frozenset[str]) -> None:
+        self._credentials = credentials
+        self._hosts = frozenset(name.lower() for name in hosts)
+
+    def refusal(self, request: Request, now_s: int) -> Problem | None:
+        host = request.headers.get("host", "").lower()
+        name = _name_of(host)
+        if name not in LOOPBACK_NAMES | self._hosts:
+            hint = "Call it 127.0.0.1 or localhost, or add the name to hosts in the [http] table of the configuration."
+            return problem(HttpReason.WRONG_HOST, f"The daemon is not called by the name {name[:100]!r}.", hint)
+        schemes = ("http", "https") if name in self._hosts else ("http",)
+        if (found := _foreign_page(request, frozenset(f"{scheme}://{host}" for scheme in schemes))) is not None:
+            return found
+        return None if request.path in OPEN_PATHS else self._unproven(request, now_s)
+
+    def _unproven(self, request: Request, now_s: int) -> Problem | None:
+        authorization = request.headers.get("authorization")
+        if authorization is not None:
+            if self._credentials.accepts_bearer(authorization):
+                return None
+            return problem(HttpReason.UNAUTHORIZED, "The token is not right.", _TOKEN_HINT)
+        if not self._credentials.accepts_cookies(request.headers.get("cookie", ""), now_s):
+            return problem(HttpReason.UNAUTHORIZED, "There is no token.", _TOKEN_HINT)
+        # A page of another port is of the same site, so that its requests bring the cookie along.
+        if request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:
+            return problem(HttpReason.FOREIGN_SITE, "A page of another site asks with this one's cookie.", _BROWSER_HINT)
+        return None
+
+
+def _foreign_page(request: Request, own_origins: frozenset[str]) -> Problem | None:
+    origin = request.headers.get("origin")
+    if origin is not None and origin.lower() not in own_origins:
+        return problem(HttpReason.FOREIGN_ORIGIN, "Pages of other origins are not answered.", _BROWSER_HINT)
+    site = request.headers.get("sec-fetch-site")
+    if request.method not in SAFE_METHODS and site is not None and site not in _OWN_SITE:
+        return problem(HttpReason.FOREIGN_SITE, "Pages of other sites are not answered.", _BROWSER_HINT)
+    return None
+
+
+def _name_of(host: str) -> str:
+    """Return a `Host` without its port; an IPv6 address keeps its brackets."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isascii() and port.isdigit() and (":" not in name or name.startswith("[")) else host
+
+
+class MetricsAdmission:
+    """The numbers of `/metrics` and nothing else, without proof; who may connect is decided by the address."""
+
+    def refusal(self, request: Request, now_s: int) -> Problem | None:
+        del now_s
+        if request.path != "/metrics":
+            return problem(HttpReason.NOT_FOUND, "Metrics are at /metrics.")
+        if request.method not in SAFE_METHODS:
+            return problem(HttpReason.METHOD_NOT_ALLOWED, "Metrics can only be read.")
+        return None

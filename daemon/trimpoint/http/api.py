@@ -1,0 +1,271 @@
+"""Answers the REST operations by the methods of the JSON-RPC side: no rule of a method is written a second time."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from trimpoint_protocol import methods as m
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model import slash
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.dispatch import Call
+from trimpoint.gateway.session.errors import WireError, wire_error
+from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.streams import Transport
+from trimpoint.http import event_stream
+from trimpoint.http.exchange import JSON, Request, Response
+from trimpoint.http.operations import CommandBody, EventsQuery, TimelineQuery
+from trimpoint.http.problems import HttpReason, Problem, problem, problem_of
+from trimpoint.threads.ids import new_uuid7
+
+_LINE = msgspec.json.Encoder()
+
+
+class Methods(Protocol):
+    """The methods of trimpoint's own, as the gateway answers them."""
+
+    async def call_extension(self, method: str, params: msgspec.Raw | None, call: Call) -> bytes | WireError:
+        """Return the result as JSON, or the error."""
+        ...
+
+
+class Refused(Exception):
+    """A request is answered with problem details."""
+
+    def __init__(self, details: Problem) -> None:
+        super().__init__(details.detail)
+        self.details = details
+
+
+class Exchange(NamedTuple):
+    """A request that was admitted, the parameters in its path, and the stream to its client."""
+
+    request: Request
+    parameters: dict[str, str]
+    transport: Transport
+
+
+class HttpCaller:
+    """A caller of methods without a client's session; `notify` gets what is said before the answer."""
+
+    def __init__(self, notify: Callable[[str, Any], None], followed: set[str]) -> None:
+        self._notify = notify
+        self.followed = followed
+
+    def notify(self, method: str, params: Any) -> None:
+        """Pass on what is said beside the answer."""
+        self._notify(method, params)
+
+    def join(self, thread_id: str, *, raw_events: bool = False) -> None:
+        """Does nothing: who asks over HTTP is sent nothing later."""
+
+
+class Api:
+    """`handlers` has one entry for each operation under `/api/v1`; None means that the answer was streamed."""
+
+    def __init__(self, methods: Methods, clients: Clients, limits: Limits, open_api: Callable[[], bytes]) -> None:
+        self._methods = methods
+        self._clients = clients
+        self._limits = limits
+        self._open_api = open_api
+        self.handlers: dict[str, Callable[[Exchange], Awaitable[Response | None]]] = {
+            "listCommands": self._list_commands,
+            "executeCommand": self._execute_command,
+            "listThreads": self._list_threads,
+            "readThread": self._read_thread,
+            "readTimeline": self._read_timeline,
+            "readContext": self._read_context,
+            "streamEvents": self._stream_events,
+            "dispatchCommand": self._dispatch,
+            "readOpenApi": self._read_open_api,
+        }
+
+    async def _list_commands(self, exchange: Exchange) -> Response:
+        return _json(await self._ask("commands/list", {}))
+
+    async def _list_threads(self, exchange: Exchange) -> Response:
+        found = msgspec.json.decode(await self._ask("orchestration/snapshot", {}), type=_Threads)
+        return _json(b'{"threads":%b}' % bytes(found.threads))
+
+    async def _read_thread(self, exchange: Exchange) -> Response:
+        found = await self._ask("orchestration/snapshot", _thread(exchange))
+        return _json(bytes(msgspec.json.decode(found, type=_Thread).thread))
+
+    async def _read_timeline(self, exchange: Exchange) -> Response:
+        query = _read(exchange.request.query, TimelineQuery)
+        expand = query.expand if query.expand in (None, "all") else str(query.expand).split(",")
+        page = {"limit": query.limit, "cursor": query.cursor, "expand": expand}
+        return _json(await self._ask("timeline/read", {**_thread(exchange), **page}))
+
+    async def _read_context(self, exchange: Exchange) -> Response:
+        return _json(await self._ask("context/status", _thread(exchange)))
+
+    async def _dispatch(self, exchange: Exchange) -> Response:
+        command = _body(exchange.request, dict[str, Any])
+        command = {"commandId": new_uuid7(), **command, **_thread(exchange)}
+        return _json(await self._ask("orchestration/dispatch", {"command": command}))
+
+    async def _read_open_api(self, exchange: Exchange) -> Response:
+        return _json(self._open_api())
+
+    async def _execute_command(self, exchange: Exchange) -> Response | None:
+        name, body = exchange.parameters["name"], _body(exchange.request, CommandBody)
+        if name not in slash.REGISTRY:
+            known = ", ".join(slash.REGISTRY)
+            raise Refused(problem(HttpReason.NOT_FOUND, f"There is no command {name[:40]!r}.", f"There are: {known}."))
+        if name == "help":
+            return _json(_described(body.command, await self._ask("commands/list", {})))
+        params = {
+            "text": _typed(name, body),
+            "threadId": body.session_id or body.thread_id,
+            "commandId": body.command_id,
+            "dryRun": body.dry_run,
+        }
+        if exchange.request.wants_events:
+            await self._stream_command(exchange, params)
+            return None
+        return _json(_checked(await self._ask("commands/execute", params)))
+
+    async def _stream_command(self, exchange: Exchange, params: dict[str, Any]) -> None:
+        connection = event_stream.event_connection(exchange.transport, self._limits)
+        event_stream.begin(connection)
+
+        async def produce() -> None:
+            caller = HttpCaller(lambda method, step: _send(connection, method, _LINE.encode(step)), set())
+            try:
+                outcome = _checked(await self._ask("commands/execute", params, Call(caller)))
+            except Refused as refused:
+                _send(connection, "problem", msgspec.json.encode(refused.details))
+            else:
+                _send(connection, "result", outcome)
+            connection.close("it has its answer")
+
+        await event_stream.run(connection, produce)
+
+    async def _stream_events(self, exchange: Exchange) -> Response | None:
+        after = _last_event(exchange.request)
+        connection = event_stream.event_connection(exchange.transport, self._limits)
+        # It takes no part in the handshake, so it is sent the events that it follows and nothing else.
+        client = self._clients.add(connection)
+        try:
+            call = Call(HttpCaller(lambda method, step: _send(connection, method, _LINE.encode(step)), client.followed))
+            params = {**_thread(exchange), "afterSequence": after}
+            subscribed = await self._ask("orchestration/subscribeThread", params, call)
+            # Nothing waits between the subscription and here, so no event comes before the head.
+            event_stream.begin(connection)
+            if msgspec.json.decode(subscribed, type=_Subscribed).mode == "snapshot":
+                _send(connection, "snapshot", subscribed)
+            for step in call.after:
+                step()
+            await event_stream.run(connection, _nothing)
+        finally:
+            self._clients.remove(client)
+        return None
+
+    async def _ask(self, method: str, params: dict[str, Any], call: Call | None = None) -> bytes:
+        """Return the result of a method as JSON.
+
+        :raises Refused: the method refused.
+        """
+        given = msgspec.Raw(msgspec.json.encode({name: value for name, value in params.items() if value is not None}))
+        answer = await self._methods.call_extension(method, given, call or Call(HttpCaller(_unheard, set())))
+        if isinstance(answer, WireError):
+            raise Refused(problem_of(answer))
+        return answer
+
+
+class _Threads(msgspec.Struct):
+    threads: msgspec.Raw
+
+
+class _Thread(msgspec.Struct):
+    thread: msgspec.Raw
+
+
+class _Subscribed(msgspec.Struct):
+    mode: str
+
+
+class _Outcome(msgspec.Struct):
+    status: str | None = None
+    reason: Reason | None = None
+    message: str = ""
+    blocker: Any = None
+
+
+def _json(body: bytes) -> Response:
+    return Response(200, body, JSON)
+
+
+def _send(connection: Connection, event: str, data: bytes) -> None:
+    connection.send(b'{"method":%b,"params":%b}' % (msgspec.json.encode(event), data))
+
+
+def _unheard(method: str, params: Any) -> None:
+    """Takes the progress that a plain answer has no place for."""
+
+
+async def _nothing() -> None:
+    """Produces nothing: a subscription brings the events."""
+
+
+def _thread(exchange: Exchange) -> dict[str, Any]:
+    return {"threadId": exchange.parameters["threadId"]}
+
+
+def _checked(outcome: bytes) -> bytes:
+    """Return the outcome of a command that completed or had nothing to do.
+
+    :raises Refused: the command failed, or the thread was busy.
+    """
+    found = msgspec.json.decode(outcome, type=_Outcome)
+    if found.status != "failed" and found.blocker is None:
+        return outcome
+    details = problem_of(wire_error(found.reason or Reason.INTERNAL, found.message))
+    raise Refused(msgspec.structs.replace(details, blocker=found.blocker))
+
+
+def _described(command: str | None, commands: bytes) -> bytes:
+    if command is None:
+        return commands
+    name = command.removeprefix("/").lower()
+    chosen = [one for one in msgspec.json.decode(commands, type=m.CommandList).commands if one.name == name]
+    if not chosen:
+        raise Refused(problem(HttpReason.NOT_FOUND, f"There is no command {command[:40]!r}."))
+    return msgspec.json.encode(m.CommandList(commands=chosen))
+
+
+def _typed(name: str, body: CommandBody) -> str:
+    """Return the command as a person would type it."""
+    return " ".join(filter(None, [f"/{name}", "--force" if body.force else "", body.args.strip()]))
+
+
+def _last_event(request: Request) -> int | None:
+    header = request.headers.get("last-event-id", "")
+    if header.isascii() and header.isdigit():
+        return int(header)
+    query: EventsQuery = _read(request.query, EventsQuery)
+    return query.after
+
+
+def _body(request: Request, shape: type[Any]) -> Any:
+    """Return the body as `shape`.
+
+    :raises Refused: it is not JSON, or not right.
+    """
+    content_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if content_type != JSON:
+        # A form or a plain text is what a page of another site can send without being asked first.
+        raise Refused(problem(HttpReason.BODY_NOT_JSON, f"The body is {content_type[:60]!r}.", f"Send {JSON}."))
+    try:
+        return msgspec.json.decode(request.body or b"{}", type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(problem_of(wire_error(Reason.INVALID_PARAMS, f"The body is not right: {error}."))) from error
+
+
+def _read(query: dict[str, str], shape: type[Any]) -> Any:
+    try:
+        return msgspec.convert(query, shape, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refused(problem_of(wire_error(Reason.INVALID_PARAMS, f"The query is not right: {error}."))) from error

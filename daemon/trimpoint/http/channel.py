@@ -1,0 +1,128 @@
+"""HTTP/1.1 over a non-blocking byte stream: h11 reads and writes, this module waits for the stream."""
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import anyio
+import h11
+
+from trimpoint.gateway.transport.streams import StreamEnd, Transport
+from trimpoint.http.exchange import Request, Response
+
+if TYPE_CHECKING:
+    from h11 import Event
+
+MAX_HEAD_BYTES = 16 * 1024
+_READ_BYTES = 64 * 1024
+
+
+class BodyTooLarge(Exception):
+    """A request has a body beyond the limit."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes)
+        self.max_bytes = max_bytes
+
+
+class HttpChannel:
+    """The requests of one connection, one after the other.
+
+    Call `next_head`, then `body` or `switch`, then one of the `send` methods, and again while `is_reusable`.
+    All raise `h11.RemoteProtocolError` for what is no HTTP, and `OSError` when the stream is broken.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        if transport.received:
+            self._http.receive_data(transport.received)
+
+    async def next_head(self) -> Request | None:
+        """Return the next request without its body; None when the client asks for nothing more."""
+        if self._http.our_state is h11.DONE:
+            self._http.start_next_cycle()
+        head = await self._next_event()
+        return _request(head) if isinstance(head, h11.Request) else None
+
+    async def body(self, max_bytes: int) -> bytes:
+        """Return the body of the request that was read last.
+
+        :raises BodyTooLarge: it is longer than `max_bytes`.
+        """
+        body = bytearray()
+        if self._http.they_are_waiting_for_100_continue:
+            await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        while isinstance(event := await self._next_event(), h11.Data):
+            body += event.data
+            if len(body) > max_bytes:
+                raise BodyTooLarge(max_bytes)
+        return bytes(body)
+
+    async def switch(self) -> bytes:
+        """Return the bytes behind the head: the connection speaks something else from here on."""
+        await self._next_event()
+        return bytes(self._http.trailing_data[0])
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether another request can follow."""
+        return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+
+    @property
+    def may_respond(self) -> bool:
+        """Whether a response can still be sent to the request at hand, or to what was no request."""
+        return self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE)
+
+    async def send(self, response: Response, *, close: bool = False, with_body: bool = True) -> None:
+        """Send a whole response; `with_body` false answers HEAD."""
+        ending = [("Connection", "close")] if close else []
+        await self._send(
+            h11.Response(
+                status_code=response.status,
+                reason=HTTPStatus(response.status).phrase.encode(),
+                headers=[*response.all_headers(), *ending],
+            ),
+            h11.Data(data=response.body if with_body else b""),
+            h11.EndOfMessage(),
+        )
+
+    async def send_raw(self, data: bytes) -> None:
+        """Send bytes that are no HTTP, or an answer that was encoded elsewhere."""
+        await _send_all(self._transport.sink, data)
+
+    async def _next_event(self) -> "Event | None":
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await receive_some(self._transport.source, _READ_BYTES))
+        return event if isinstance(event, h11.Event) else None
+
+    async def _send(self, *events: "Event") -> None:
+        await self.send_raw(b"".join(self._http.send(event) or b"" for event in events))
+
+
+def _request(head: h11.Request) -> Request:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in head.headers:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return Request(head.method.decode("ascii"), head.target.decode("ascii"), headers)
+
+
+async def receive_some(source: StreamEnd, max_bytes: int) -> bytes:
+    """Wait for bytes and return them; empty at the end of the stream.
+
+    :raises OSError: the stream is broken.
+    """
+    while True:
+        try:
+            return source.read(max_bytes)
+        except BlockingIOError:
+            await anyio.wait_readable(source.fileno())
+
+
+async def _send_all(sink: StreamEnd, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[sink.write(rest) :]
+        except BlockingIOError:
+            await anyio.wait_writable(sink.fileno())

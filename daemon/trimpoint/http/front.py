@@ -1,0 +1,124 @@
+"""Tells what each client speaks, and hands it to the gateway or to the HTTP server.
+
+The HTTP server and what it needs are imported when the first client speaks HTTP: a daemon without such clients
+is spared their memory.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+
+from trimpoint.gateway.gateway import Gateway
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.transport.acceptor import Accept
+from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.first_bytes import Speech, speech_of
+from trimpoint.gateway.transport.streams import Transport
+from trimpoint.gateway.transport.wire import Wire
+
+if TYPE_CHECKING:
+    from trimpoint.gateway.session.login_codes import LoginCodes
+    from trimpoint.http.server import HttpServer
+
+_FIRST_READ_BYTES = 64 * 1024
+
+
+class FrontDeps(NamedTuple):
+    """What clients are handed to; `metrics` returns the text for Prometheus."""
+
+    gateway: Gateway
+    clients: Clients
+    metrics: Callable[[], str]
+
+
+class Front:
+    """`handshake_deadline_s` is how long a client may take to introduce itself."""
+
+    def __init__(self, deps: FrontDeps, limits: Limits, handshake_deadline_s: float) -> None:
+        self._deps = deps
+        self._limits = limits
+        self._handshake_deadline_s = handshake_deadline_s
+        self._http: HttpServer | None = None
+
+    async def serve(self, transport: Transport) -> None:
+        """Talk to one client of the Unix socket until it is gone."""
+        began = anyio.current_time()
+        received, speech = await self._first_bytes(transport)
+        transport = replace(transport, received=received)
+        if speech is Speech.HTTP:
+            from trimpoint.http.admission import UnixAdmission
+
+            await self._http_server().serve(transport, UnixAdmission())
+            return
+        left_s = max(0.0, began + self._handshake_deadline_s - anyio.current_time())
+        await self._serve_messages(transport, left_s)
+
+    async def serve_owner(self, transport: Transport) -> None:
+        """As `serve`, for the client that this daemon was started by, which may take its time."""
+        await self._serve_messages(transport, None)
+
+    def tcp_clients(self, token: str, hosts: frozenset[str], codes: "LoginCodes") -> Accept:
+        """Return what serves the clients of a TCP listener, who have to show `token`."""
+        from trimpoint.http.admission import TcpAdmission
+        from trimpoint.http.credentials import Credentials
+        from trimpoint.http.server import Login
+
+        credentials = Credentials(token)
+        admission, login = TcpAdmission(credentials, hosts), Login(codes, credentials)
+
+        async def serve(transport: Transport) -> None:
+            await self._http_server().serve(transport, admission, login)
+
+        return serve
+
+    async def serve_metrics(self, transport: Transport) -> None:
+        """Answer a client of the metrics listener."""
+        from trimpoint.http.admission import MetricsAdmission
+
+        await self._http_server().serve(transport, MetricsAdmission())
+
+    async def _first_bytes(self, transport: Transport) -> tuple[bytes, Speech | None]:
+        """Return what a client sends first; what came and None at the end of the stream and after the deadline."""
+        received, speech = b"", None
+        with anyio.move_on_after(self._handshake_deadline_s):
+            while speech is None:
+                try:
+                    chunk = transport.source.read(_FIRST_READ_BYTES)
+                except BlockingIOError:
+                    await anyio.wait_readable(transport.source.fileno())
+                    continue
+                except OSError:
+                    break  # the connection finds the same, and says so
+                if not chunk:
+                    break
+                received += chunk
+                speech = speech_of(received)
+        return received, speech
+
+    async def _serve_messages(self, transport: Transport, deadline_s: float | None) -> None:
+        gateway = self._deps.gateway
+        await gateway.serve(Connection(transport, self._limits, gateway.on_message), deadline_s)
+
+    async def _serve_websocket(self, transport: Transport, wire: Wire) -> None:
+        from trimpoint.http.websocket import WebSocketWire, keep_alive
+
+        assert isinstance(wire, WebSocketWire)
+        gateway = self._deps.gateway
+        connection = Connection(transport, self._limits, gateway.on_message, wire)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_alive, connection, wire)
+            await gateway.serve(connection, self._handshake_deadline_s)
+            tasks.cancel_scope.cancel()
+
+    def _http_server(self) -> "HttpServer":
+        if self._http is None:
+            from trimpoint.http import openapi
+            from trimpoint.http.api import Api
+            from trimpoint.http.server import HttpServer
+
+            deps, limits = self._deps, self._limits
+            api = Api(deps.gateway, deps.clients, limits, openapi.encoded)
+            self._http = HttpServer(api, self._serve_websocket, deps.metrics, limits.max_message_bytes)
+        return self._http

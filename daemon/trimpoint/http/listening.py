@@ -1,0 +1,83 @@
+"""Opens the TCP listeners that are configured, and those that a service manager handed over.
+
+A listener that cannot be had is logged: the daemon and its Unix socket are worth more than it.
+"""
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+from anyio.abc import TaskGroup
+
+from trimpoint.config import HttpSection, is_loopback
+from trimpoint.gateway.methods.http_addresses import HttpAddresses
+from trimpoint.gateway.transport.acceptor import Accept
+from trimpoint.http.front import Front
+from trimpoint.http.tcp_listener import Address, address_of, bind, serve_tcp
+
+log = structlog.get_logger()
+
+
+class HttpListeners:
+    """Clients are served in `tasks`; `addresses` is told where."""
+
+    def __init__(self, front: Front, addresses: HttpAddresses, state_dir: Path, section: HttpSection, tasks: TaskGroup) -> None:
+        self._front = front
+        self.addresses = addresses
+        self._state_dir = state_dir
+        self._section = section
+        self._tasks = tasks
+
+    async def listen(
+        self,
+        metrics: tuple[str, int] | None,
+        handed_over: Sequence[socket.socket],
+    ) -> None:
+        """Listen at the addresses that are configured, and on the sockets that were handed over."""
+        http = self._section.address()
+        if metrics is not None and (listener := _opened("metrics", metrics)) is not None:
+            await self._serve("metrics", listener, self._front.serve_metrics)
+        opened = [_opened("http", http)] if http is not None else []
+        listeners = [*filter(None, opened), *filter(self._is_allowed, handed_over)]
+        accept = self._http_clients() if listeners else None
+        for listener in listeners:
+            if accept is None:
+                listener.close()
+            else:
+                address = await self._serve("http", listener, accept)
+                self.addresses.known.append(f"http://{address}")
+
+    def _is_allowed(self, listener: socket.socket) -> bool:
+        """Whether a socket that was handed over may be served; one that may not is closed."""
+        address = address_of(listener)
+        if self._section.allow_remote or is_loopback(address.host):
+            return True
+        log.error("http_not_served", address=str(address), detail="other machines can reach it, and allow_remote is not set")
+        listener.close()
+        return False
+
+    def _http_clients(self) -> Accept | None:
+        from trimpoint.http.token_file import TokenUnusable, token_at
+
+        try:
+            token = token_at(self._state_dir)
+        except (TokenUnusable, OSError) as error:
+            hint = error.hint if isinstance(error, TokenUnusable) else ""
+            log.error("http_not_served", detail=str(error), hint=hint)
+            return None
+        return self._front.tcp_clients(token, frozenset(self._section.hosts), self.addresses.codes)
+
+    async def _serve(self, what: str, listener: socket.socket, accept: Accept) -> str:
+        address = str(address_of(listener))
+        await self._tasks.start(serve_tcp, listener, accept)
+        log.info(f"{what}_served", address=address)
+        return address
+
+
+def _opened(what: str, place: tuple[str, int]) -> socket.socket | None:
+    try:
+        return bind(Address(*place))
+    except OSError as error:
+        log.error(f"{what}_not_served", address=str(Address(*place)), detail=error.strerror or str(error))
+        return None

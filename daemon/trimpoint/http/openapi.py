@@ -1,0 +1,75 @@
+"""The OpenAPI document, made from the table of operations and the shapes of the registry."""
+
+import inspect
+from typing import Any
+
+import msgspec
+
+from trimpoint import __version__
+from trimpoint.http.exchange import EVENT_STREAM, JSON, TEXT
+from trimpoint.http.operations import OPERATIONS, Operation
+from trimpoint.http.problems import PROBLEM_JSON, Problem
+
+_REFERENCE = "#/components/schemas/{name}"
+
+
+def document() -> dict[str, Any]:
+    """Return the document; the same operations always make the same."""
+    bodies = [operation.body for operation in OPERATIONS.values() if operation.body is not None]
+    results = [operation.result for operation in OPERATIONS.values() if operation.result is not None]
+    shapes = [*bodies, *results, Problem]
+    schemas, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
+    found = {id(shape): schema for shape, schema in zip(shapes, schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS.values():
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, found)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "trimpoint", "version": __version__, "description": "See docs/http.md."},
+        "paths": paths,
+        "components": {
+            "schemas": {name: _dedented(schema) for name, schema in sorted(components.items())},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def encoded() -> bytes:
+    """Return the document as the text of a file."""
+    return msgspec.json.format(msgspec.json.encode(document()), indent=2) + b"\n"
+
+
+def _described(operation: Operation, schemas: dict[int, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {"operationId": operation.id, "summary": operation.summary}
+    if parameters := [*_path_parameters(operation), *_query_parameters(operation)]:
+        described["parameters"] = parameters
+    if operation.body is not None:
+        described["requestBody"] = {"content": {JSON: {"schema": schemas[id(operation.body)]}}}
+    content: dict[str, Any] = {}
+    if operation.result is not None:
+        content[JSON] = {"schema": schemas[id(operation.result)]}
+    if operation.streams:
+        content[EVENT_STREAM] = {}
+    answer = {"description": "Done.", "content": content or {TEXT: {}}}
+    problems = {"description": "Refused.", "content": {PROBLEM_JSON: {"schema": schemas[id(Problem)]}}}
+    return {**described, "responses": {"200": answer, "default": problems}}
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    names = [segment[1:-1] for segment in operation.segments if segment.startswith("{")]
+    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    if operation.query is None:
+        return []
+    _, components = msgspec.json.schema_components([operation.query])
+    members = components[operation.query.__name__]["properties"]
+    return [{"name": name, "in": "query", "required": False, "schema": schema} for name, schema in members.items()]
+
+
+def _dedented(schema: dict[str, Any]) -> dict[str, Any]:
+    """Docstrings are indented as they stand in the code, before Python 3.13."""
+    about = schema.get("description")
+    return schema if about is None else {**schema, "description": inspect.cleandoc(about)}

@@ -1,0 +1,149 @@
+"""The table of REST operations: the router and the OpenAPI document are made from it."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from trimpoint_protocol import methods as m
+from trimpoint_protocol.commands import AnyClientCommand
+from trimpoint_protocol.readmodel import ContextStatus, OrchestrationThread
+
+BASE = "/api/v1"
+
+
+class CommandBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What `POST /api/v1/commands/{name}` takes.
+
+    `session_id`, or `threadId`, names the thread. `args` is what a person would type after the command's name, such
+    as `3` or `--keep 2`. `force` and `dryRun` are for those that know `--force` and `--dry-run`. `command` is what
+    `help` is asked about.
+    """
+
+    session_id: str | None = None
+    thread_id: str | None = msgspec.field(default=None, name="threadId")
+    args: str = ""
+    force: bool = False
+    dry_run: bool = msgspec.field(default=False, name="dryRun")
+    command: str | None = None
+    command_id: str | None = msgspec.field(default=None, name="commandId")
+
+
+class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """`expand`: ids of trim points whose pruned section is wanted, with commas between, or `all`."""
+
+    limit: m.PageSize | None = None
+    cursor: str | None = None
+    expand: str | None = None
+
+
+class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """`after`: the sequence of the last event that is known; the header `Last-Event-ID` wins over it."""
+
+    after: int | None = None
+
+
+class ThreadList(msgspec.Struct):
+    """All threads, those that were used last first."""
+
+    threads: list[m.ThreadOverview]
+
+
+class Operation(NamedTuple):
+    """One row. `streams`: it can answer with server-sent events; with `result` None it always does."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    result: Any = None
+    body: Any = None
+    query: type[msgspec.Struct] | None = None
+    streams: bool = False
+
+    @property
+    def segments(self) -> list[str]:
+        """The path in its parts; those in braces are parameters."""
+        return self.path.strip("/").split("/")
+
+
+OPERATIONS: dict[str, Operation] = {
+    operation.id: operation
+    for operation in (
+        Operation("listCommands", "GET", f"{BASE}/commands", "The slash commands there are.", m.CommandList),
+        Operation(
+            "executeCommand",
+            "POST",
+            f"{BASE}/commands/{{name}}",
+            "Carry out a slash command and answer when it has ended.",
+            m.CommandOutcome,
+            CommandBody,
+            streams=True,
+        ),
+        Operation("listThreads", "GET", f"{BASE}/threads", "An overview of all threads.", ThreadList),
+        Operation("readThread", "GET", f"{BASE}/threads/{{threadId}}", "The state of a thread.", OrchestrationThread),
+        Operation(
+            "readTimeline",
+            "GET",
+            f"{BASE}/threads/{{threadId}}/timeline",
+            "A thread's history as a person reads it, a page at a time from the newest.",
+            m.TimelinePage,
+            query=TimelineQuery,
+        ),
+        Operation(
+            "readContext",
+            "GET",
+            f"{BASE}/threads/{{threadId}}/context",
+            "How full the agent's context is.",
+            ContextStatus,
+        ),
+        Operation(
+            "streamEvents",
+            "GET",
+            f"{BASE}/threads/{{threadId}}/events",
+            "A thread's events as they happen, replayed after `Last-Event-ID` without a gap or a repeat.",
+            query=EventsQuery,
+            streams=True,
+        ),
+        Operation(
+            "dispatchCommand",
+            "POST",
+            f"{BASE}/threads/{{threadId}}/dispatch",
+            "Give a thread a command; answered once it is durable.",
+            m.DispatchResult,
+            AnyClientCommand,
+        ),
+        Operation("readOpenApi", "GET", f"{BASE}/openapi.json", "This document.", dict[str, Any]),
+        Operation("readMetrics", "GET", "/metrics", "What the daemon counts about itself, for Prometheus."),
+        Operation("readHealth", "GET", "/healthz", "Whether the process answers."),
+        Operation("readReadiness", "GET", "/readyz", "Whether clients can be served."),
+        Operation("login", "GET", "/login", "Swap a one-time code for a cookie."),
+    )
+}
+
+
+class Match(NamedTuple):
+    """The operation that a request is for, and the parameters in its path."""
+
+    operation: Operation
+    parameters: dict[str, str]
+
+
+def match(method: str, path: str) -> Match | frozenset[str]:
+    """Return what a request is for, or else the methods that its path knows: none if there is no such path."""
+    segments = path.strip("/").split("/")
+    found = [(operation, p) for operation in OPERATIONS.values() if (p := _parameters(operation, segments)) is not None]
+    for operation, parameters in found:
+        if operation.method == method or (operation.method == "GET" and method == "HEAD" and not operation.streams):
+            return Match(operation, parameters)
+    return frozenset(operation.method for operation, _ in found)
+
+
+def _parameters(operation: Operation, segments: list[str]) -> dict[str, str] | None:
+    if len(operation.segments) != len(segments):
+        return None
+    parameters: dict[str, str] = {}
+    for wanted, given in zip(operation.segments, segments, strict=True):
+        if wanted.startswith("{"):
+            parameters[wanted[1:-1]] = given
+        elif wanted != given:
+            return None
+    return parameters

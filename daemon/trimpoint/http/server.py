@@ -1,0 +1,155 @@
+"""Answers HTTP requests and carries WebSockets to the gateway."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import anyio
+import h11
+import structlog
+
+from trimpoint.gateway.session.login_codes import LoginCodes
+from trimpoint.gateway.transport.streams import Transport
+from trimpoint.gateway.transport.wire import Wire
+from trimpoint.http.admission import Admission
+from trimpoint.http.api import Api, Exchange, Refused
+from trimpoint.http.channel import BodyTooLarge, HttpChannel
+from trimpoint.http.credentials import COOKIE_LIFETIME_S, Credentials
+from trimpoint.http.exchange import Request, Response
+from trimpoint.http.operations import match
+from trimpoint.http.problems import HttpReason, as_response, problem
+from trimpoint.http.websocket import MAX_FRAME_BYTES, UpgradeRefused, accept_upgrade, wants_upgrade
+
+HEAD_DEADLINE_S = 10.0
+BODY_DEADLINE_S = 30.0
+MAX_BODY_BYTES = 1024 * 1024
+WEBSOCKET_PATHS = frozenset({"/", "/rpc"})
+UNFRAGMENTED = "x-codex-websocket-max-unfragmented-message-bytes"
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+log = structlog.get_logger()
+
+ServeMessages = Callable[[Transport, Wire], Awaitable[None]]
+
+
+class Login(NamedTuple):
+    """What a browser's login needs; a Unix socket needs none."""
+
+    codes: LoginCodes
+    credentials: Credentials
+
+
+class HttpServer:
+    """`serve_messages` talks JSON-RPC to a client over the wire it is given; `metrics` returns the text for Prometheus."""
+
+    def __init__(self, api: Api, serve_messages: ServeMessages, metrics: Callable[[], str], max_message_bytes: int) -> None:
+        self._api = api
+        self._serve_messages = serve_messages
+        self._metrics = metrics
+        self._max_message_bytes = max_message_bytes
+        self._told = {UNFRAGMENTED: str(min(max_message_bytes, MAX_FRAME_BYTES))}
+
+    async def serve(self, transport: Transport, admission: Admission, login: Login | None = None) -> None:
+        """Answer the requests of one connection until it is gone."""
+        channel = HttpChannel(transport)
+        try:
+            while (request := await _next_head(channel)) is not None:
+                refusal = admission.refusal(request, int(time.time()))
+                if refusal is not None:
+                    proof = (("WWW-Authenticate", "Bearer"),) if refusal.status == 401 else ()
+                    await channel.send(as_response(refusal, *proof), close=True, with_body=request.method != "HEAD")
+                    return
+                if wants_upgrade(request):
+                    await self._serve_websocket(transport, channel, request)
+                    return
+                await self._answer(transport, channel, request, login)
+                if not channel.is_reusable:
+                    return
+        except h11.RemoteProtocolError as error:
+            await _tell_bad_request(channel, error)
+        except OSError as error:
+            log.info("http_client_gone", peer=transport.peer, detail=error.strerror)
+
+    async def _answer(self, transport: Transport, channel: HttpChannel, request: Request, login: Login | None) -> None:
+        try:
+            with anyio.fail_after(BODY_DEADLINE_S):
+                request = request._replace(body=await channel.body(MAX_BODY_BYTES))
+        except BodyTooLarge as error:
+            details = problem(HttpReason.BODY_TOO_LARGE, f"The body is larger than {error.max_bytes} bytes.")
+            await channel.send(as_response(details), close=True)
+            return
+        except TimeoutError:
+            return
+        response = await self._response(transport, request, login)
+        if response is not None:
+            await channel.send(response, with_body=request.method != "HEAD")
+
+    async def _response(self, transport: Transport, request: Request, login: Login | None) -> Response | None:
+        found = match(request.method, request.path)
+        if isinstance(found, frozenset):
+            return _no_such_operation(request, found)
+        match found.operation.id:
+            case "readHealth" | "readReadiness":
+                return Response(200)
+            case "readMetrics":
+                return Response(200, self._metrics().encode(), METRICS_TYPE)
+            case "login":
+                return _logged_in(request, login)
+            case operation:
+                try:
+                    return await self._api.handlers[operation](Exchange(request, found.parameters, transport))
+                except Refused as refused:
+                    return as_response(refused.details)
+
+    async def _serve_websocket(self, transport: Transport, channel: HttpChannel, request: Request) -> None:
+        if request.path not in WEBSOCKET_PATHS and not request.path.startswith("/rpc/"):
+            details = problem(HttpReason.NOT_FOUND, "There is no WebSocket here.", "WebSockets are at /rpc.")
+            await channel.send(as_response(details), close=True)
+            return
+        received = await channel.switch()
+        try:
+            wire, response = accept_upgrade(request, self._max_message_bytes, self._told)
+        except UpgradeRefused as refused:
+            await channel.send(refused.response, close=True)
+            return
+        await channel.send_raw(response)
+        await self._serve_messages(replace(transport, received=received), wire)
+
+
+async def _next_head(channel: HttpChannel) -> Request | None:
+    """Return the next request; None when none comes in time, and when the client has left."""
+    with anyio.move_on_after(HEAD_DEADLINE_S):
+        return await channel.next_head()
+    return None
+
+
+async def _tell_bad_request(channel: HttpChannel, error: h11.RemoteProtocolError) -> None:
+    if not channel.may_respond:
+        return
+    details = problem(HttpReason.BAD_REQUEST, "This is no HTTP request that can be read.")
+    with anyio.move_on_after(HEAD_DEADLINE_S):
+        try:
+            await channel.send(as_response(details)._replace(status=error.error_status_hint), close=True)
+        except OSError:
+            return  # the client has left
+
+
+def _no_such_operation(request: Request, allowed: frozenset[str]) -> Response:
+    if not allowed:
+        return as_response(problem(HttpReason.NOT_FOUND, "There is nothing here.", "See /api/v1/openapi.json."))
+    shown = ", ".join(sorted(allowed))
+    details = problem(HttpReason.METHOD_NOT_ALLOWED, f"{request.method} is not possible here.", f"Possible: {shown}.")
+    return as_response(details, ("Allow", shown))
+
+
+def _logged_in(request: Request, login: Login | None) -> Response:
+    now_s = int(time.time())
+    if login is None or not login.codes.use(request.query.get("code", ""), time.monotonic()):
+        hint = "Ask for another with `trimpoint token --url`."
+        return as_response(problem(HttpReason.UNAUTHORIZED, "This code was used, or has expired.", hint))
+    credentials = login.credentials
+    cookie = f"{credentials.cookie_name}={credentials.new_cookie(now_s)}; HttpOnly; SameSite=Strict; Path=/"
+    cookie = f"{cookie}; Max-Age={COOKIE_LIFETIME_S}"
+    return Response(303, headers=(("Location", "/"), ("Set-Cookie", cookie)))

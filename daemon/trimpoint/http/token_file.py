@@ -1,0 +1,80 @@
+"""The file that holds the token: made when it is first needed, readable by its owner alone."""
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from trimpoint.http.credentials import MIN_TOKEN_LENGTH
+
+FILE_NAME = "http-token"
+_TOKEN_BYTES = 32
+
+
+class TokenUnusable(Exception):
+    """The file cannot be trusted, or holds no token; `hint` is what a person can do."""
+
+    hint = "Remove it; another is made when it is next needed."
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path, self.problem = path, problem
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}"
+
+
+def token_at(state_dir: Path) -> str:
+    """Return the token of a state directory, made now if there is none.
+
+    :raises TokenUnusable: the file is somebody else's to read, or holds no token.
+    :raises OSError: it can neither be read nor made.
+    """
+    path = state_dir / FILE_NAME
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        _make(path)
+        return _read(path)
+
+
+def renew_token(state_dir: Path) -> str:
+    """Replace the token; whoever has the old one, or a cookie made with it, is refused from then on.
+
+    :raises OSError: the file cannot be written.
+    """
+    path = state_dir / FILE_NAME
+    path.unlink(missing_ok=True)
+    return token_at(state_dir)
+
+
+def _read(path: Path) -> str:
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise TokenUnusable(path, "is not a file")
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise TokenUnusable(path, f"can be read by others (mode {stat.S_IMODE(found.st_mode):04o})")
+        token = os.read(fd, 4096).strip()
+    finally:
+        os.close(fd)
+    if len(token) < MIN_TOKEN_LENGTH or not all(0x21 <= byte <= 0x7E for byte in token):
+        raise TokenUnusable(path, f"holds no token of at least {MIN_TOKEN_LENGTH} characters")
+    return token.decode()
+
+
+def _make(path: Path) -> None:
+    """Under another name first: two that start at once must not read half a token."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="ascii") as file:
+        file.write(f"{secrets.token_urlsafe(_TOKEN_BYTES)}\n")
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        pass  # the other one was first
+    finally:
+        fresh.unlink()

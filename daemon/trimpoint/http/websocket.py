@@ -1,0 +1,152 @@
+"""JSON-RPC in WebSocket frames (RFC 6455), through the sans-IO core of `websockets`.
+
+Text messages go out in one frame each, without compression, so that all clients are sent the same bytes. What
+breaks the protocol is answered with a close frame: 1002 for bad frames, 1003 for binary messages, 1009 beyond
+the limits.
+"""
+
+import anyio
+import msgspec
+from websockets.datastructures import Headers
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request as UpgradeRequest
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+
+from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Received, Reply, encode_text_frame
+from trimpoint.http.exchange import Request, Response
+from trimpoint.http.problems import HttpReason, as_response, problem
+
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+PING_AFTER_S = 20.0
+PONG_WITHIN_S = 60.0
+_MAX_REASON_BYTES = 123
+
+
+class UpgradeRefused(Exception):
+    """A request for a WebSocket is not right; `response` says why."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response)
+        self.response = response
+
+
+class WebSocketWire:
+    """A `Wire` of a server whose handshake is done."""
+
+    def __init__(self, protocol: ServerProtocol) -> None:
+        self._protocol = protocol
+        self._message = bytearray()
+
+    @property
+    def dialect(self) -> Dialect:
+        return Dialect.WEBSOCKET
+
+    def feed(self, data: bytes) -> list[Received]:
+        self._protocol.receive_data(data)
+        received: list[Received] = []
+        for event in self._protocol.events_received():
+            assert isinstance(event, Frame), event  # the handshake is over
+            self._on_frame(event, received)
+        return received + self._replies()
+
+    def eof(self) -> list[Received]:
+        self._protocol.receive_eof()
+        return self._replies()
+
+    def encode(self, message: bytes) -> bytes:
+        return encode_text_frame(message)
+
+    def farewell(self, code: CloseCode, reason: str) -> bytes:
+        if self._protocol.state is not State.OPEN:
+            return b""
+        short = reason.encode()[:_MAX_REASON_BYTES].decode(errors="ignore")
+        self._protocol.send_close(code, short)
+        return self._unsent()
+
+    def ping(self) -> bytes:
+        """Return a ping; empty once the end has begun."""
+        if self._protocol.state is not State.OPEN:
+            return b""
+        self._protocol.send_ping(b"")
+        return self._unsent()
+
+    def _on_frame(self, frame: Frame, received: list[Received]) -> None:
+        match frame.opcode:
+            case Opcode.TEXT if frame.fin:
+                received.append(bytes(frame.data))
+            case Opcode.TEXT:
+                self._message += frame.data
+            case Opcode.CONT:
+                self._message += frame.data
+                if frame.fin:
+                    received.append(bytes(self._message))
+                    self._message.clear()
+            case Opcode.BINARY:
+                self._protocol.fail(CloseCode.UNSUPPORTED_DATA, "send JSON in text frames")
+            case Opcode.CLOSE | Opcode.PING | Opcode.PONG:
+                pass  # the core has answered them
+
+    def _replies(self) -> list[Received]:
+        replies: list[Received] = []
+        if unsent := self._unsent():
+            replies.append(Reply(unsent))
+        if self._protocol.state is not State.OPEN:
+            replies.append(Ended(_why(self._protocol)))
+        return replies
+
+    def _unsent(self) -> bytes:
+        return b"".join(self._protocol.data_to_send())
+
+
+def _why(protocol: ServerProtocol) -> str:
+    if protocol.parser_exc is not None:
+        return f"it broke the WebSocket protocol: {protocol.parser_exc}"
+    if protocol.close_rcvd is not None:
+        return f"the client closed it ({protocol.close_rcvd.code})"
+    return "the client closed it"
+
+
+def wants_upgrade(request: Request) -> bool:
+    """Whether a request asks for a WebSocket."""
+    return request.headers.get("upgrade", "").lower() == "websocket"
+
+
+def accept_upgrade(request: Request, max_message_bytes: int, extra: dict[str, str]) -> tuple[WebSocketWire, bytes]:
+    """Return the wire of a new WebSocket and the response that opens it.
+
+    :raises UpgradeRefused: the request is not right.
+    """
+    handshake = ServerProtocol()
+    response = handshake.accept(UpgradeRequest(request.target, Headers(request.headers), request.method))
+    if response.status_code != 101:
+        headers = tuple(("Upgrade", value) for value in response.headers.get_all("Upgrade"))
+        detail = bytes(response.body or b"").decode(errors="replace").strip()
+        details = msgspec.structs.replace(
+            problem(HttpReason.UPGRADE_REFUSED, detail), status=response.status_code, title=response.reason_phrase
+        )
+        raise UpgradeRefused(as_response(details, *headers, ("Sec-WebSocket-Version", "13")))
+    for name, value in extra.items():
+        response.headers[name] = value
+    handshake.send_response(response)
+    # h11 has read the request already, so the core that reads frames begins behind it.
+    limits = (max_message_bytes, min(max_message_bytes, MAX_FRAME_BYTES))
+    wire = WebSocketWire(ServerProtocol(state=State.OPEN, max_size=limits))
+    return wire, b"".join(handshake.data_to_send())
+
+
+async def keep_alive(connection: Connection, wire: WebSocketWire) -> None:
+    """Ping a client that is silent, and end its connection when it stays silent."""
+    while True:
+        silent_s = anyio.current_time() - connection.heard_at
+        if silent_s < PING_AFTER_S:
+            await anyio.sleep(PING_AFTER_S - silent_s)
+            continue
+        pinged_at = anyio.current_time()
+        connection.send_framed(wire.ping())
+        await anyio.sleep(PONG_WITHIN_S)
+        if connection.heard_at < pinged_at:
+            reason = f"it has not answered a ping for {PONG_WITHIN_S:g} s"
+            connection.close(reason, CloseCode.POLICY_VIOLATION)
+            return

@@ -1,0 +1,91 @@
+"""`trimpoint token`, and `app-server` as Codex's desktop app runs it over SSH."""
+
+import json
+import re
+import signal
+
+import anyio
+import anyio.streams.stapled
+import pytest
+
+from tests.cli.stage import CODEX, DEADLINE_S, CliHarness
+from tests.http.stage import UPGRADE, Wire
+from tests.http.test_websocket import masked, message
+
+pytestmark = pytest.mark.codex
+INITIALIZE = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "far", "version": "1"}}}
+
+
+async def test_the_token_is_printed_without_a_daemon_and_can_be_made_anew(stage: CliHarness) -> None:
+    first = await stage.run("token")
+    assert (first.code, len(first.out.strip())) == (0, 43)
+    assert json.loads((await stage.run("token", "--json")).out) == {"token": first.out.strip()}
+    assert (await stage.run("token", "--new")).out not in ("", first.out)
+    (stage.state_dir / "http-token").write_text("")
+    refused = await stage.run("token")
+    assert refused.code == 1
+    assert "holds no token" in refused.err
+    (stage.state_dir / "http-token").unlink()
+    (stage.state_dir / "http-token").symlink_to("elsewhere")
+    assert (await stage.run("token")).code == 1
+
+
+async def test_a_daemon_without_http_says_how_to_have_it(stage: CliHarness) -> None:
+    async with stage.serving():
+        refused = await stage.run("token", "--url")
+    assert refused.code == 1
+    assert "does not serve HTTP over TCP" in refused.err
+    assert "[http]" in refused.err
+
+
+async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
+    async with stage.running(*stage.flags, "app-server", "--listen", "ws://127.0.0.1:0") as command:
+        await command.said("HTTP and WebSocket at")
+        told = re.search(r"http://127\.0\.0\.1:(\d+)", command.out)
+        assert told is not None
+        token = (await stage.run("token")).out.strip()
+        async with await anyio.connect_tcp("127.0.0.1", int(told[1])) as stream:
+            wire = Wire(stream)
+            assert (await wire.ask("GET", "/", {**UPGRADE, "Authorization": f"Bearer {token}"})).status == 101
+            await stream.send(masked(json.dumps(INITIALIZE).encode()))
+            with anyio.fail_after(DEADLINE_S):
+                assert (await message(wire))["result"]["userAgent"].startswith("far/")
+        url = (await stage.run("token", "--url")).out.strip()
+        assert re.fullmatch(rf"http://127\.0\.0\.1:{told[1]}/login\?code=[\w-]+", url)
+        command.process.send_signal(signal.SIGTERM)
+        assert await command.ended() == 0
+
+
+async def test_a_desktop_app_reaches_a_thread_through_the_proxy(stage: CliHarness) -> None:
+    """The bootstrap over SSH: a server at Codex's control socket, then a relay to it, and WebSocket through that."""
+    folder = stage.codex_home / "app-server-control"
+    async with stage.running(*stage.flags, "app-server", "--listen", "unix://") as server:
+        await server.said("listens on")
+        control = folder / "app-server-control.sock"
+        assert control.is_socket()
+        assert (folder.stat().st_mode & 0o777, control.stat().st_mode & 0o777) == (0o700, 0o600)
+        asked = await anyio.run_process([str(CODEX), "app-server", "daemon", "version"], env=stage.environment, check=False)
+        assert json.loads(asked.stdout)["status"] == "running", asked
+        ours = await stage.run("app-server", "daemon", "version")
+        assert json.loads(ours.out)["status"] == "running"
+        for words in (["proxy"], ["proxy", "--sock", str(control)], ["proxy", f"--sock={control}"]):
+            command = stage.command("app-server", *words)
+            async with await anyio.open_process(command, env=stage.environment, stderr=None) as proxy:
+                assert proxy.stdin is not None
+                assert proxy.stdout is not None
+                wire = Wire(anyio.streams.stapled.StapledByteStream(proxy.stdin, proxy.stdout))
+                with anyio.fail_after(DEADLINE_S):
+                    assert (await wire.ask("GET", "/rpc", UPGRADE)).status == 101
+                    await wire.stream.send(masked(json.dumps(INITIALIZE).encode()))
+                    assert (await message(wire))["id"] == 1
+                    await proxy.stdin.aclose()
+                    assert await proxy.wait() == 0
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.ended() == 0
+    assert not control.exists()
+
+
+async def test_a_proxy_to_nobody_says_so(stage: CliHarness) -> None:
+    done = await stage.run("app-server", "proxy")
+    assert done.code == 4
+    assert "No app-server answers at" in done.err

@@ -1,0 +1,116 @@
+"""A daemon's HTTP, asked in raw bytes."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import codex_cli_bin
+from anyio.abc import ByteStream
+from anyio.streams.buffered import BufferedByteReceiveStream
+from trimpoint.app import Daemon, running_daemon
+from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.config import Config, HttpSection, LimitsSection
+from trimpoint.gateway.transport.listeners import serve_unix
+from trimpoint.http.token_file import token_at
+
+KEY = "dGhlIHNhbXBsZSBub25jZQ=="
+UPGRADE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
+MAX_BYTES = 128 * 1024 * 1024
+DEADLINE_S = 180.0
+
+
+class Answer(NamedTuple):
+    """A response; header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Wire:
+    """One connection."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.stream = stream
+        self.buffered = BufferedByteReceiveStream(stream)
+
+    async def ask(self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> Answer:
+        given = {"Host": "localhost", **(headers or {})}
+        if body is not None:
+            given["Content-Length"] = str(len(body))
+        head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in given.items() if v)
+        await self.stream.send(f"{head}\r\n".encode() + (body or b""))
+        return await self.answer(with_body=method != "HEAD")
+
+    async def answer(self, *, with_body: bool = True) -> Answer:
+        head = (await self.buffered.receive_until(b"\r\n\r\n", 65_536)).decode("latin-1")
+        line, *rest = head.split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in rest)}
+        size = int(headers.get("content-length", "0")) if with_body else 0
+        body = await self.buffered.receive_exactly(size) if size else b""
+        return Answer(int(line.split(" ")[1]), headers, body)
+
+    async def event(self) -> dict[str, str]:
+        """The next server-sent event; comments are skipped."""
+        while True:
+            lines = (await self.buffered.receive_until(b"\n\n", MAX_BYTES)).decode().split("\n")
+            fields = {k: v for k, _, v in (line.partition(": ") for line in lines) if k}
+            if fields:
+                return fields
+
+    async def rest(self) -> bytes:
+        data = b""
+        try:
+            while True:
+                data += await self.buffered.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            return data
+
+
+class Stage(NamedTuple):
+    """A daemon that listens at both kinds of sockets."""
+
+    daemon: Daemon
+    socket: Path
+    port: int
+    token: str
+    state_dir: Path
+
+    @asynccontextmanager
+    async def unix(self) -> AsyncIterator[Wire]:
+        async with await anyio.connect_unix(self.socket) as stream:
+            yield Wire(stream)
+
+    @asynccontextmanager
+    async def tcp(self) -> AsyncIterator[Wire]:
+        async with await anyio.connect_tcp("127.0.0.1", self.port) as stream:
+            yield Wire(stream)
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    async def asked(self, method: str, target: str, headers: dict[str, str] | None = None) -> Answer:
+        """One request over TCP, with the token unless `headers` say otherwise."""
+        async with self.tcp() as wire:
+            return await wire.ask(method, target, {**self.bearer, **(headers or {})})
+
+
+@asynccontextmanager
+async def staged(folder: Path, limits: LimitsSection | None = None) -> AsyncIterator[Stage]:
+    """A daemon without a thread; its Codex is never needed."""
+    config = Config(http=HttpSection(listen="127.0.0.1:0", hosts=("trim.example",)), limits=limits or LimitsSection())
+    profile = LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), (), folder / "codex")
+    state_dir, path = folder / "state", folder / "s" / "t.sock"
+    with anyio.fail_after(DEADLINE_S):
+        async with running_daemon(config, state_dir, profile) as daemon, anyio.create_task_group() as tasks:
+            await tasks.start(lambda task_status: serve_unix(path, daemon.serve, task_status=task_status))
+            [address] = daemon.http.addresses.known
+            yield Stage(daemon, path, int(address.rpartition(":")[2]), token_at(state_dir), state_dir)
+            tasks.cancel_scope.cancel()

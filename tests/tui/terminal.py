@@ -1,0 +1,89 @@
+"""Codex's own terminal UI in a pseudo-terminal: type into it, read its screen."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import termios
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import pyte
+
+ROWS, COLUMNS = 40, 110
+# Keys that come faster count as a paste, in which Enter is a newline (measured: 0.171).
+PAUSE_S = 0.5
+WAIT_S = 60.0
+
+_CURSOR_QUERY = re.compile(rb"\x1b\[6n")
+_DEVICE_QUERY = re.compile(rb"\x1b\[0?c")
+
+
+class Terminal:
+    """`text` is the screen as it is now, one line a row, trailing blanks cut."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._screen = pyte.Screen(COLUMNS, ROWS)
+        self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    async def shows(self, wanted: str | Callable[[str], bool], wait_s: float = WAIT_S) -> str:
+        """Return the screen once it shows what is wanted."""
+        is_shown = wanted if callable(wanted) else lambda text: wanted in text
+        with anyio.move_on_after(wait_s):
+            while not is_shown(self.text):
+                await self._read()
+            return self.text
+        raise AssertionError(f"not shown within {wait_s:g} s: {wanted!r}\n{self.text}")
+
+    async def types(self, text: str, *, enter: bool = True) -> None:
+        """Type into it, as a person would."""
+        await self._pause()
+        os.write(self._fd, text.encode())
+        await self._pause()
+        if enter:
+            os.write(self._fd, b"\r")
+
+    async def _pause(self) -> None:
+        with anyio.move_on_after(PAUSE_S):
+            while True:
+                await self._read()
+
+    async def _read(self) -> None:
+        await anyio.wait_readable(self._fd)
+        try:
+            data = os.read(self._fd, 65_536)
+        except OSError:  # Linux's word for the end of the program behind a pseudo-terminal
+            raise AssertionError(f"the program has ended\n{self.text}") from None
+        self._stream.feed(data)
+        if _CURSOR_QUERY.search(data):
+            cursor = self._screen.cursor
+            os.write(self._fd, f"\x1b[{cursor.y + 1};{cursor.x + 1}R".encode())
+        if _DEVICE_QUERY.search(data):
+            os.write(self._fd, b"\x1b[?62;c")
+
+
+@asynccontextmanager
+async def program_in_terminal(command: list[str], environment: dict[str, str], folder: str) -> AsyncIterator[Terminal]:
+    """Run a program in a pseudo-terminal while the block lasts."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    os.set_blocking(ours, False)
+    env = {**environment, "TERM": "xterm-256color"}
+    process = await anyio.open_process(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, cwd=folder, start_new_session=True
+    )
+    os.close(theirs)
+    try:
+        yield Terminal(ours)
+    finally:
+        with anyio.CancelScope(shield=True):
+            process.kill()
+            await process.wait()
+            os.close(ours)

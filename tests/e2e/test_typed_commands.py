@@ -7,14 +7,14 @@ from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def _prompt(talk: Conversation, text: str) -> tuple[str, str]:
     """The status of the turn and what it answered."""
-    after = len(talk.client.messages)
     turn = await talk.prompt(text)
-    items = [m["params"]["item"] for m in talk.client.messages[after:] if m.get("method") == "item/completed"]
+    ended = [m["params"] for m in talk.client.messages if m.get("method") == "item/completed"]
+    items = [params["item"] for params in ended if params["turnId"] == turn["id"]]
     return turn["status"], next((item["text"] for item in items if item["type"] == "agentMessage"), "")
 
 

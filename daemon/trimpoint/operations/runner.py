@@ -265,7 +265,7 @@ class OperationRunner:
         """The old session is put away only now: a daemon that dies before `ready` begins again and has to carry over from it."""
         await journal_phase(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
         if operation.kind != "start":
-            await self._threads.archive_superseded(writer)
+            await self._threads.archive_superseded(writer, writer.state.generation.number)
 
     async def _open_generation(self, writer: ThreadWriter, operation: Operation) -> None:
         generation = writer.state.generation

@@ -212,7 +212,9 @@ class Sessions:
             if not self._is_in_place(writer):
                 try:
                     writer.record_facts(*await self._threads.resume(writer, generation, asked))
-                    self._spawn(self._threads.archive_superseded, writer.thread_id)  # a daemon may have died before it was
+                    # A daemon may have died before it was archived.
+                    number = generation.number
+                    self._spawn(lambda writer: self._threads.archive_superseded(writer, number), writer.thread_id)
                 except ProviderError as error:
                     if is_missing_error(error):
                         return False
@@ -317,9 +319,9 @@ class Sessions:
             log.exception("session_step_broke", thread_id=thread_id)
 
     async def _release(self, writer: ThreadWriter) -> None:
-        generation = writer.state.generation
         retained = ""
         async with self._runner.lock(writer.thread_id):
+            generation = writer.state.generation
             if writer.state.session_stopped or busy(writer.state) is not None:
                 return  # a prompt that came in between keeps its session
             if writer.state.archived:

@@ -3,7 +3,7 @@
 What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import anyio
@@ -29,13 +29,22 @@ async def imported_turns(
     lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
+    turn_ids = {str(turn["id"]) for turn in turns}
     for turn in turns:
         turn_id = str(turn["id"])
+        if is_reviewers(turn, turn_ids):
+            continue
         if parent is not None and parent.turn_aliases.get(turn_id) in parent.turn_index:
             facts.extend(_retried_turn(parent, turn_id))
         else:
             facts.extend(_adopted_turn(turn, items.get(turn_id, NO_ITEMS)))
     return tuple(facts)
+
+
+def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
+    """Whether a turn that Codex lists is the part of a review in which its reviewer works; the review is in `turn_ids`."""
+    root_id = turn.get("rootTurnId")
+    return root_id is not None and root_id != turn["id"] and str(root_id) in turn_ids
 
 
 def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.AnyEvent]:

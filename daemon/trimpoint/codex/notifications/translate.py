@@ -12,6 +12,7 @@ import msgspec
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.reviews import ENTERED
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
 Facts = tuple[ev.AnyEvent, ...]
@@ -95,7 +96,9 @@ def _turn_completed(params: bytes, generation: int, settings: bytes) -> Facts:
 
 def _item_completed(params: bytes, generation: int, settings: bytes) -> Facts:
     decoded = msgspec.json.decode(params, type=_ItemParams)
-    return (entry_of(decoded.turn_id, bytes(decoded.item)),)
+    entry = entry_of(decoded.turn_id, bytes(decoded.item))
+    # Nothing else says that a review has begun.
+    return (ev.TurnStarted(decoded.turn_id, generation), entry) if entry.role == ENTERED else (entry,)
 
 
 def _raw_item(params: bytes, generation: int, settings: bytes) -> Facts:

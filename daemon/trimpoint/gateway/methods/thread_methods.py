@@ -53,6 +53,8 @@ NEED_SESSION = frozenset(
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
+# These begin a turn by another name.
+BEGIN_TURNS = frozenset({"review/start", "thread/shellCommand"})
 
 
 class ThreadMethods:
@@ -337,6 +339,8 @@ class ThreadMethods:
             return await self.forward(client_request)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
+        if client_request.method in BEGIN_TURNS:
+            self.join(client_request.client, thread_id)  # as with `turn/start`
         facts = _ACKNOWLEDGED.get(client_request.method)
         if facts is None:
             return await self.forward(client_request)

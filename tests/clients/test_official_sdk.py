@@ -346,7 +346,7 @@ async def test_two_scripts_that_start_without_a_daemon_both_finish_in_any_order(
         await anyio.open_process(command, cwd=stage.worktree, stderr=None) as other,
     ):
         scripts = [one, other] if first_to_end == 0 else [other, one]
-        with anyio.fail_after(DEADLINE_S):
+        with anyio.fail_after(4 * DEADLINE_S):
             lines = [BufferedByteReceiveStream(script.stdout) for script in scripts if script.stdout]
             for said in lines:
                 assert await said.receive_until(b"\n", 100) == b"started"

@@ -81,12 +81,23 @@ class StateDirectory:
         """:raises ValueError: when the thread id cannot name a file."""
         return self.root / "threads" / f"{file_stem(thread_id)}{_SUFFIX}"
 
-    def lock(self) -> AbstractContextManager[None]:
-        """:raises OSError: when the directory cannot be made.
+    def prepare(self) -> None:
+        """Makes the directory if need be.
+
+        :raises OSError: when it cannot be made.
         :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
         """
         _make_directories(self._files, self.root)
         _refuse_if_unsafe(self.root)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Takes the directory for this process until the block ends.
+
+        :raises OSError: when the directory cannot be made.
+        :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
+        :raises StateDirectoryBusy: when another process has taken it.
+        """
+        self.prepare()
         path = self.root / "lock"
         fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:

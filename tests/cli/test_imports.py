@@ -11,7 +11,7 @@ from tests.cli.stage import DEADLINE_S, CliHarness
 pytestmark = pytest.mark.processes
 
 # argparse comes with the command line, before it is known which command it is.
-NOT_FOR_THE_DAEMON = ("h11", "prometheus_client", "pygments", "rich", "trimpoint.demo", "trimpoint.testkit")
+NOT_FOR_THE_DAEMON = ("h11", "prometheus_client", "pygments", "rich", "trimpoint.demo", "trimpoint.testkit", "websockets")
 PROGRAM = f"""
 import sys
 from trimpoint.cli.main import main

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
+from trimpoint.gateway.session.server_requests import ANSWER_MEMBERS
 from trimpoint.threads.registry import Engine
 
 from tests.gateway.codex_schema import CodexSchema, Place
@@ -179,3 +180,8 @@ def test_what_clients_answer_to_codex_names_no_thread(schema: CodexSchema) -> No
     _, theirs = schema.answers()
     assert theirs
     assert [place for name, of in theirs.items() for place in schema.places(of, name, frozenset()) if holds_ids(place)] == []
+
+
+def test_each_question_is_answered_with_the_members_that_codex_needs(schema: CodexSchema) -> None:
+    needed = schema.needed_answers()
+    assert {method: ANSWER_MEMBERS[method] for method in needed} == needed

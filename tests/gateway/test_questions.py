@@ -23,7 +23,13 @@ class Codex:
 
     def __init__(self) -> None:
         self.heard: list[tuple[bytes, Any]] = []
+        self.refusals: list[tuple[bytes, int, str]] = []
         self.is_gone = False
+
+    def respond_error(self, request_id: Raw, code: int, message: str) -> None:
+        if self.is_gone:
+            raise ProviderGone("it died", "")
+        self.refusals.append((bytes(request_id), code, message))
 
     def respond(self, request_id: Raw, result: Any) -> None:
         if self.is_gone:
@@ -53,9 +59,9 @@ class Scene:
         text = msgspec.json.encode(result)
         return self.questions.answered(guest.client, asked, jsonrpc.Response(b"", b'"x"', Raw(text), False))
 
-    def decline(self, guest: Guest) -> bool:
-        error = Raw(b'{"code":-32601,"message":"Method not found"}')
-        return self.questions.answered(guest.client, asked_of(guest)[0]["id"], jsonrpc.ErrorResponse(b"", b'"x"', error, False))
+    def refuse(self, guest: Guest, error: bytes = b'{"code":-32601,"message":"Method not found"}') -> bool:
+        message = jsonrpc.ErrorResponse(b"", b'"x"', Raw(error), False)
+        return self.questions.answered(guest.client, asked_of(guest)[0]["id"], message)
 
 
 def asked_of(guest: Guest) -> list[dict[str, Any]]:
@@ -103,29 +109,128 @@ def test_each_client_hears_once_that_a_question_is_settled() -> None:
     assert resolved_for(two) == resolved_for(one)
 
 
+REFUSAL = (b"0", -32601, "Method not found")
+
+
 def test_an_error_is_no_answer_and_the_question_stays_open_for_the_others() -> None:
     scene = Scene()
     one, two = scene.guest("t"), scene.guest("t")
     scene.ask()
-    assert scene.decline(one)
-    assert scene.codex.heard == []
-    assert scene.decline(two)
+    assert scene.refuse(one)
+    assert (scene.codex.heard, scene.codex.refusals) == ([], [])
     assert resolved_for(one) == resolved_for(two) == []
     assert scene.answer(two)
     assert scene.codex.heard == [(b"0", ACCEPT)]
 
 
-def test_who_declined_may_think_better_of_it() -> None:
+def test_a_question_that_all_clients_refuse_is_refused_to_codex() -> None:
+    scene = Scene()
+    one, two, other = scene.guest("t"), scene.guest("t"), scene.guest("u")
+    scene.ask()
+    scene.refuse(one)
+    scene.refuse(two)
+    assert (scene.codex.heard, scene.codex.refusals) == ([], [REFUSAL])
+    question_id = asked_of(one)[0]["id"]
+    assert scene.notes[-1] == ("t", question_id, "refused")
+    assert len(resolved_for(one)) == len(resolved_for(two)) == 1
+    assert asked_of(other) == []
+    assert not scene.answer(one)
+
+
+@pytest.mark.parametrize("error", [b'"no"', b"7", b"[]", b"{}", b'{"code":"x","message":3}'])
+def test_a_refusal_of_any_shape_is_one(error: bytes) -> None:
     scene = Scene()
     guest = scene.guest("t")
     scene.ask()
-    scene.decline(guest)
+    scene.refuse(guest, error)
+    assert scene.codex.refusals == [(b"0", -32601, "No client answers this.")]
+
+
+def test_a_client_that_refused_may_answer_while_others_could() -> None:
+    scene = Scene()
+    guest, _ = scene.guest("t"), scene.guest("t")
+    scene.ask()
+    scene.refuse(guest)
     assert scene.answer(guest)
     assert scene.codex.heard == [(b"0", ACCEPT)]
 
 
-@pytest.mark.parametrize("result", [None, {}, [], "yes", 7, {"decision": {"acceptWithExecpolicyAmendment": {"x": [1]}}}])
-def test_an_answer_of_any_shape_is_passed_on_as_it_is(result: Any) -> None:
+def test_a_client_that_refused_and_joins_again_is_asked_anew() -> None:
+    scene = Scene()
+    one, two = scene.guest("t"), scene.guest("t")
+    scene.ask()
+    scene.refuse(one)
+    scene.questions.put_all_to(one.client, "t", again=True)
+    scene.refuse(two)
+    assert scene.codex.refusals == []
+    scene.refuse(one)
+    assert scene.codex.refusals == [REFUSAL]
+
+
+@pytest.mark.parametrize("disconnects", [True, False])
+def test_a_question_is_refused_when_the_last_client_that_could_answer_leaves(disconnects: bool) -> None:
+    scene = Scene()
+    refuser, capable = scene.guest("t"), scene.guest("t")
+    scene.ask()
+    scene.refuse(refuser)
+    scene.clients.remove(capable.client) if disconnects else capable.client.leave("t")
+    scene.questions.client_left()
+    assert scene.codex.refusals == [REFUSAL]
+
+
+def test_a_question_waits_when_the_last_client_leaves_without_a_word() -> None:
+    scene = Scene()
+    refuser, silent = scene.guest("t"), scene.guest("t")
+    scene.ask()
+    scene.refuse(refuser)
+    scene.clients.remove(refuser.client)
+    scene.questions.client_left()
+    scene.clients.remove(silent.client)
+    scene.questions.client_left()
+    assert (scene.codex.heard, scene.codex.refusals) == ([], [])
+    late = scene.guest("t")
+    scene.questions.put_all_to(late.client, "t", again=False)
+    assert scene.answer(late)
+
+
+def test_a_refusal_that_a_codex_that_is_gone_cannot_take_is_forgotten_with_it() -> None:
+    scene = Scene()
+    refuser, capable = scene.guest("t"), scene.guest("t")
+    scene.ask()
+    scene.refuse(refuser)
+    scene.codex.is_gone = True
+    scene.clients.remove(capable.client)
+    scene.questions.client_left()
+    scene.questions.expire_all("it died")
+    assert len(resolved_for(refuser)) == 1
+
+
+def test_a_question_of_everyone_is_refused_when_everyone_refuses() -> None:
+    scene = Scene()
+    one, two = scene.guest(), scene.guest("u")
+    scene.ask(thread_id=None, to_everyone=True)
+    scene.refuse(one)
+    assert scene.codex.refusals == []
+    scene.refuse(two)
+    assert scene.codex.refusals == [REFUSAL]
+
+
+NO_ANSWERS = [None, {}, [], "yes", 7, {"decide": "accept"}]
+
+
+@pytest.mark.parametrize("result", NO_ANSWERS)
+def test_a_result_without_an_answer_leaves_the_question_to_the_others(result: Any) -> None:
+    scene = Scene()
+    odd, capable = scene.guest("t"), scene.guest("t")
+    scene.ask()
+    assert scene.answer(odd, result)
+    assert scene.codex.heard == []
+    assert scene.answer(capable)
+    assert scene.codex.heard == [(b"0", ACCEPT)]
+
+
+@pytest.mark.parametrize("result", [*NO_ANSWERS, {"decision": {"acceptWithExecpolicyAmendment": {"x": [1]}}}])
+def test_the_result_of_the_only_client_is_passed_on_as_it_is(result: Any) -> None:
     scene = Scene()
     guest = scene.guest("t")
     scene.ask(b'"text id"')

@@ -104,6 +104,7 @@ class Gateway:
         finally:
             self._clients.remove(client)
             self.handles.release(client)
+            self.questions.client_left()
             self._in_flight.pop(client.id, None)
 
     def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:

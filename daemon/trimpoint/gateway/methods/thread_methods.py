@@ -206,6 +206,7 @@ class ThreadMethods:
             return {"status": "notLoaded"}
         was_subscribed = thread_id in exchange.client.threads
         exchange.client.leave(thread_id)
+        self._questions.client_left()
         return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
 
     async def _compact(self, exchange: Exchange) -> Any:

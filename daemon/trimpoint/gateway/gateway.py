@@ -18,6 +18,7 @@ from trimpoint_protocol.methods import AnswerIgnored
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import members
 from trimpoint.core.views.view import envelopes
 from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
@@ -47,18 +48,6 @@ class _ResolvedParams(msgspec.Struct, rename="camel"):
 
 class _Resolved(msgspec.Struct):
     params: _ResolvedParams
-
-
-class _EndedTurn(msgspec.Struct):
-    id: str
-
-
-class _EndedParams(msgspec.Struct):
-    turn: _EndedTurn
-
-
-class _Ended(msgspec.Struct):
-    params: _EndedParams
 
 
 class Gateway:
@@ -225,8 +214,8 @@ class Gateway:
         elif thread_id is not None:
             self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(method, line))
             if method == "turn/completed":
-                turn_id = msgspec.json.decode(line, type=_Ended).params.turn.id
-                self.questions.expire_turn(thread_id, self._identity.turn_of(turn_id))
+                turn_id = members(_params_of(line).get("turn")).get("id")
+                self.questions.expire_turn(thread_id, self._identity.turn_of(str(turn_id)))
         elif not self.handles.deliver(method, line):
             self._greetings.note(method, line)
             audience = about if self._clients.is_private(about) else None
@@ -279,4 +268,9 @@ def _thread_in(line: bytes) -> str | None:
 
 def _thread_named(params: Raw) -> str | None:
     """The thread that a question is about, where Codex says so."""
-    return msgspec.json.decode(params, type=jsonrpc.RoutingParams).thread_id if params else None
+    named = members(msgspec.json.decode(params)).get("threadId") if params else None
+    return named if isinstance(named, str) else None
+
+
+def _params_of(line: bytes) -> dict[str, Any]:
+    return members(members(msgspec.json.decode(line)).get("params"))

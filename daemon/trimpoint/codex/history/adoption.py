@@ -10,9 +10,9 @@ import anyio
 import msgspec
 
 from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
-from trimpoint.codex.notifications.translate import entry_of, error_kind
+from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import rows
 from trimpoint.core.model.state import ThreadState, Turn
 
 
@@ -53,16 +53,14 @@ def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEv
 def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Iterator[ev.AnyEvent]:
     """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
     turn_id = str(turn["id"])
-    status = str(turn.get("status", "completed"))
     yield ev.TurnStarted(turn_id, generation)
     for item in rows(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items:
         yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
-    error = members(turn.get("error"))
-    message = error.get("message")
-    kind = error_kind(error.get("codexErrorInfo"), str(message))
-    yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, message, False, kind)
+    runs = turn.get("status") == "inProgress"
+    ending = ending_of({**turn, "status": "interrupted"} if runs else turn)
+    yield ev.TurnCompleted(turn_id, ending.status, ending.error, False, ending.error_kind)
 
 
 def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:

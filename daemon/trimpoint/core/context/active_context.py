@@ -269,9 +269,8 @@ def is_preamble(item: dict[str, Any]) -> bool:
 
 
 def _is_context_block(item: dict[str, Any]) -> bool:
-    labels: dict[str, Any] = item.get("internal_chat_message_metadata_passthrough") or {}
-    kinds: list[Any] = labels.get("content_item_kinds") or []
-    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in kinds):
+    labels = members(item.get("internal_chat_message_metadata_passthrough"))
+    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in rows(labels.get("content_item_kinds"))):
         return False
     return _looks_written_by_codex(item)
 

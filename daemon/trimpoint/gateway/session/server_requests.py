@@ -104,7 +104,8 @@ class Questions:
         """
         if bytes(provider_id) in self._settled or any(known.provider_id == bytes(provider_id) for known in self._open.values()):
             return
-        turn_id = msgspec.json.decode(params, type=jsonrpc.RoutingParams).turn_id if params else None
+        named = members(msgspec.json.decode(params)).get("turnId") if params else None
+        turn_id = named if isinstance(named, str) else None
         question = Question(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set(), set())
         self._open[question.id] = question
         if thread_id is not None:

@@ -205,7 +205,7 @@ class Inbound:
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
-        provider_thread_id = _decode_thread_id(params).thread_id if params else None
+        provider_thread_id = _thread_id_of(method, params)
         if provider_thread_id in self._rehearsals:
             self._rehearse(provider_thread_id, Held(method, params, b"", request_id))
             return
@@ -304,9 +304,15 @@ class Inbound:
             await self._make_durable(thread_id)
             await self.before_turn_ends(thread_id)
             for method, line in waiting[:covered]:
-                self._audience.deliver(thread_id, method, line)
+                self._deliver_settled(thread_id, method, line)
             del waiting[:covered]
         del self._settling[thread_id]
+
+    def _deliver_settled(self, thread_id: str, method: str, line: bytes) -> None:
+        try:
+            self._audience.deliver(thread_id, method, line)
+        except Exception:  # the boundary of a line, as in the reader: whatever goes wrong with one, the next is passed on
+            log.exception("line_not_passed_on", thread_id=thread_id, method=method)
 
     async def _make_durable(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)

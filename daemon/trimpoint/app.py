@@ -28,6 +28,7 @@ from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
 from trimpoint.gateway.methods.extension_methods import OwnHandlers, Surroundings
+from trimpoint.gateway.methods.interrupts import Interrupts
 from trimpoint.gateway.methods.revert_methods import RevertMethods
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
@@ -42,6 +43,7 @@ from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import CountedFiles
 from trimpoint.operations.checkpoints.file_reverts import FileReverts
 from trimpoint.operations.checkpoints.turn_captures import CaptureRules, TurnCaptures
+from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import compact_limit, working_folder
 from trimpoint.operations.routing.notification_router import Inbound
@@ -90,6 +92,7 @@ class Daemon:
             engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
         )
         starts = TurnStarts(self._sessions, self._threads, identity, self._captures)
+        self._lost_endings = LostEndings(engine, self._threads, EndingLimits())
         methods = ThreadMethods(
             engine, self._sessions, self._threads, identity, questions, self.clients, starts,
             agent_tools=config.discard.agent_tools,
@@ -100,8 +103,9 @@ class Daemon:
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
         revert = RevertMethods(self._sessions, identity, methods, announcements, wait_s)
+        interrupts = Interrupts(self._sessions, self._threads, identity, methods, self._lost_endings)
         typed = TypedCommands(self.clients, identity, slash, methods.handlers["turn/start"])
-        tables = (methods, lists, terminals, archive, revert)
+        tables = (methods, lists, terminals, archive, revert, interrupts)
         handlers = {name: handler for table in tables for name, handler in table.handlers.items()}
         handlers["turn/start"] = typed.turn_start
         handlers = self._gateway.handles.around(handlers, methods.forward)
@@ -114,6 +118,7 @@ class Daemon:
         self._inbound.start(tasks, self._gateway)
         self._link.start(tasks, self._inbound)
         self._sessions.start(tasks)
+        self._lost_endings.start(tasks)
         self._captures.start(tasks)
         self._inbound.before_turn_ends = self._captures.settled
         self._gateway.start(tasks)

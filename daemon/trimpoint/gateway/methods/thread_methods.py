@@ -90,11 +90,12 @@ class ThreadMethods:
             "thread/inject_items": self._inject_items,
             "turn/start": self._turn_start,
             "turn/steer": self._turn_steer,
-            "turn/interrupt": self._turn_interrupt,
             **dict.fromkeys(NEED_SESSION, self._forward_with_session),
         }
 
-    async def forward(self, exchange: Exchange, acknowledged: Callable[[], None] | None = None) -> None:
+    async def forward(
+        self, exchange: Exchange, acknowledged: Callable[[], None] | None = None, *, deadline_s: float | None = None
+    ) -> None:
         """Pass a request on as it is, and its answer back, ids exchanged; `acknowledged` is called just before."""
         params = exchange.request.params
         mapped = Raw(self._identity.to_provider(bytes(params), exchange.method)) if params is not None else None
@@ -104,7 +105,7 @@ class ThreadMethods:
                 acknowledged()
             exchange.answer(self._identity.to_client(bytes(raw)))
 
-        deadline_s = LONG_DEADLINE_S if exchange.method in MAY_TAKE_LONG else None
+        deadline_s = LONG_DEADLINE_S if exchange.method in MAY_TAKE_LONG else deadline_s
         await ask_in_place(self.link, exchange.method, mapped, answered, deadline_s=deadline_s, on_sent=exchange.on_sent)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
@@ -273,17 +274,6 @@ class ThreadMethods:
         if isinstance(expected, str):
             params["expectedTurnId"] = Raw(msgspec.json.encode(self._identity.provider_turn(expected)))
         return self._identity.to_client(bytes(await self.link.request("turn/steer", params)))
-
-    async def _turn_interrupt(self, exchange: Exchange) -> Any:
-        """A running turn, or the turn of a compaction that clients are shown."""
-        params = exchange.params()
-        for scratch_id, watch in self._threads.inbound.watches.items():
-            if watch.turn_id is not None and watch.turn_id == params.get("turnId"):
-                return await self.link.request("turn/interrupt", {**params, "threadId": scratch_id})
-        thread_id = self._identity.thread_named_in(exchange)
-        if thread_id is not None and self._sessions.interrupt_recovery(thread_id, str(params.get("turnId"))):
-            return {}
-        return await self.forward(exchange)
 
     async def _forward_with_session(self, exchange: Exchange) -> Any:
         thread_id = self._identity.thread_named_in(exchange)

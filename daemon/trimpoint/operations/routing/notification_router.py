@@ -22,7 +22,7 @@ from trimpoint.codex.notifications.provider_compactions import OwnCompactions
 from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
-from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
+from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents, status_in
 from trimpoint.operations.routing.turn_end_buffer import ENDED, Endings
 from trimpoint.threads.errors import EngineError, JournalRefuses
 from trimpoint.threads.registry import Engine
@@ -37,6 +37,8 @@ SCRATCH_KEEPS = frozenset(
     {"thread/started", "thread/closed", "thread/archived", "thread/deleted", "thread/name/updated", "warning",
      "thread/readState/changed", "thread/settings/updated", "thread/tokenUsage/updated", "rawResponseItem/completed"}
 )  # fmt: skip
+# The statuses in which Codex is not at work on a thread.
+RESTING = frozenset({"idle", "systemError", "notLoaded"})
 
 THREAD_ID_MEMBER = b',"params":{"threadId":"'
 # Of `{"method":"` and `"`, around the method's name, and the member above.
@@ -79,6 +81,8 @@ class Inbound:
         self.endings = Endings(engine, self._tell)
         self.express: Express | None = None
         self.on_epoch_end: list[Callable[[], None]] = []
+        self.on_rest: list[Callable[[str], None]] = []
+        """Called with a thread of which Codex says that it rests."""
         self.before_turn_ends: Callable[[str], Awaitable[None]] = _at_once
         self._engine = engine
         self._audience: Audience = Nobody()
@@ -239,6 +243,9 @@ class Inbound:
             self._sub_agents.hear_stranger(provider_thread_id, method, params)  # it may be one that a client has opened
         if not self.endings.takes(route.thread_id, method, params, line):
             self._pass_on(route, method, line)
+        if _rests(method, params):
+            for callback in self.on_rest:
+                callback(route.thread_id)
 
     def _pass_on(self, route: Route, method: str, line: bytes) -> None:
         if method != "thread/started" or route.generation == 1:
@@ -348,6 +355,10 @@ def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[st
         "startedAt": None, "completedAt": None, "durationMs": None,
     }  # fmt: skip
     yield "turn/completed", {"threadId": thread_id, "turn": turn}
+
+
+def _rests(method: str, params: Raw) -> bool:
+    return method == "thread/closed" or (method == "thread/status/changed" and status_in(params) in RESTING)
 
 
 def _leading_thread_id(method: str, line: bytes) -> str | None:

@@ -40,7 +40,7 @@ class SubAgents:
         if method == "thread/closed":
             self._active.discard(provider_thread_id)
         elif method == "thread/status/changed":
-            is_active = _status_in(params) == "active"
+            is_active = status_in(params) == "active"
             (self._active.add if is_active else self._active.discard)(provider_thread_id)
         self._report(provider_thread_id)
 
@@ -72,6 +72,7 @@ def _member(params: Raw, name: str) -> dict[str, Any]:
     return members(members(msgspec.json.decode(params)).get(name))
 
 
-def _status_in(params: Raw) -> Any:
+def status_in(params: Raw) -> Any:
+    """The kind of status in a `thread/status/changed`."""
     status = members(msgspec.json.decode(params)).get("status")
     return status if isinstance(status, str) else members(status).get("type")

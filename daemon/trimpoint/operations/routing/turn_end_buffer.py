@@ -53,6 +53,7 @@ class Endings:
         self._tasks: TaskGroup | None = None
         self._coming: dict[str, list[Line]] = {}
         self._held: dict[str, list[Line]] = {}
+        self._told: set[str] = set()
 
     def start(self, tasks: TaskGroup) -> None:
         """See in `tasks` that recoveries begin."""
@@ -60,8 +61,11 @@ class Endings:
 
     def takes(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
         """Whether a line of a thread's present provider thread was taken, because it may belong to a turn that goes on."""
-        if method not in _MAY_BEGIN and not self._coming and not self._held:
+        if method not in _MAY_BEGIN and not self._coming and not self._held and not self._told:
             return False  # nearly always
+        if method == ENDED and self._told and (turn_id := _ended_turn_id(params)) in self._told:
+            self._told.discard(turn_id)
+            return True
         if self._comes(thread_id, method, line):
             if method == ENDED:
                 self._end_or_go_on(thread_id, _ended_turn_id(params))
@@ -72,6 +76,10 @@ class Endings:
             self.pass_on(thread_id)
             self.on_superseded(thread_id)
         return False
+
+    def told_for_codex(self, provider_turn_id: str) -> None:
+        """The end of a turn was told in Codex's place; should Codex tell it after all, it is not passed on again."""
+        self._told.add(provider_turn_id)
 
     def is_held(self, thread_id: str) -> bool:
         """Whether the end of a turn of the thread is held back."""
@@ -91,6 +99,7 @@ class Endings:
 
     def forget_epoch(self) -> None:
         """Codex is gone: nothing more comes of an end that was being told."""
+        self._told.clear()
         for thread_id in list(self._coming):
             self._pass_on(thread_id, self._coming.pop(thread_id))
 

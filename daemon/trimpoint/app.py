@@ -103,11 +103,12 @@ class Daemon:
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
         revert = RevertMethods(self._sessions, identity, methods, announcements, wait_s)
-        interrupts = Interrupts(self._sessions, self._threads, identity, methods, self._lost_endings)
-        typed = TypedCommands(self.clients, identity, slash, methods.handlers["turn/start"])
+        played = self._gateway.played
+        interrupts = Interrupts(self._sessions, self._threads, identity, methods, self._lost_endings, played)
+        typed = TypedCommands(self.clients, identity, slash, self._sessions, played)
         tables = (methods, lists, terminals, archive, revert, interrupts)
         handlers = {name: handler for table in tables for name, handler in table.handlers.items()}
-        handlers["turn/start"] = typed.turn_start
+        handlers = played.around(typed.around(handlers, methods.forward))
         handlers = self._gateway.handles.around(handlers, methods.forward)
         own = OwnHandlers(around).table | ContextMessages(engine, self._sessions, policy.discard).table
         own |= CheckpointMethods(engine, identity, self._captures.limits).table | CheckpointStorage(engine).table

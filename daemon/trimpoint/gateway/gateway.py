@@ -29,6 +29,7 @@ from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.handshake import Handshake, introduction_awaited, require_initialized
 from trimpoint.gateway.session.lifecycle_notifications import Announcements
+from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.request import Exchange
 from trimpoint.gateway.session.server_requests import Questions
 from trimpoint.gateway.session.startup_notifications import Greetings
@@ -67,6 +68,7 @@ class Gateway:
         self._forward: Handler | None = None
         self._own: OwnMethods | None = None
         self.announcements = Announcements(clients)
+        self.played = PlayedTurns()
         self.answers_itself: Callable[[str | None, Raw, str, Raw], bool] = _ask_clients
         """Whether a question of the agent is the daemon's own to answer; then it does, and no client is asked."""
         self.handles = Handles(clients, link, identity)
@@ -220,6 +222,12 @@ class Gateway:
             self._greetings.note(method, line)
             audience = about if self._clients.is_private(about) else None
             self._clients.deliver(audience, method, lambda: self._identity.to_client(line))
+
+    def deliver_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+        """Pass on what Codex says of the turn of a compaction; where a command was typed, that command's turn is the only one."""
+        shown = self.played.as_its_own(thread_id, method, line)
+        if shown is not None:
+            self.deliver(thread_id, method, shown)
 
     def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Pass on a run of notifications that begin alike, to the end of their thread id: joined once, written to many."""

@@ -94,6 +94,9 @@ def failure_message(operation: Operation, detail: str) -> str:
     return f"The context was trimmed, but the new session could not be started yet; the next turn will start it: {detail}."
 
 
+CANCELLED = "The compaction was cancelled and nothing has changed."
+
+
 def _left_behind(not_carried: list[str], approvals: bool) -> str:
     said = f" Not carried over: {', '.join(not_carried)}." if not_carried else ""
     return said + (" What you approved for the session will be asked for again." if approvals else "")

@@ -27,7 +27,7 @@ from trimpoint.core.model.state import Generation, Operation
 from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.compaction.summarizing import summarize
-from trimpoint.operations.messages import failure_message, ready_message
+from trimpoint.operations.messages import CANCELLED, failure_message, ready_message
 from trimpoint.operations.phases import advance, complete_items, note
 from trimpoint.operations.provider.inherit import carry_over
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Scratch, thread_in
@@ -78,6 +78,8 @@ class OperationDriver:
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._ended: dict[str, anyio.Event] = {}
         self._driving: set[str] = set()
+        self._compactions: dict[str, anyio.CancelScope] = {}
+        self._unwanted: set[str] = set()
         self._tasks: TaskGroup | None = None
 
     def start(self, tasks: TaskGroup) -> None:
@@ -96,6 +98,16 @@ class OperationDriver:
         if self._tasks is not None and thread_id not in self._driving:
             self._driving.add(thread_id)
             self._tasks.start_soon(self._drive, thread_id)
+
+    def cancel_compaction(self, writer: ThreadWriter) -> bool:
+        """Give up the thread's compaction; False when none is under way, or its summary has come and the context is trimmed."""
+        operation = writer.state.open_operation
+        if operation is None or operation.kind != "compact" or operation.phase not in (Phase.REQUESTED, Phase.COMPACTING):
+            return False
+        self._unwanted.add(operation.id)
+        if (scope := self._compactions.get(operation.id)) is not None:
+            scope.cancel()
+        return True
 
     def note_ended(self, thread_id: str) -> None:
         """An operation of the thread has ended; those who wait go on."""
@@ -180,7 +192,7 @@ class OperationDriver:
             case _ if operation.reverting is not None:
                 await self._reverts.step(writer, operation, operation.reverting)
             case Phase.REQUESTED if operation.kind == "compact":
-                await self._compact(writer, operation)
+                await self._compact_unless_cancelled(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
                 note(writer, operation, Phase.STARTING, "Starting the session.")
             case Phase.REQUESTED:
@@ -196,12 +208,26 @@ class OperationDriver:
             case _:
                 await self._bring_up(writer, operation)
 
+    async def _compact_unless_cancelled(self, writer: ThreadWriter, operation: Operation) -> None:
+        scope = self._compactions[operation.id] = anyio.CancelScope()
+        if operation.id in self._unwanted:
+            scope.cancel()
+        try:
+            with scope:
+                await self._compact(writer, operation)
+        finally:
+            del self._compactions[operation.id]
+            self._unwanted.discard(operation.id)
+        if scope.cancelled_caught:
+            await advance(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
+
     async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
         await advance(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
         await complete_items(writer, writer.state.active_turns)
-        fork = await self._threads.fork_scratch(writer, provider_id)
+        with anyio.CancelScope(shield=True):  # cancelled while Codex makes it, it would stay behind and be listed
+            fork = await self._threads.fork_scratch(writer, provider_id)
         writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
         try:
@@ -224,7 +250,8 @@ class OperationDriver:
         self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: Scratch, duration_ms: int
     ) -> None:
         carried = (fork.id, fork.path) if summary is None else (None, None)
-        await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
+        with anyio.CancelScope(shield=True):  # from here on it has happened, and cannot be cancelled
+            await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
         if summary is None:
             watch = self._threads.inbound.watches.pop(fork.id)
             assert isinstance(watch, TurnWatch)  # as every compaction is watched

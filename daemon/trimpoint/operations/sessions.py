@@ -16,7 +16,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.lenient import members, rows
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_items
@@ -160,6 +160,18 @@ class Sessions:
         self._driver.recovery.interrupt(thread_id)
         return True
 
+    def begin_cancelling(self, thread_id: str) -> bool:
+        """Give up the thread's compaction; False when none is under way that could be."""
+        writer = self._engine.loaded(thread_id)
+        return writer is not None and self._driver.cancel_compaction(writer)
+
+    async def cancel_compaction(self, thread_id: str) -> bool:
+        """As `begin_cancelling`, and wait until it has ended."""
+        if not self.begin_cancelling(thread_id):
+            return False
+        await self._driver.operation_ended(await self._engine.thread(thread_id), self._wait_s)
+        return True
+
     async def _sweep_terminals(self) -> None:
         while True:
             await anyio.sleep(TERMINAL_SWEEP_S)
@@ -220,7 +232,7 @@ class Sessions:
             match event:
                 case ev.OperationStarted():
                     self._driver.drive_soon(thread_id)
-                case ev.OperationAdvanced(phase=Phase.READY | Phase.FAILED):
+                case ev.OperationAdvanced() if not is_open(Phase(event.phase)):
                     self._driver.note_ended(thread_id)
                     self._threads.prompts.forget(thread_id)
                 case ev.TurnCompleted():

@@ -12,6 +12,10 @@ class Audience(Protocol):
         """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of ours."""
         ...
 
+    def deliver_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+        """Pass on a notification about the turn of a compaction of the thread."""
+        ...
+
     def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Pass on notifications that all begin alike, to the end of their thread id."""
         ...
@@ -29,6 +33,9 @@ class Nobody:
     """The audience before there is one."""
 
     def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+        """Nobody hears it."""
+
+    def deliver_compaction(self, thread_id: str, method: str, line: bytes) -> None:
         """Nobody hears it."""
 
     def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:

@@ -107,7 +107,8 @@ def _first(pending: dict[str, Pending]) -> Pending:
 def when_idle(state: ThreadState, verb: str) -> Rejected | None:
     """Why the thread cannot be changed now (`verb` says how), or None when it can."""
     if state.archived and verb != "archive":
-        return Rejected(Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.")
+        went_on = f" It went on as the thread {state.new_thread_id}." if state.new_thread_id is not None else ""
+        return Rejected(Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{went_on}")
     if (block := busy(state)) is None:
         return None
     what = {

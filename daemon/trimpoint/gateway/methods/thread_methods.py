@@ -305,15 +305,20 @@ class ThreadMethods:
     def _is_put_away(self, thread_id: str) -> bool:
         """Whether Codex has the thread in its archive, as it may not while terminals of it run.
 
-        :raises Refusal: when it is archived for clients only.
+        :raises Refusal: when it is archived for clients only, or went on as another thread.
         """
-        if self._threads.is_loaded(self._identity.provider_of(thread_id)):
+        has_successor = self._engine.summaries[thread_id].new_thread_id is not None
+        if has_successor or self._threads.is_loaded(self._identity.provider_of(thread_id)):
             self._refuse_archived(thread_id)
         return self._engine.summaries[thread_id].archived
 
     def _refuse_archived(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
         archived = writer.state.archived if writer is not None else self._engine.summaries[thread_id].archived
+        successor = self._engine.summaries[thread_id].new_thread_id
+        if archived and successor is not None:
+            problem = f"The thread {thread_id} is archived; it went on as {successor}."
+            raise Refusal(Reason.THREAD_ARCHIVED, problem, "Go on in that thread, or unarchive this one.")
         if archived:
             raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
 

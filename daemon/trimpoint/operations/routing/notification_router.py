@@ -276,7 +276,7 @@ class Inbound:
         if watch is not None:
             watch.hear(method, params)
             if route.role == "scratch" and method not in SCRATCH_KEEPS:
-                self._audience.deliver(route.thread_id, method, line)
+                self._audience.deliver_compaction(route.thread_id, method, line)
         elif route.role == "retired" and method in RETIRED_MAY_SAY:
             self.record(route, method, params)
             self._audience.deliver(route.thread_id, method, line)

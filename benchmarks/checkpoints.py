@@ -9,19 +9,19 @@ from trimpoint.git.capture.capture import capture
 from trimpoint.git.plumbing.repository import Repository, discover
 
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 
 FILES, FILES_QUICK = 50_000, 2_000
 CHANGED = 10
 _FILES_IN_FOLDER = 100
 
 
-def run(stage: Stage) -> Outcome:
+def run(stage: Bench) -> Outcome:
     """In turns: edit, `git status`, capture."""
     return anyio.run(_run, stage)
 
 
-async def _run(stage: Stage) -> Outcome:
+async def _run(stage: Bench) -> Outcome:
     files, rounds = stage.sized(FILES, FILES_QUICK), stage.sized(25, 5)
     folder = stage.room("repository")
     edited = _fill(folder, files)

@@ -10,9 +10,9 @@ import anyio
 
 from benchmarks.daemons import RealCodex, real_codex
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 from benchmarks.threads import Grown, grow
-from benchmarks.wire import Refused, Wire
+from benchmarks.wire import JsonRpcClient, Refused
 
 KEPT = 3
 SHORT, LONG, LONG_QUICK = 100, 100_000, 10_000
@@ -20,7 +20,7 @@ SHORT, LONG, LONG_QUICK = 100, 100_000, 10_000
 LATER = 3
 
 
-def run_against_script(stage: Stage) -> Outcome:
+def run_against_script(stage: Bench) -> Outcome:
     """Turns, then one clear each way, over and over."""
     repeats = stage.sized(25, 4)
     ours_ms: list[float] = []
@@ -42,7 +42,7 @@ def run_against_script(stage: Stage) -> Outcome:
     return Outcome([Verdict("/clear 3 : bare script", ratio, at_most(1.10, "×"), "wall clock, medians")], figures)
 
 
-def run_on_long_thread(stage: Stage) -> Outcome:
+def run_on_long_thread(stage: Bench) -> Outcome:
     """Threads with many turns and with few, each kind in a daemon of its own: their first clear, and later ones."""
     long_turns = stage.sized(LONG, LONG_QUICK)
     first: dict[int, list[float]] = {SHORT: [], long_turns: []}
@@ -70,7 +70,7 @@ def _long_to_short(which: str, taken_ms: dict[int, list[float]]) -> Verdict:
     return Verdict(f"/clear 3 on a long thread {which} : short", long / short, at_most(1.2, "×"), "wall clock, medians")
 
 
-def _threads_with_turns(stage: Stage, codex: RealCodex, turns: int, stack: ExitStack) -> tuple[Wire, list[str]]:
+def _threads_with_turns(stage: Bench, codex: RealCodex, turns: int, stack: ExitStack) -> tuple[JsonRpcClient, list[str]]:
     """A client of a daemon that has threads with so many turns."""
     room = stage.room(f"turns-{turns}")
     threads = [_real_thread(codex, room) for _ in range(stage.sized(3, 2))]
@@ -79,7 +79,7 @@ def _threads_with_turns(stage: Stage, codex: RealCodex, turns: int, stack: ExitS
     return client, [str(thread["id"]) for thread in threads]
 
 
-def _turn_and_clear(client: Wire, thread_id: str) -> float:
+def _turn_and_clear(client: JsonRpcClient, thread_id: str) -> float:
     client.turn(thread_id, "hello")
     return _clear(client, thread_id)
 
@@ -92,7 +92,7 @@ def _real_thread(codex: RealCodex, cwd: Path) -> dict[str, Any]:
         return thread
 
 
-def _clear(client: Wire, thread_id: str) -> float:
+def _clear(client: JsonRpcClient, thread_id: str) -> float:
     began = time.perf_counter()
     outcome = client.request("commands/execute", threadId=thread_id, text=f"/clear {KEPT}")
     taken_ms = (time.perf_counter() - began) * 1000
@@ -101,7 +101,7 @@ def _clear(client: Wire, thread_id: str) -> float:
     return taken_ms
 
 
-def _bare_clear(bare: Wire, thread_id: str, cwd: Path) -> tuple[float, str]:
+def _bare_clear(bare: JsonRpcClient, thread_id: str, cwd: Path) -> tuple[float, str]:
     """What `/clear` asks of Codex, in the order in which it has to be asked; the time, and the new thread."""
     items = [
         {"type": "message", "role": role, "content": [{"type": part, "text": "hello"}]}
@@ -121,7 +121,7 @@ def _bare_clear(bare: Wire, thread_id: str, cwd: Path) -> tuple[float, str]:
     return (time.perf_counter() - began) * 1000, new_id
 
 
-def _softly(bare: Wire, method: str, /, **params: Any) -> None:
+def _softly(bare: JsonRpcClient, method: str, /, **params: Any) -> None:
     """Not every Codex has it, and not every thread has what it asks for."""
     try:
         bare.request(method, **params)

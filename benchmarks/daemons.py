@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 from trimpoint.codex.appserver.locate import find_codex
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
 
-from benchmarks.wire import Wire, connected
+from benchmarks.wire import JsonRpcClient, connected
 
 STOP_DEADLINE_S = 20.0
 
@@ -27,7 +27,7 @@ class Daemon(NamedTuple):
     ready_s: float
 
     @contextmanager
-    def client(self) -> Generator[Wire]:
+    def client(self) -> Generator[JsonRpcClient]:
         """A client that has shaken hands."""
         wire, sock = connected(self.socket)
         with sock:
@@ -81,7 +81,7 @@ class RealCodex(NamedTuple):
             yield running
 
     @contextmanager
-    def app_server(self) -> Generator[Wire]:
+    def app_server(self) -> Generator[JsonRpcClient]:
         """Codex itself, without a daemon: a client that has shaken hands."""
         command = [str(self.binary), "app-server", *config_flags(self.overrides)]
         process = subprocess.Popen(
@@ -91,7 +91,7 @@ class RealCodex(NamedTuple):
             assert process.stdin is not None
             assert process.stdout is not None
             fd = process.stdin.fileno()
-            wire = Wire(cast("BinaryIO", process.stdout), partial(os.write, fd))
+            wire = JsonRpcClient(cast("BinaryIO", process.stdout), partial(os.write, fd))
             wire.initialize()
             yield wire
             process.stdin.close()

@@ -15,14 +15,14 @@ from trimpoint.journal.port import Journal
 from trimpoint.journal.storage.directory import StateDirectory
 
 from benchmarks.measures import Figure, Outcome, Verdict, at_least
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 from benchmarks.threads import Unsynced, turn_events
 
 WRITERS = 64
 PAYLOAD = encode_record(ev.Record(1, 1, 1_795_828_351_389, turn_events("turn-1")))
 
 
-def run_append(stage: Stage) -> Outcome:
+def run_append(stage: Bench) -> Outcome:
     """In turns: 64 who append and commit at once, and a loop that syncs each record."""
     records, repeats = stage.sized(32_000, 6_400), stage.sized(5, 2)
     together: list[float] = []
@@ -40,7 +40,7 @@ def run_append(stage: Stage) -> Outcome:
     return Outcome([Verdict("group commit : a sync for each record", ratio, at_least(20, "×"), why)], figures)
 
 
-def run_replay(stage: Stage) -> Outcome:
+def run_replay(stage: Bench) -> Outcome:
     """Read, decode and fold a long journal."""
     turns, repeats = stage.sized(60_000, 10_000), stage.sized(5, 2)
     room = stage.room("replay")

@@ -4,8 +4,8 @@ import time
 
 from benchmarks.daemons import real_codex
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
-from benchmarks.stage import Stage
-from benchmarks.wire import Wire
+from benchmarks.stage import Bench
+from benchmarks.wire import JsonRpcClient
 
 # Answered out of Codex's memory, so that what is measured is the way there and back.
 METHOD = "collaborationMode/list"
@@ -13,10 +13,10 @@ BLOCK = 100
 SHARES = {"p50": 0.50, "p99": 0.99}
 
 
-def run(stage: Stage) -> Outcome:
+def run(stage: Bench) -> Outcome:
     """Blocks of requests both ways, in turns."""
     blocks = stage.sized(20, 4)
-    straight: list[list[float]] = []
+    connect_to_codex: list[list[float]] = []
     through: list[list[float]] = []
     with (
         real_codex() as codex,
@@ -25,10 +25,10 @@ def run(stage: Stage) -> Outcome:
         running.client() as client,
     ):
         for _ in range(blocks + 1):
-            straight.append(_timed(bare))
+            connect_to_codex.append(_timed(bare))
             through.append(_timed(client))
     # The first block of each warms up.
-    figures = [*_figures("straight", straight[1:]), *_figures("through the daemon", through[1:])]
+    figures = [*_figures("straight", connect_to_codex[1:]), *_figures("through the daemon", through[1:])]
     by = f"wall clock, {blocks * BLOCK:,} requests each way in turns of {BLOCK}"
     p50, p99 = (figures[2].median - figures[0].median, figures[3].median - figures[1].median)
     return Outcome(
@@ -42,7 +42,7 @@ def _figures(way: str, blocks: list[list[float]]) -> list[Figure]:
     return [Figure(f"{METHOD}, {way}, {name}", "ms", [_percentile(taken_ms, share)]) for name, share in SHARES.items()]
 
 
-def _timed(wire: Wire) -> list[float]:
+def _timed(wire: JsonRpcClient) -> list[float]:
     taken_ms: list[float] = []
     for _ in range(BLOCK):
         began = time.perf_counter()

@@ -10,14 +10,14 @@ from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.processes import peak_rss_mib, reset_peak
 from benchmarks.relay import receive_until_end
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 from benchmarks.wire import connected
 
 OUTBOX_MIB = 16
 STREAM_MIB, STREAM_MIB_QUICK = 100, 40
 
 
-def run(stage: Stage) -> Outcome:
+def run(stage: Bench) -> Outcome:
     """In turns: a stream to one client that reads, and the same while another does not read."""
     deltas = stage.sized(STREAM_MIB, STREAM_MIB_QUICK) * 1024 * 1024 // len(flooding_codex.delta_line())
     room = stage.room("stalled")

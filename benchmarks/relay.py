@@ -17,7 +17,7 @@ from benchmarks import flooding_codex
 from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_least
 from benchmarks.processes import cpu_s
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 from benchmarks.wire import connected
 
 RECEIVE_BYTES = 1024 * 1024
@@ -35,7 +35,7 @@ class Relayed(NamedTuple):
     cpu_s: float
 
 
-def run_one(stage: Stage) -> Outcome:
+def run_one(stage: Bench) -> Outcome:
     """One client against the SDK's decoder."""
     deltas, repeats = stage.sized(300_000, 60_000), stage.sized(7, 3)
     relayed: list[Relayed] = []
@@ -43,10 +43,10 @@ def run_one(stage: Stage) -> Outcome:
     room = stage.room("relay")
     with daemon(room, flooding_codex.launcher(room)) as running:
         open_thread(running)
-        with Audience(running, 1) as audience:
-            audience.hear_a_turn(deltas)  # the first one warms up
+        with TurnReceivers(running, 1) as audience:
+            audience.receive_turn(deltas)  # the first one warms up
             for _ in range(repeats):
-                relayed.append(audience.hear_a_turn(deltas))
+                relayed.append(audience.receive_turn(deltas))
                 decoded.append(sdk_decodes(deltas // 5))
     by_wall, by_cpu = _by_wall("relay to 1 client", relayed), _by_cpu("the same", relayed)
     sdk = Figure("SDK decodes the same stream", "messages/s", decoded)
@@ -55,7 +55,7 @@ def run_one(stage: Stage) -> Outcome:
     return Outcome([verdict], [by_wall, by_cpu, sdk])
 
 
-def run_many(stage: Stage) -> Outcome:
+def run_many(stage: Bench) -> Outcome:
     """Many clients against one."""
     deltas, repeats = stage.sized(100_000, 20_000), stage.sized(5, 2)
     one: list[Relayed] = []
@@ -64,10 +64,10 @@ def run_many(stage: Stage) -> Outcome:
     with daemon(room, flooding_codex.launcher(room)) as running:
         open_thread(running)
         for _ in range(repeats):
-            with Audience(running, 1) as audience:
-                one.append(audience.hear_a_turn(deltas * 3))
-            with Audience(running, MANY) as audience:
-                many.append(audience.hear_a_turn(deltas))
+            with TurnReceivers(running, 1) as audience:
+                one.append(audience.receive_turn(deltas * 3))
+            with TurnReceivers(running, MANY) as audience:
+                many.append(audience.receive_turn(deltas))
     to_one, to_many = _by_wall("deliveries to 1 client", one), _by_wall(f"deliveries to {MANY}", many)
     verdict = Verdict(
         f"deliveries to {MANY} clients : to 1", to_many.median / to_one.median, at_least(3, "×"), "wall clock, medians"
@@ -104,7 +104,7 @@ def open_thread(running: Daemon) -> None:
             raise RuntimeError(f"the thread could not be cleared: {outcome}")
 
 
-class Audience:
+class TurnReceivers:
     """Clients of the one thread, as a context manager."""
 
     def __init__(self, running: Daemon, clients: int) -> None:
@@ -113,7 +113,7 @@ class Audience:
         self._sockets: list[socket.socket] = []
         self._closing = ExitStack()
 
-    def __enter__(self) -> "Audience":
+    def __enter__(self) -> "TurnReceivers":
         for _ in range(self._clients):
             wire, sock = connected(self._daemon.socket)
             self._closing.enter_context(sock)
@@ -124,7 +124,7 @@ class Audience:
     def __exit__(self, *_: object) -> None:
         self._closing.close()
 
-    def hear_a_turn(self, deltas: int) -> Relayed:
+    def receive_turn(self, deltas: int) -> Relayed:
         """Have a turn of so many deltas and wait until every client has heard its end."""
         params = {"threadId": flooding_codex.THREAD_ID, "input": [{"type": "text", "text": str(deltas)}]}
         used_s, began = cpu_s(self._daemon.pid), time.perf_counter()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benchmarks import checkpoints, clear, journal, latency, memory, relay, start
 from benchmarks.measures import Outcome
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 
 
 class Row(NamedTuple):
@@ -13,7 +13,7 @@ class Row(NamedTuple):
 
     name: str
     what: str
-    run: Callable[[Stage], Outcome]
+    run: Callable[[Bench], Outcome]
 
 
 ROWS = (

@@ -12,7 +12,7 @@ T = TypeVar("T")
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 
 
-class Stage(NamedTuple):
+class Bench(NamedTuple):
     """`quick`: small sizes and few repetitions, to see that it works; its ratios mean little."""
 
     folder: Path
@@ -28,7 +28,7 @@ class Stage(NamedTuple):
 
 
 @contextmanager
-def set_stage(parent: Path | None, *, quick: bool) -> Generator[Stage]:
+def set_stage(parent: Path | None, *, quick: bool) -> Generator[Bench]:
     """A stage below `parent`, or below the folder for temporary files; removed afterwards.
 
     :raises ValueError: when the folder is kept in memory.
@@ -36,7 +36,7 @@ def set_stage(parent: Path | None, *, quick: bool) -> Generator[Stage]:
     with tempfile.TemporaryDirectory(prefix="tpb", dir=parent) as folder:
         if (kind := _file_system(Path(folder))) in _IN_MEMORY:
             raise ValueError(f"{folder} is on a {kind}: name a folder on a disk with --dir")
-        yield Stage(Path(folder), quick)
+        yield Bench(Path(folder), quick)
 
 
 def _file_system(path: Path) -> str:

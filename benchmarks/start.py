@@ -6,13 +6,13 @@ from benchmarks import flooding_codex
 from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.processes import rss_mib
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 from benchmarks.threads import fill_with_idle
 
 IDLE, IDLE_QUICK = 10_000, 1_000
 
 
-def run(stage: Stage) -> Outcome:
+def run(stage: Bench) -> Outcome:
     """Starts, in turns."""
     idle, repeats = stage.sized(IDLE, IDLE_QUICK), stage.sized(7, 2)
     full, empty = stage.room("full"), stage.room("empty")

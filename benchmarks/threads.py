@@ -14,7 +14,7 @@ from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.file_ops import SystemFiles
 from trimpoint.operations.provider.settings import initial_settings
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 # Written out now and then, so that no batch grows without bound.
@@ -55,12 +55,12 @@ async def fill_with_idle(state_dir: Path, how_many: int) -> None:
 
 
 @asynccontextmanager
-async def _engine(state_dir: Path) -> AsyncGenerator[Engine]:
-    async with Engine.running(StateDirectory(state_dir, files=Unsynced()), Policy()) as engine:
+async def _engine(state_dir: Path) -> AsyncGenerator[ThreadRegistry]:
+    async with ThreadRegistry.running(StateDirectory(state_dir, files=Unsynced()), Policy()) as engine:
         yield engine
 
 
-async def _create(engine: Engine, thread: Grown) -> ThreadWriter:
+async def _create(engine: ThreadRegistry, thread: Grown) -> ThreadWriter:
     params = {"cwd": thread.cwd, "approvalPolicy": "never", "sandbox": "danger-full-access"}
     return await engine.create(
         internal.CreateThread(
@@ -81,8 +81,8 @@ async def write_turns(writer: ThreadWriter, turns: int) -> None:
     for number in range(turns):
         writer.record_facts(*turn_events(f"{stem}-{number}"))
         if number % TURNS_A_BATCH == 0:
-            await writer.settle()
-    await writer.settle()
+            await writer.flush()
+    await writer.flush()
 
 
 def turn_events(turn_id: str) -> tuple[ev.AnyEvent, ...]:

@@ -15,7 +15,7 @@ class Refused(Exception):
     """The answer was an error."""
 
 
-class Wire:
+class JsonRpcClient:
     """`lines` is read line by line, `send` takes whole messages. Notifications that nobody waits for are dropped."""
 
     def __init__(self, lines: BinaryIO, send: Callable[[bytes], object]) -> None:
@@ -69,10 +69,10 @@ class Wire:
         self.until(lambda message: message.get("method") == "turn/completed" and message["params"]["threadId"] == thread_id)
 
 
-def connected(path: Path) -> tuple[Wire, socket.socket]:
+def connected(path: Path) -> tuple[JsonRpcClient, socket.socket]:
     """A client at a daemon's socket that has shaken hands, and the socket to close."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(str(path))
-    wire = Wire(sock.makefile("rb"), sock.sendall)
+    wire = JsonRpcClient(sock.makefile("rb"), sock.sendall)
     wire.initialize()
     return wire, sock

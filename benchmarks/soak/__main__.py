@@ -15,7 +15,7 @@ from benchmarks.report import as_json, is_met, show, write
 from benchmarks.rows import Row
 from benchmarks.soak.life import CONFIG, Life
 from benchmarks.soak.samples import figures, judged
-from benchmarks.stage import Stage, set_stage
+from benchmarks.stage import Bench, set_stage
 
 
 def main() -> int:
@@ -30,7 +30,7 @@ def main() -> int:
     return 0 if is_met(results) else 1
 
 
-def soaked(stage: Stage, more: Callable[[Life], bool]) -> Outcome:
+def soaked(stage: Bench, more: Callable[[Life], bool]) -> Outcome:
     """A life for as long as there is to be more of it."""
     room = stage.room("soak")
     with real_codex() as codex, codex.daemon(room, CONFIG) as running:

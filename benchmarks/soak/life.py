@@ -15,7 +15,7 @@ import msgspec
 from benchmarks.daemons import Daemon, RealCodex
 from benchmarks.processes import open_files, rss_mib
 from benchmarks.soak.samples import Sample
-from benchmarks.wire import Refused, Wire
+from benchmarks.wire import JsonRpcClient, Refused
 
 # So that threads which are left leave memory within a round or two.
 MAX_IDLE = 4
@@ -48,7 +48,7 @@ class Life:
             if self.lived["rounds"] % SAMPLE_EVERY == 0:
                 self._sample()
 
-    def _round(self, client: Wire) -> None:
+    def _round(self, client: JsonRpcClient) -> None:
         thread_id = client.start_thread(self._room)["id"]
         self._turns(client, thread_id, 5)
         self._command(client, thread_id, "/clear 2")
@@ -65,14 +65,14 @@ class Life:
             self._turns(client, thread_id, 1)
         client.request("thread/unsubscribe", threadId=thread_id)
 
-    def _turns(self, client: Wire, thread_id: str, how_many: int) -> None:
+    def _turns(self, client: JsonRpcClient, thread_id: str, how_many: int) -> None:
         for _ in range(how_many):
             began = time.perf_counter()
             client.turn(thread_id, "What does this do?")
             self._turn_ms.append((time.perf_counter() - began) * 1000)
             self.lived["turns"] += 1
 
-    def _command(self, client: Wire, thread_id: str, text: str) -> dict[str, Any]:
+    def _command(self, client: JsonRpcClient, thread_id: str, text: str) -> dict[str, Any]:
         began = time.perf_counter()
         outcome = client.request("commands/execute", threadId=thread_id, text=text)
         if outcome["status"] != "completed":
@@ -91,7 +91,7 @@ class Life:
             self.lived["clients"] += 1
             yield
 
-    def _kill_codex(self, client: Wire) -> None:
+    def _kill_codex(self, client: JsonRpcClient) -> None:
         os.kill(self._codex_pid(), signal.SIGKILL)
         self.lived["deaths of Codex"] += 1
         while True:
@@ -126,12 +126,12 @@ class Life:
         self._clear_ms.clear()
 
 
-def _timed(client: Wire) -> float:
+def _timed(client: JsonRpcClient) -> float:
     began = time.perf_counter()
     client.request("collaborationMode/list")
     return (time.perf_counter() - began) * 1000
 
 
-def _metric(client: Wire, name: str) -> float:
+def _metric(client: JsonRpcClient, name: str) -> float:
     families = client.request("sidecar/metrics")["families"]
     return next(float(sample["value"]) for family in families for sample in family["samples"] if sample["name"] == name)

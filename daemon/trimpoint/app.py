@@ -11,7 +11,7 @@ import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from trimpoint.codex.appserver.orphans import reap_leftover_children
+from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.config import Config, MetricsSection
@@ -27,31 +27,31 @@ from trimpoint.gateway.methods.archive_methods import ArchiveMethods
 from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
-from trimpoint.gateway.methods.extension_methods import OwnHandlers, Surroundings
+from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
 from trimpoint.gateway.methods.interrupts import Interrupts
 from trimpoint.gateway.methods.revert_methods import RevertMethods
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.metrics.exposition import exposition
-from trimpoint.gateway.metrics.metrics import Counted, Metrics
+from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.metrics.metrics_endpoint import Address, serve_metrics
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.dispatch import OwnMethods
+from trimpoint.gateway.session.dispatch import ExtensionMethods
 from trimpoint.gateway.transport.connection import Connection, Limits, Transport
 from trimpoint.journal.storage.directory import StateDirectory
-from trimpoint.journal.storage.instrumented_files import CountedFiles
+from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.operations.checkpoints.file_reverts import FileReverts
 from trimpoint.operations.checkpoints.turn_captures import CaptureRules, TurnCaptures
 from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import compact_limit, working_folder
-from trimpoint.operations.routing.notification_router import Inbound
-from trimpoint.operations.runner import DriverLimits, OperationDriver
+from trimpoint.operations.routing.notification_router import NotificationRouter
+from trimpoint.operations.runner import OperationRunner, RunnerLimits
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.activity import Activity
 from trimpoint.threads.idle import IdleRules
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.retention import RetentionRule, expire
 
 log = structlog.get_logger()
@@ -63,7 +63,9 @@ WAIT_BEYOND_COMPACTION_S = 60.0
 class Daemon:
     """A running daemon. `serve` talks to one client; `stop_requested` is set when somebody asked it to end."""
 
-    def __init__(self, config: Config, state_dir: Path, engine: Engine, link: CodexLink, files: CountedFiles) -> None:
+    def __init__(
+        self, config: Config, state_dir: Path, engine: ThreadRegistry, link: CodexLink, files: InstrumentedFiles
+    ) -> None:
         self.stop_requested = anyio.Event()
         self.clients = Clients()
         limits, policy = config.limits, policy_of(config, link.profile)
@@ -71,10 +73,10 @@ class Daemon:
         self._handshake_deadline_s = limits.handshake_deadline_s
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         self._engine, self._link = engine, link
-        self._inbound = Inbound(engine)
-        engine.in_use.extend((self.clients.have_use_for, self._inbound.is_expecting))
+        self._inbound = NotificationRouter(engine)
+        engine.in_use.extend((self.clients.has_subscribers_for, self._inbound.has_fast_path))
         self._activity = Activity()
-        engine.listen(self._activity.hear)
+        engine.subscribe(self._activity.on_record)
         identity = Identity(engine)
         self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
         self._threads = ProviderThreads(engine, link, self._inbound)
@@ -82,13 +84,13 @@ class Daemon:
             engine, lambda state: working_folder(state.settings), CaptureRules(*msgspec.structs.astuple(config.checkpoints))
         )
         worktrees = FileReverts(engine, self._captures)
-        driver = OperationDriver(engine, self._threads, worktrees, DriverLimits(config.compaction.deadline_s))
+        driver = OperationRunner(engine, self._threads, worktrees, RunnerLimits(config.compaction.deadline_s))
         self._sessions = Sessions(engine, self._threads, driver, wait_s)
         slash = SlashRunner(engine, self._sessions, wait_s, policy.discard)
-        self._meters = ContextMeters(engine, self.clients, self._inbound.side_meters)
+        self._meters = ContextMeters(engine, self.clients, self._inbound.foreign_usage)
         questions, announcements = self._gateway.questions, self._gateway.announcements
-        self.metrics = Metrics(Counted(engine, self._activity, self.clients, questions, link, files))
-        around = Surroundings(
+        self.metrics = Metrics(MetricSources(engine, self._activity, self.clients, questions, link, files))
+        around = HandlerDeps(
             engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
         )
         starts = TurnStarts(self._sessions, self._threads, identity, self._captures)
@@ -98,7 +100,7 @@ class Daemon:
             agent_tools=config.discard.agent_tools,
         )  # fmt: skip
         self._agent_tools = AgentTools(engine, self._sessions, policy.discard, starts, wait_s)
-        self._gateway.answers_itself = self._agent_tools.take
+        self._gateway.intercept_server_request = self._agent_tools.intercept
         engine.in_use.append(self._agent_tools.is_in_use)
         archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
         lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
@@ -108,11 +110,11 @@ class Daemon:
         typed = TypedCommands(self.clients, identity, slash, self._sessions, played)
         tables = (methods, lists, terminals, archive, revert, interrupts)
         handlers = {name: handler for table in tables for name, handler in table.handlers.items()}
-        handlers = played.around(typed.around(handlers, methods.forward))
-        handlers = self._gateway.handles.around(handlers, methods.forward)
-        own = OwnHandlers(around).table | ContextMessages(engine, self._sessions, policy.discard).table
+        handlers = played.wrap(typed.wrap(handlers, methods.forward))
+        handlers = self._gateway.handles.wrap(handlers, methods.forward)
+        own = ExtensionHandlers(around).table | ContextMessages(engine, self._sessions, policy.discard).table
         own |= CheckpointMethods(engine, identity, self._captures.limits).table | CheckpointStorage(engine).table
-        self._gateway.wire(OwnMethods(own), handlers, methods.forward)
+        self._gateway.set_routes(ExtensionMethods(own), handlers, methods.forward)
 
     def start(self, tasks: TaskGroup) -> None:
         """Bring every part to life in `tasks`."""
@@ -124,7 +126,7 @@ class Daemon:
         self._inbound.before_turn_ends = self._captures.settled
         self._gateway.start(tasks)
         self._agent_tools.start(tasks)
-        self._engine.listen(self._meters.on_record)
+        self._engine.subscribe(self._meters.on_record)
 
     def describe(self) -> str:
         """How it is, in one line for people: threads, clients, Codex. Nothing of what is said in them."""
@@ -169,12 +171,12 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
 
     :raises StateDirectoryBusy: another daemon holds the directory.
     """
-    files = CountedFiles()
+    files = InstrumentedFiles()
     store = StateDirectory(state_dir, files=files)
     with store.lock():
-        await reap_leftover_children(state_dir)
+        await reap_orphans(state_dir)
         await to_thread.run_sync(_expire, store, config)
-        async with Engine.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
+        async with ThreadRegistry.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             try:
                 async with anyio.create_task_group() as tasks:
@@ -187,7 +189,7 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
                     finally:
                         tasks.cancel_scope.cancel()
             finally:
-                engine.deafen()  # what the engine still makes durable must not wake what has ended
+                engine.clear_subscribers()  # what the engine still makes durable must not wake what has ended
 
 
 def _expire(store: StateDirectory, config: Config) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 
 MAX_PORT = 65_535
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -251,9 +251,9 @@ def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source:
     """`value` as `shape`, table by table, so that an error can say where it stands."""
     if isinstance(value, dict) and get_origin(shape) is dict:
         inner_shape = get_args(shape)[1]
-        return {key: _converted(inner, inner_shape, (*path, key), text, source) for key, inner in members(value).items()}
+        return {key: _converted(inner, inner_shape, (*path, key), text, source) for key, inner in as_dict(value).items()}
     if isinstance(value, dict) and shape in _SECTIONS:
-        table = members(value)
+        table = as_dict(value)
         known = {field.name: field.type for field in msgspec.structs.fields(shape)}
         _refuse_unknown(table, known, path, text, source)
         return _section(
@@ -322,7 +322,7 @@ def _path_in(fragment: str) -> tuple[str, ...]:
         return ()
     path: list[str] = []
     while isinstance(found, dict) and found:
-        key, found = next(iter(members(found).items()))
+        key, found = next(iter(as_dict(found).items()))
         path.append(key)
     return tuple(path)
 

@@ -85,27 +85,27 @@ class LineFramer:
 
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
-        self._held = bytearray()
+        self._buffered = bytearray()
         self._skipped_bytes = 0
 
     def feed(self, data: bytes) -> list[Frame]:
         lines = data.split(b"\n")
         tail = lines.pop()
         if not lines:
-            self._hold(tail)
+            self._buffer(tail)
             return []
-        frames = self._finish_held(lines.pop(0))
+        frames = self._finish_buffered(lines.pop(0))
         if len(data) > self._max_message_bytes:
             frames.extend(frame for line in lines for frame in self._frame(line))
         else:
             frames.extend(filter(None, map(bytes.strip, lines)))
-        self._hold(tail)
+        self._buffer(tail)
         return frames
 
     def eof(self) -> list[Frame]:
         if self._skipped_bytes:
             return [TooLarge(self._skipped_bytes)]
-        received = bytes(self._held)
+        received = bytes(self._buffered)
         return [Truncated(received)] if received.strip() else []
 
     def encode(self, message: bytes) -> bytes:
@@ -117,26 +117,26 @@ class LineFramer:
         message = line.strip()
         return [message] if message else []
 
-    def _finish_held(self, end: bytes) -> list[Frame]:
-        if not self._held and not self._skipped_bytes:
+    def _finish_buffered(self, end: bytes) -> list[Frame]:
+        if not self._buffered and not self._skipped_bytes:
             return self._frame(end)
-        self._hold(end)
+        self._buffer(end)
         if self._skipped_bytes:
             frames: list[Frame] = [TooLarge(self._skipped_bytes)]
             self._skipped_bytes = 0
             return frames
-        line = bytes(self._held)
-        self._held.clear()
+        line = bytes(self._buffered)
+        self._buffered.clear()
         return self._frame(line)
 
-    def _hold(self, part: bytes) -> None:
+    def _buffer(self, part: bytes) -> None:
         # A bytearray grows in place: a line that comes byte by byte costs no list of them and no re-join.
-        size = self._skipped_bytes + len(self._held) + len(part)
+        size = self._skipped_bytes + len(self._buffered) + len(part)
         if size > self._max_message_bytes:
             self._skipped_bytes = size
-            self._held.clear()
+            self._buffered.clear()
         else:
-            self._held += part
+            self._buffered += part
 
 
 class ContentLengthFramer:
@@ -161,7 +161,7 @@ class ContentLengthFramer:
         frames: list[Frame] = []
         position = 0
         while position < len(data) and not self._is_lost:
-            take = self._take_body if self._missing_bytes else self._take_header_line
+            take = self._feed_body if self._missing_bytes else self._feed_header_line
             position = take(data, position, frames)
         return frames
 
@@ -171,11 +171,11 @@ class ContentLengthFramer:
     def encode(self, message: bytes) -> bytes:
         return encode_content_length(message)
 
-    def _take_header_line(self, data: bytes, start: int, frames: list[Frame]) -> int:
+    def _feed_header_line(self, data: bytes, start: int, frames: list[Frame]) -> int:
         end = data.find(b"\n", start) + 1
         self._headers += data[start : end or None]
         if len(self._headers) > MAX_HEADER_BYTES:
-            self._lose(f"the headers are longer than {MAX_HEADER_BYTES} bytes", frames)
+            self._mark_lost(f"the headers are longer than {MAX_HEADER_BYTES} bytes", frames)
         elif end:
             line = bytes(self._headers[self._line_start :]).strip()
             self._line_start = len(self._headers)
@@ -188,15 +188,15 @@ class ContentLengthFramer:
     def _read_header(self, line: bytes, frames: list[Frame]) -> None:
         name, colon, value = line.partition(b":")
         if not colon:
-            self._lose("a header line has no colon", frames)
+            self._mark_lost("a header line has no colon", frames)
         elif name.strip().lower() == b"content-length":
             self._read_length(value.strip(), frames)
 
     def _read_length(self, digits: bytes, frames: list[Frame]) -> None:
         if not digits.isdigit() or len(digits) > _MAX_LENGTH_DIGITS:
-            self._lose("Content-Length is not a number of bytes", frames)
+            self._mark_lost("Content-Length is not a number of bytes", frames)
         elif self._declared_bytes not in (None, int(digits)):
-            self._lose("Content-Length is given twice", frames)
+            self._mark_lost("Content-Length is given twice", frames)
         else:
             self._declared_bytes = int(digits)
 
@@ -204,7 +204,7 @@ class ContentLengthFramer:
         if self._headers.isspace():
             self._start_over()
         elif self._declared_bytes is None:
-            self._lose("Content-Length is missing", frames)
+            self._mark_lost("Content-Length is missing", frames)
         elif self._declared_bytes == 0:
             frames.append(b"")
             self._start_over()
@@ -218,7 +218,7 @@ class ContentLengthFramer:
             self._skips_body = True
             self._headers.clear()
 
-    def _take_body(self, data: bytes, start: int, frames: list[Frame]) -> int:
+    def _feed_body(self, data: bytes, start: int, frames: list[Frame]) -> int:
         end = min(start + self._missing_bytes, len(data))
         self._missing_bytes -= end - start
         if not self._skips_body:
@@ -236,7 +236,7 @@ class ContentLengthFramer:
         self._declared_bytes = None
         self._body.clear()
 
-    def _lose(self, reason: str, frames: list[Frame]) -> None:
+    def _mark_lost(self, reason: str, frames: list[Frame]) -> None:
         frames.append(Malformed(reason))
         self._is_lost = True
         self._start_over()

@@ -267,7 +267,7 @@ def _decode_batch(wire: bytes) -> Batch | Invalid:
     except RecursionError:
         return Invalid(PARSE_ERROR, _TOO_DEEP)
     except msgspec.DecodeError as error:
-        return Invalid(PARSE_ERROR, _syntax_words(error))
+        return Invalid(PARSE_ERROR, _syntax_message(error))
     if not members:
         return Invalid(INVALID_REQUEST, "a batch must not be empty")
     if len(members) > MAX_BATCH_MEMBERS:
@@ -330,7 +330,7 @@ def _not_an_object(wire: bytes) -> Invalid:
     try:
         _check_syntax(wire)
     except msgspec.DecodeError as error:
-        return Invalid(PARSE_ERROR, _syntax_words(error))
+        return Invalid(PARSE_ERROR, _syntax_message(error))
     return Invalid(INVALID_REQUEST, "a message must be a JSON object")
 
 
@@ -340,7 +340,7 @@ def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
     try:
         envelope = _decode_envelope(repaired)
     except _UNREADABLE:
-        return Invalid(PARSE_ERROR, _syntax_words(error))
+        return Invalid(PARSE_ERROR, _syntax_message(error))
     return _refuse(envelope, PARSE_ERROR, "the message is not valid JSON: it has half a surrogate pair")
 
 
@@ -361,7 +361,7 @@ def _echo(id_text: Raw | UnsetType) -> bytes:
     return text if _REPLACEMENT not in text and _is_utf8(text) else NULL_ID
 
 
-def _syntax_words(error: msgspec.DecodeError) -> str:
+def _syntax_message(error: msgspec.DecodeError) -> str:
     detail = str(error).removeprefix("JSON is malformed: ")
     return f"the message is not valid JSON: {detail}"
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from benchmarks.measures import Figure, Outcome, Verdict, at_least, at_most
 from benchmarks.report import as_json, is_met, readable, show
 from benchmarks.rows import ROWS, Row
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 
 
 def outcome(value: float) -> Outcome:
@@ -66,6 +66,6 @@ def test_three_digits_are_shown(value: float, text: str) -> None:
 @pytest.mark.parametrize("name", ["relay", "append"])
 def test_a_row_runs_and_finds_something(name: str, tmp_path: Path) -> None:
     [row] = [row for row in ROWS if row.name == name]
-    found = row.run(Stage(tmp_path, quick=True))
+    found = row.run(Bench(tmp_path, quick=True))
     assert found.verdicts
     assert all(figure.least > 0 for figure in found.figures)

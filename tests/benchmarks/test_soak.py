@@ -9,7 +9,7 @@ import pytest
 from benchmarks.soak.__main__ import soaked
 from benchmarks.soak.life import Life
 from benchmarks.soak.samples import Sample, judged, slope
-from benchmarks.stage import Stage
+from benchmarks.stage import Bench
 
 FLAT = Sample(
     turns=0, rss_mib=45.0, open_files=17, request_ms=0.3, turn_ms=30.0, clear_ms=50.0, threads_loaded=4, codex_rss_mib=150.0
@@ -68,7 +68,7 @@ async def test_a_short_life_has_everything_in_it_and_leaves_no_file_open(tmp_pat
         lives[:] = [life]
         return life.lived["rounds"] < 4
 
-    outcome = await anyio.to_thread.run_sync(partial(soaked, Stage(tmp_path, quick=True), more))
+    outcome = await anyio.to_thread.run_sync(partial(soaked, Bench(tmp_path, quick=True), more))
     lived = lives[0].lived
     assert (lived["turns"], lived["/clear"], lived["/compact"], lived["/new"], lived["deaths of Codex"]) == (38, 8, 4, 1, 1)
     assert lived["clients"] == 8

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.cli.stage import Stage, Terminal, opened_stage
+from tests.cli.stage import CliHarness, Terminal, opened_stage
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+async def stage() -> AsyncIterator[CliHarness]:
     async with opened_stage() as opened:
         yield opened
 

@@ -53,9 +53,9 @@ class Running:
         """Begin to take in what it writes."""
         for name, stream in (("out", self.process.stdout), ("err", self.process.stderr)):
             if stream is not None:
-                tasks.start_soon(self._take, name, stream)
+                tasks.start_soon(self._read_stream, name, stream)
 
-    async def _take(self, name: str, stream: anyio.abc.ByteReceiveStream) -> None:
+    async def _read_stream(self, name: str, stream: anyio.abc.ByteReceiveStream) -> None:
         async for data in stream:
             setattr(self, name, getattr(self, name) + data.decode())
             self._changed.set()
@@ -73,7 +73,7 @@ class Running:
             return await self.process.wait()
 
 
-class Stage:
+class CliHarness:
     """Folders, environment and model that commands and daemons of one test share."""
 
     def __init__(self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script) -> None:
@@ -179,12 +179,12 @@ def _pid(folder: Path) -> int:
 
 
 @asynccontextmanager
-async def opened_stage() -> AsyncGenerator[Stage]:
+async def opened_stage() -> AsyncGenerator[CliHarness]:
     """A fresh stage."""
     script = Script(summary="The gist of it all.")
     with TemporaryDirectory(prefix="tpcli", ignore_cleanup_errors=True) as folder:
         async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
-            yield Stage(Path(folder), codex_home, model, script)
+            yield CliHarness(Path(folder), codex_home, model, script)
 
 
 class Terminal:

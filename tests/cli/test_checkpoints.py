@@ -6,19 +6,19 @@ import pytest
 from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import run, say
 
-from tests.cli.stage import Stage, Terminal
+from tests.cli.stage import CliHarness, Terminal
 from tests.e2e.worktree import git, with_repository
 
 pytestmark = pytest.mark.codex
 
 
-async def edit(stage: Stage, client: Client, thread: str, command: str) -> None:
+async def edit(stage: CliHarness, client: Client, thread: str, command: str) -> None:
     """A turn whose agent runs `command`, and its checkpoint."""
     stage.script.then(run(command), say("Done."))
     await stage.turn(client, thread, f"please: {command}")
 
 
-async def test_checkpoints_are_listed_compared_and_let_go(stage: Stage, terminal: Terminal) -> None:
+async def test_checkpoints_are_listed_compared_and_let_go(stage: CliHarness, terminal: Terminal) -> None:
     with_repository(stage.worktree)
     async with stage.daemon() as client:
         thread = await stage.thread(client)
@@ -80,7 +80,7 @@ async def test_checkpoints_are_listed_compared_and_let_go(stage: Stage, terminal
         assert (await stage.run("checkpoints", "--yes")).code == 2
 
 
-async def test_a_thread_outside_of_a_repository_says_so(stage: Stage) -> None:
+async def test_a_thread_outside_of_a_repository_says_so(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await edit(stage, client, thread, "echo one > a.txt")

@@ -4,12 +4,12 @@ import anyio
 import pytest
 from trimpoint.testkit import held, say
 
-from tests.cli.stage import Stage
+from tests.cli.stage import CliHarness
 
 pytestmark = pytest.mark.codex
 
 
-async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_line(stage: Stage) -> None:
+async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_line(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         for number in (1, 2, 3):
@@ -77,7 +77,7 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         assert (refused.code, "The thread is archived" in refused.out) == (1, True)
 
 
-async def test_without_threads_commands_say_how_to_start_one(stage: Stage) -> None:
+async def test_without_threads_commands_say_how_to_start_one(stage: CliHarness) -> None:
     async with stage.daemon():
         status = await stage.run("status")
         assert (status.code, "no threads" in status.out, "0.163.0" in status.out) == (0, True, True)
@@ -88,7 +88,7 @@ async def test_without_threads_commands_say_how_to_start_one(stage: Stage) -> No
         assert document["error"]["reason"] == "thread_not_found"
 
 
-async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(stage: Stage) -> None:
+async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         first, second = await stage.thread(client), await stage.thread(client)
         await client.request("thread/name/set", threadId=first, name="spam")
@@ -103,7 +103,7 @@ async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
         assert (wrong.code, "Nothing was pruned on this thread yet" in wrong.err) == (2, True)
 
 
-async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: Stage) -> None:
+async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: CliHarness) -> None:
     release = anyio.Event()
     async with stage.daemon() as client, anyio.create_task_group() as tasks:
         thread = await stage.thread(client)
@@ -117,7 +117,7 @@ async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: Stage) -
         release.set()
 
 
-async def test_without_a_daemon_every_command_says_so_with_code_4(stage: Stage) -> None:
+async def test_without_a_daemon_every_command_says_so_with_code_4(stage: CliHarness) -> None:
     for words in (["status"], ["clear", "1"], ["timeline"], ["watch"], ["probe", "thread/list"], ["probe", "--prompt", "x"]):
         done = await stage.run(*words)
         assert (done.code, done.out) == (4, "")

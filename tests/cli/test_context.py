@@ -11,7 +11,7 @@ from trimpoint.cli.views.context_view import context_bar, context_line, context_
 from trimpoint.testkit import Usage, say
 from trimpoint_protocol.readmodel import AutoCompaction, ContextStatus
 
-from tests.cli.stage import Stage, Terminal
+from tests.cli.stage import CliHarness, Terminal
 
 WINDOW = 258_400
 EMPTY = ContextStatus(
@@ -109,14 +109,14 @@ def test_nothing_is_shown_of_what_nothing_is_known_of() -> None:
     assert small_context(None).plain == small_context(EMPTY).plain == ""
 
 
-async def grow(stage: Stage, client: Any, thread: str, *given: int) -> None:
+async def grow(stage: CliHarness, client: Any, thread: str, *given: int) -> None:
     for input_tokens in given:
         stage.script.then(say("answer", usage=Usage(input_tokens=input_tokens, cached_input_tokens=input_tokens // 2)))
         await stage.turn(client, thread, f"prompt {input_tokens}")
 
 
 @pytest.mark.codex
-async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: Stage) -> None:
+async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         fresh = await stage.run("context")
@@ -140,7 +140,7 @@ async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: Stage) 
 
 
 @pytest.mark.codex
-async def test_on_a_terminal_the_bar_has_its_colour(stage: Stage, terminal: Terminal) -> None:
+async def test_on_a_terminal_the_bar_has_its_colour(stage: CliHarness, terminal: Terminal) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await grow(stage, client, thread, 190_000)
@@ -153,7 +153,7 @@ async def test_on_a_terminal_the_bar_has_its_colour(stage: Stage, terminal: Term
 
 
 @pytest.mark.codex
-async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(stage: Stage) -> None:
+async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await grow(stage, client, thread, 30_000)

@@ -8,11 +8,11 @@ from trimpoint.demo.proof import Proof
 from trimpoint.demo.script import OPENING, SUMMARY, Line
 from trimpoint.testkit import ModelRequest
 
-from tests.cli.stage import CODEX, Stage
+from tests.cli.stage import CODEX, CliHarness
 
 
 @pytest.mark.codex
-async def test_it_shows_each_command_and_finds_no_pruned_text(stage: Stage) -> None:
+async def test_the_demo_shows_each_command_and_finds_no_pruned_text(stage: CliHarness) -> None:
     cache, temporary = stage.codex_home / "cache", stage.folder / "temporary"
     temporary.mkdir()
     done = await stage.run("demo", "--plain", "--codex", str(CODEX), TMPDIR=str(temporary), XDG_CACHE_HOME=str(cache))
@@ -27,7 +27,7 @@ async def test_it_shows_each_command_and_finds_no_pruned_text(stage: Stage) -> N
 
 
 @pytest.mark.codex
-async def test_as_json_it_is_one_document(stage: Stage) -> None:
+async def test_as_json_it_is_one_document(stage: CliHarness) -> None:
     done = await stage.run("demo", "--json", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.codex_home / "cache"))
     document = done.json()
     assert "error" not in document, document
@@ -38,7 +38,7 @@ async def test_as_json_it_is_one_document(stage: Stage) -> None:
     assert OPENING[0].prompt not in kept
 
 
-async def test_without_a_place_for_a_codex_home_it_says_so(stage: Stage) -> None:
+async def test_without_a_place_for_a_codex_home_it_says_so(stage: CliHarness) -> None:
     done = await stage.run("demo", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.folder), TMPDIR=str(stage.folder))
     assert (done.code, "choose a parent elsewhere" in done.err, "Traceback" in done.err) == (1, True, False)
 

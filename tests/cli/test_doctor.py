@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from trimpoint.cli.connection.client import connect
 
-from tests.cli.stage import Ended, Stage
+from tests.cli.stage import CliHarness, Ended
 
 pytestmark = pytest.mark.codex
 MARKER = "SECRET-WORDS-OF-A-CONVERSATION"
@@ -27,7 +27,7 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in stable}
 
 
-async def test_it_tells_of_a_daemon_that_runs_and_of_nothing_secret_and_changes_nothing(stage: Stage) -> None:
+async def test_doctor_reports_a_running_daemon_without_secrets_and_changes_nothing(stage: CliHarness) -> None:
     before = await stage.run("doctor", "--json")
     assert (before.code, statuses(before)["daemon"], "nobody listens" in texts(before, "socket")) == (0, "ok", True)
     assert not stage.state_dir.exists()
@@ -49,7 +49,7 @@ async def test_it_tells_of_a_daemon_that_runs_and_of_nothing_secret_and_changes_
         assert "model_providers.x.http_headers.Authorization" in done.out, "overrides are named, for their values may be keys"
 
 
-async def test_a_killed_daemons_socket_is_stale_and_it_is_told_what_to_do(stage: Stage) -> None:
+async def test_a_killed_daemons_socket_is_stale_and_it_is_told_what_to_do(stage: CliHarness) -> None:
     async with stage.serving() as serve:
         async with connect(stage.socket) as client:
             await client.initialize()
@@ -62,7 +62,7 @@ async def test_a_killed_daemons_socket_is_stale_and_it_is_told_what_to_do(stage:
     assert "→ The next daemon replaces it." in done.out
 
 
-async def test_a_codex_outside_that_holds_a_thread_is_found(stage: Stage) -> None:
+async def test_a_codex_outside_that_holds_a_thread_is_found(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread_id = await stage.thread(client)
         await stage.turn(client, thread_id, "hello")
@@ -73,7 +73,7 @@ async def test_a_codex_outside_that_holds_a_thread_is_found(stage: Stage) -> Non
         assert "holds 1 thread" in texts(done, "other daemons")
 
 
-async def test_a_bad_configuration_does_not_keep_it_from_looking(stage: Stage) -> None:
+async def test_a_bad_configuration_does_not_keep_it_from_looking(stage: CliHarness) -> None:
     config = stage.folder / "config.toml"
     config.write_text("[limits]\nmax_client = 3\n")
     done = await stage.run("doctor", "--json", "--config", str(config))

@@ -6,12 +6,12 @@ import urllib.request
 import anyio.to_thread
 import pytest
 
-from tests.cli.stage import Stage
+from tests.cli.stage import CliHarness
 
 pytestmark = pytest.mark.codex
 
 
-async def test_what_the_daemon_counts_is_shown_to_people_scripts_and_prometheus(stage: Stage) -> None:
+async def test_what_the_daemon_counts_is_shown_to_people_scripts_and_prometheus(stage: CliHarness) -> None:
     async with stage.serving():
         await stage.run("probe", "--prompt", "hello")
         await stage.run("clear")
@@ -24,7 +24,7 @@ async def test_what_the_daemon_counts_is_shown_to_people_scripts_and_prometheus(
     assert 'trimpoint_operations_total{kind="clear",outcome="ready"} 1.0\n' in prometheus.out
 
 
-async def test_a_prometheus_on_this_machine_can_be_let_in(stage: Stage) -> None:
+async def test_a_prometheus_on_this_machine_can_be_let_in(stage: CliHarness) -> None:
     config = stage.folder / "config.toml"
     config.write_text('[metrics]\nlisten = "127.0.0.1:0"\n')
     async with stage.serving("--config", str(config)) as serve:

@@ -7,12 +7,12 @@ import anyio
 import pytest
 from trimpoint.testkit import call, hang, say
 
-from tests.cli.stage import Stage, Terminal
+from tests.cli.stage import CliHarness, Terminal
 
 pytestmark = pytest.mark.codex
 
 
-async def test_any_method_can_be_sent_and_its_result_read(stage: Stage) -> None:
+async def test_any_method_can_be_sent_and_its_result_read(stage: CliHarness) -> None:
     async with stage.daemon():
         own = await stage.run("probe", "sidecar/status", "--json")
         assert own.json()["result"]["stateDir"] == str(stage.state_dir)
@@ -22,7 +22,7 @@ async def test_any_method_can_be_sent_and_its_result_read(stage: Stage) -> None:
         assert piped.out == codexs.out
 
 
-async def test_refusals_are_a_sentence_or_an_error_document(stage: Stage) -> None:
+async def test_refusals_are_a_sentence_or_an_error_document(stage: CliHarness) -> None:
     async with stage.daemon():
         typo = await stage.run("probe", "thread/lst")
         assert (typo.code, "Did you mean thread/list" in typo.err, typo.out) == (1, True, "")
@@ -32,7 +32,7 @@ async def test_refusals_are_a_sentence_or_an_error_document(stage: Stage) -> Non
         assert wrong.err == ""
 
 
-async def test_until_follows_notifications_and_stops_at_the_one_wanted(stage: Stage) -> None:
+async def test_until_follows_notifications_and_stops_at_the_one_wanted(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         params = json.dumps({"threadId": thread, "input": [{"type": "text", "text": "hello"}]})
@@ -45,14 +45,14 @@ async def test_until_follows_notifications_and_stops_at_the_one_wanted(stage: St
         assert "← turn/completed" in for_people.out
 
 
-async def test_what_is_not_heard_in_time_is_a_failure(stage: Stage) -> None:
+async def test_what_is_not_heard_in_time_is_a_failure(stage: CliHarness) -> None:
     async with stage.daemon():
         done = await stage.run("probe", "thread/list", "--until", "turn/completed", "--follow", "0.1")
         assert (done.code, "turn/completed was not heard within 0.1 seconds" in done.err) == (1, True)
         assert (await stage.run("probe", "thread/list", "--follow", "0.1")).code == 0
 
 
-async def test_a_prompt_starts_a_thread_streams_the_answer_and_can_be_continued(stage: Stage) -> None:
+async def test_a_prompt_starts_a_thread_streams_the_answer_and_can_be_continued(stage: CliHarness) -> None:
     stage.script.then(say("first answer\nin two lines"), say("second answer"))
     async with stage.daemon():
         first = await stage.run("probe", "--prompt", "one")
@@ -65,7 +65,7 @@ async def test_a_prompt_starts_a_thread_streams_the_answer_and_can_be_continued(
     assert stage.model.turn_requests()[-1].mentions("first answer")
 
 
-async def test_a_prompt_that_fails_says_why_with_code_1(stage: Stage) -> None:
+async def test_a_prompt_that_fails_says_why_with_code_1(stage: CliHarness) -> None:
     from trimpoint.testkit import http_error
 
     stage.script.then(http_error(400, "the model is out"))
@@ -76,7 +76,7 @@ async def test_a_prompt_that_fails_says_why_with_code_1(stage: Stage) -> None:
         assert (nowhere.code, "there is no such folder" in nowhere.err) == (2, True)
 
 
-async def test_ctrl_c_interrupts_the_turn_as_well(stage: Stage) -> None:
+async def test_ctrl_c_interrupts_the_turn_as_well(stage: CliHarness) -> None:
     stage.script.then(hang("I begin"))
     async with stage.daemon() as client, stage.running("probe", "--prompt", "one") as probe:
         await probe.said("I begin")
@@ -91,7 +91,7 @@ ESCALATE = {"cmd": "touch made-it", "sandbox_permissions": "require_escalated", 
 
 
 @pytest.mark.parametrize(("key", "then", "code"), [("y", "Thank you.", 0), ("n", "The turn was interrupted.", 1)])
-async def test_approvals_are_asked_at_the_terminal(stage: Stage, terminal: Terminal, key: str, then: str, code: int) -> None:
+async def test_approvals_are_asked_at_the_terminal(stage: CliHarness, terminal: Terminal, key: str, then: str, code: int) -> None:
     stage.script.then(call("exec_command", ESCALATE), say("Thank you."))
     async with stage.daemon():
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}
@@ -106,7 +106,7 @@ async def test_approvals_are_asked_at_the_terminal(stage: Stage, terminal: Termi
     assert (stage.worktree / "made-it").exists() is (code == 0)
 
 
-async def test_without_a_terminal_approvals_are_declined_and_said(stage: Stage) -> None:
+async def test_without_a_terminal_approvals_are_declined_and_said(stage: CliHarness) -> None:
     stage.script.then(call("exec_command", ESCALATE))
     async with stage.daemon():
         done = await stage.run("probe", "--prompt", "one")
@@ -116,7 +116,7 @@ async def test_without_a_terminal_approvals_are_declined_and_said(stage: Stage) 
     assert not (stage.worktree / "made-it").exists()
 
 
-async def test_a_question_that_another_client_answers_is_withdrawn(stage: Stage, terminal: Terminal) -> None:
+async def test_a_question_that_another_client_answers_is_withdrawn(stage: CliHarness, terminal: Terminal) -> None:
     stage.script.then(call("exec_command", ESCALATE), say("Thank you."))
     async with stage.daemon() as client:
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}
@@ -124,14 +124,14 @@ async def test_a_question_that_another_client_answers_is_withdrawn(stage: Stage,
             await terminal.shows("> ")
             threads = await client.request("orchestration/snapshot")
             await client.request("thread/resume", threadId=threads["threads"][0]["id"])
-            question = await client.heard("item/commandExecution/requestApproval")
+            question = await client.received("item/commandExecution/requestApproval")
             await client.send({"id": question["id"], "result": {"decision": "accept"}})
             await terminal.shows("Thank you.")
             assert await probe.ended() == 0
     assert (stage.worktree / "made-it").exists()
 
 
-async def test_a_daemon_that_ends_under_a_command_is_said(stage: Stage) -> None:
+async def test_a_daemon_that_ends_under_a_command_is_said(stage: CliHarness) -> None:
     stage.script.then(hang("I begin"))
     with anyio.fail_after(60):
         async with stage.serving() as serve, stage.running("probe", "--prompt", "one") as probe:

@@ -9,12 +9,12 @@ import anyio
 import pytest
 from trimpoint.cli.connection.client import connect
 
-from tests.cli.stage import DEADLINE_S, Running, Stage, Terminal
+from tests.cli.stage import DEADLINE_S, CliHarness, Running, Terminal
 
 pytestmark = pytest.mark.codex
 
 
-async def with_child(stage: Stage) -> None:
+async def with_child(stage: CliHarness) -> None:
     """Have the daemon spawn its Codex."""
     async with connect(stage.socket) as client:
         await client.initialize()
@@ -22,7 +22,7 @@ async def with_child(stage: Stage) -> None:
     assert len(stage.codex_children()) == 1
 
 
-async def test_it_says_where_it_listens_and_ends_with_its_child_on_sigterm(stage: Stage) -> None:
+async def test_serve_prints_its_socket_and_ends_with_its_child_on_sigterm(stage: CliHarness) -> None:
     async with stage.serving() as serve:
         assert f"listens on {stage.socket} (pid {serve.process.pid})" in serve.out
         await with_child(stage)
@@ -32,7 +32,7 @@ async def test_it_says_where_it_listens_and_ends_with_its_child_on_sigterm(stage
     assert (last["event"], last["level"]) == ("stopped", "info")
 
 
-async def test_sigint_twice_ends_it_as_cleanly_as_once(stage: Stage) -> None:
+async def test_sigint_twice_ends_it_as_cleanly_as_once(stage: CliHarness) -> None:
     async with stage.serving() as serve:
         await with_child(stage)
         serve.process.send_signal(signal.SIGINT)
@@ -42,7 +42,7 @@ async def test_sigint_twice_ends_it_as_cleanly_as_once(stage: Stage) -> None:
     assert "Traceback" not in serve.err
 
 
-async def test_a_terminal_that_hangs_up_ends_it_with_its_child(stage: Stage, terminal: Terminal) -> None:
+async def test_a_terminal_that_hangs_up_ends_it_with_its_child(stage: CliHarness, terminal: Terminal) -> None:
     shell = ["setsid", "--ctty", "--wait", *stage.command("serve", *stage.flags)]
     process = await anyio.open_process(
         shell, stdin=terminal.fd, stdout=terminal.fd, stderr=terminal.fd, env=stage.environment, start_new_session=True
@@ -59,7 +59,7 @@ async def test_a_terminal_that_hangs_up_ends_it_with_its_child(stage: Stage, ter
     assert not stage.socket.exists()
 
 
-async def test_nobody_reading_its_output_does_not_harm_it(stage: Stage) -> None:
+async def test_serve_survives_a_closed_output(stage: CliHarness) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     async with stage.running("serve", *stage.flags, stdout=theirs, stderr=theirs) as serve:
@@ -71,14 +71,14 @@ async def test_nobody_reading_its_output_does_not_harm_it(stage: Stage) -> None:
     assert stage.codex_children() == []
 
 
-async def _answers(stage: Stage) -> None:
+async def _answers(stage: CliHarness) -> None:
     """Wait for the socket of a daemon that cannot say that it is ready."""
     with anyio.fail_after(DEADLINE_S):
         while (await stage.run("status")).code != 0:
             pass
 
 
-async def test_shutdown_returns_when_daemon_and_child_are_gone(stage: Stage) -> None:
+async def test_shutdown_returns_when_daemon_and_child_are_gone(stage: CliHarness) -> None:
     async with stage.serving() as serve:
         await with_child(stage)
         done = await stage.run("shutdown", "--json")
@@ -89,7 +89,7 @@ async def test_shutdown_returns_when_daemon_and_child_are_gone(stage: Stage) -> 
     assert (gone.code, gone.json()["error"]["reason"]) == (4, "no_daemon")
 
 
-async def test_a_second_one_is_refused_in_two_lines_and_the_first_stays(stage: Stage) -> None:
+async def test_a_second_one_is_refused_in_two_lines_and_the_first_stays(stage: CliHarness) -> None:
     async with stage.serving() as first:
         second = await stage.run("serve", *stage.flags)
         assert second.code == 1
@@ -102,7 +102,7 @@ async def test_a_second_one_is_refused_in_two_lines_and_the_first_stays(stage: S
         assert (await stage.run("status")).code == 0
 
 
-async def test_a_daemon_is_found_by_its_state_directory_alone(stage: Stage) -> None:
+async def test_a_daemon_is_found_by_its_state_directory_alone(stage: CliHarness) -> None:
     place = stage.folder / "elsewhere" / "d.sock"
     async with stage.serving("--socket", str(place)):
         # Without a named socket: `TRIMPOINT_SOCKET` of the stage would be one.
@@ -120,7 +120,7 @@ async def test_a_daemon_is_found_by_its_state_directory_alone(stage: Stage) -> N
         (["--codex", "/dev/null"], "cannot be used as Codex"),
     ],
 )
-async def test_what_cannot_be_used_is_said_without_a_traceback(stage: Stage, words: list[str], said: str) -> None:
+async def test_what_cannot_be_used_is_said_without_a_traceback(stage: CliHarness, words: list[str], said: str) -> None:
     done = await stage.run("serve", *words)
     assert done.code == 1
     assert said in done.err
@@ -128,7 +128,7 @@ async def test_what_cannot_be_used_is_said_without_a_traceback(stage: Stage, wor
     assert [line for line in done.err.splitlines() if line.startswith("trimpoint: ")]
 
 
-async def test_a_state_directory_open_to_others_is_refused_with_what_to_do(stage: Stage) -> None:
+async def test_a_state_directory_open_to_others_is_refused_with_what_to_do(stage: CliHarness) -> None:
     stage.state_dir.mkdir()
     stage.state_dir.chmod(0o777)
     done = await stage.run("serve", "--json")
@@ -137,13 +137,13 @@ async def test_a_state_directory_open_to_others_is_refused_with_what_to_do(stage
     assert "0700" in done.json()["error"]["hint"]
 
 
-async def test_it_does_not_start_as_its_own_codex(stage: Stage) -> None:
+async def test_serve_refuses_to_start_itself_as_codex(stage: CliHarness) -> None:
     done = await stage.run("stdio", TRIMPOINT_CHILD=f"{os.getpid()}-abc")
     assert done.code == 1
     assert "would start another in its turn" in done.err
 
 
-async def test_ready_is_said_as_json_too(stage: Stage) -> None:
+async def test_ready_is_said_as_json_too(stage: CliHarness) -> None:
     async with stage.running("serve", "--json", *stage.flags) as serve:
         await serve.said("\n")
         ready = json.loads(serve.out)
@@ -156,7 +156,7 @@ async def _stop(serve: Running) -> None:
     assert await serve.ended() == 0
 
 
-async def test_sockets_of_nobody_and_of_another_kind_are_told_apart(stage: Stage) -> None:
+async def test_sockets_of_nobody_and_of_another_kind_are_told_apart(stage: CliHarness) -> None:
     stage.socket.parent.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as left_over:
         left_over.bind(str(stage.socket))

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from trimpoint.cli.connection.client import connect
 
-from tests.cli.stage import DEADLINE_S, Running, Stage
+from tests.cli.stage import DEADLINE_S, CliHarness, Running
 from tests.service.systemd import tool
 from tests.service.test_notify import Manager
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.codex
 
 
 @asynccontextmanager
-async def activating(stage: Stage, *words: str, names: str = "trimpoint", **environment: str) -> AsyncGenerator[Running]:
+async def activating(stage: CliHarness, *words: str, names: str = "trimpoint", **environment: str) -> AsyncGenerator[Running]:
     """A socket on which the daemon is started by the first client."""
     stage.socket.parent.mkdir(mode=0o700, exist_ok=True)
     activate = [tool("systemd-socket-activate"), f"--listen={stage.socket}", f"--fdname={names}"]
@@ -37,7 +37,7 @@ async def activating(stage: Stage, *words: str, names: str = "trimpoint", **envi
                 process.kill()
 
 
-async def test_a_connection_starts_it_and_is_served_by_it(stage: Stage) -> None:
+async def test_a_connection_starts_it_and_is_served_by_it(stage: CliHarness) -> None:
     async with activating(stage) as command:
         assert not stage.state_dir.exists()
         inode = stage.socket.stat().st_ino
@@ -54,7 +54,7 @@ async def test_a_connection_starts_it_and_is_served_by_it(stage: Stage) -> None:
     assert stage.socket.stat().st_ino == inode, "the socket is systemd's, who goes on listening"
 
 
-async def test_what_it_starts_inherits_neither_the_socket_nor_the_variables(stage: Stage) -> None:
+async def test_children_inherit_neither_the_socket_nor_the_variables(stage: CliHarness) -> None:
     async with activating(stage) as command:
         async with connect(stage.socket) as client:
             with anyio.fail_after(DEADLINE_S):
@@ -78,7 +78,7 @@ def _sockets_of(pid: int) -> list[str]:
     return [line for line in table if f"socket:[{line.split()[6]}]" in held]
 
 
-async def test_the_socket_it_was_given_counts_whatever_it_is_told(stage: Stage) -> None:
+async def test_the_socket_it_was_given_counts_whatever_it_is_told(stage: CliHarness) -> None:
     elsewhere = stage.folder / "elsewhere.sock"
     async with activating(stage, "--socket", str(elsewhere)) as command:
         async with connect(stage.socket) as client:
@@ -93,7 +93,7 @@ async def test_the_socket_it_was_given_counts_whatever_it_is_told(stage: Stage) 
         assert await command.ended() == 0
 
 
-async def test_a_socket_that_is_another_services_is_refused_with_what_to_do(stage: Stage) -> None:
+async def test_a_socket_that_is_another_services_is_refused_with_what_to_do(stage: CliHarness) -> None:
     async with activating(stage, names="http") as command:
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(stage.socket))
@@ -103,7 +103,7 @@ async def test_a_socket_that_is_another_services_is_refused_with_what_to_do(stag
     assert "Traceback" not in command.err
 
 
-async def test_a_client_on_stdio_joins_the_daemon_that_its_question_starts(stage: Stage) -> None:
+async def test_a_client_on_stdio_joins_the_daemon_that_its_question_starts(stage: CliHarness) -> None:
     async with activating(stage) as command:
         hello = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "shell", "version": "1"}}}
         done = await stage.run("stdio", stdin=json.dumps(hello).encode() + b"\n")
@@ -114,7 +114,7 @@ async def test_a_client_on_stdio_joins_the_daemon_that_its_question_starts(stage
         assert await command.ended() == 0
 
 
-async def test_its_service_manager_is_told_that_it_is_ready_how_it_is_and_that_it_ends(stage: Stage) -> None:
+async def test_its_service_manager_is_told_that_it_is_ready_how_it_is_and_that_it_ends(stage: CliHarness) -> None:
     with closing(Manager(str(stage.folder / "n"))) as manager:
         environment = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "200000"}
         async with stage.running("serve", *stage.flags, env=stage.environment | environment) as serve:

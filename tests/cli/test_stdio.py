@@ -13,7 +13,7 @@ import pytest
 from trimpoint.cli.connection.client import connect
 from trimpoint.testkit import held, say
 
-from tests.cli.stage import DEADLINE_S, Running, Stage
+from tests.cli.stage import DEADLINE_S, CliHarness, Running
 
 pytestmark = pytest.mark.codex
 INITIALIZE = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "shell", "version": "1"}}}
@@ -55,7 +55,7 @@ class Shell:
 
 
 @asynccontextmanager
-async def shell(stage: Stage, *words: str) -> AsyncGenerator[Shell]:
+async def shell(stage: CliHarness, *words: str) -> AsyncGenerator[Shell]:
     """A client that has spawned trimpoint and shaken hands."""
     async with stage.running(*words) as command:
         client = Shell(command)
@@ -65,7 +65,7 @@ async def shell(stage: Stage, *words: str) -> AsyncGenerator[Shell]:
         yield client
 
 
-async def test_alone_it_is_the_daemon_and_others_can_join_until_its_input_ends(stage: Stage) -> None:
+async def test_alone_it_is_the_daemon_and_others_can_join_until_its_input_ends(stage: CliHarness) -> None:
     async with shell(stage, *stage.flags, "app-server", "--listen", "stdio://") as first:
         thread = (await first.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"]["id"]
         async with connect(stage.socket) as other:
@@ -80,7 +80,7 @@ async def test_alone_it_is_the_daemon_and_others_can_join_until_its_input_ends(s
     assert not stage.socket.exists()
 
 
-async def test_where_a_daemon_runs_it_joins_and_both_see_the_same_thread(stage: Stage) -> None:
+async def test_where_a_daemon_runs_it_joins_and_both_see_the_same_thread(stage: CliHarness) -> None:
     async with stage.serving() as serve, shell(stage, "stdio") as joined:
         assert (await joined.ask("sidecar/status"))["result"]["pid"] == serve.process.pid
         thread = (await joined.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"]["id"]
@@ -88,14 +88,14 @@ async def test_where_a_daemon_runs_it_joins_and_both_see_the_same_thread(stage: 
             await other.initialize()
             await other.request("thread/resume", threadId=thread)
             await joined.ask("turn/start", threadId=thread, input=[{"type": "text", "text": "hello"}])
-            await other.heard("turn/completed")
+            await other.received("turn/completed")
             await joined.command.said("turn/completed")
         assert await joined.end() == 0
         assert "attached" in joined.logged()
         assert (await stage.run("status")).code == 0
 
 
-async def test_a_client_that_ends_its_input_still_gets_the_answers_it_is_owed(stage: Stage) -> None:
+async def test_a_client_that_ends_its_input_still_gets_the_answers_it_is_owed(stage: CliHarness) -> None:
     asked = json.dumps(INITIALIZE) + "\n" + json.dumps({"id": 2, "method": "thread/list"}) + "\n"
     async with stage.serving():
         done = await stage.run("stdio", stdin=asked.encode())
@@ -103,7 +103,7 @@ async def test_a_client_that_ends_its_input_still_gets_the_answers_it_is_owed(st
     assert (done.code, [answer["id"] for answer in answers if "id" in answer]) == (0, [1, 2])
 
 
-async def test_two_that_start_at_the_same_moment_share_one_daemon(stage: Stage) -> None:
+async def test_two_that_start_at_the_same_moment_share_one_daemon(stage: CliHarness) -> None:
     pids: list[int] = []
 
     async def start(go_on: anyio.Event, ready: anyio.Event) -> None:
@@ -125,7 +125,7 @@ async def test_two_that_start_at_the_same_moment_share_one_daemon(stage: Stage) 
     assert len(set(pids)) == 1
 
 
-async def test_a_daemon_that_ends_ends_those_who_joined_with_a_word(stage: Stage) -> None:
+async def test_a_daemon_that_ends_ends_those_who_joined_with_a_word(stage: CliHarness) -> None:
     async with stage.serving() as serve, shell(stage, "stdio") as joined:
         serve.process.send_signal(signal.SIGTERM)
         assert await joined.command.ended() == 4
@@ -143,7 +143,7 @@ async def test_a_daemon_that_ends_ends_those_who_joined_with_a_word(stage: Stage
     ],
 )
 async def test_a_client_that_wants_another_codex_is_refused_in_its_first_answer(
-    stage: Stage, words: list[str], environment: dict[str, str], said: str
+    stage: CliHarness, words: list[str], environment: dict[str, str], said: str
 ) -> None:
     async with stage.serving():
         done = await stage.run(*words, stdin=json.dumps(INITIALIZE).encode() + b"\n", **environment)
@@ -155,13 +155,13 @@ async def test_a_client_that_wants_another_codex_is_refused_in_its_first_answer(
         assert (await stage.run("status", "--json")).json()["daemon"]["codex"]["overrides"] == stage.overrides
 
 
-async def test_the_same_overrides_join(stage: Stage) -> None:
+async def test_the_same_overrides_join(stage: CliHarness) -> None:
     async with stage.serving(), shell(stage, *stage.flags, "app-server") as joined:
         assert await joined.end() == 0
         assert "attached" in joined.logged()
 
 
-async def test_sigterm_ends_it_with_its_child_in_the_middle_of_a_turn(stage: Stage) -> None:
+async def test_sigterm_ends_it_with_its_child_in_the_middle_of_a_turn(stage: CliHarness) -> None:
     never = anyio.Event()
     stage.script.then(held(say("never"), never))
     async with shell(stage, *stage.flags, "app-server") as client:
@@ -173,13 +173,13 @@ async def test_sigterm_ends_it_with_its_child_in_the_middle_of_a_turn(stage: Sta
     assert stage.codex_children() == []
 
 
-async def test_without_a_stdin_it_says_so(stage: Stage) -> None:
+async def test_without_a_stdin_it_says_so(stage: CliHarness) -> None:
     command = ["bash", "-c", 'exec 0<&-; exec "$@"', "bash", *stage.command("stdio")]
     done = await anyio.run_process(command, env=stage.environment, check=False, stdin=DEVNULL)
     assert (done.returncode, b"file descriptor 0: is closed" in done.stderr) == (1, True)
 
 
-async def test_what_is_codexs_own_business_is_done_by_codex(stage: Stage) -> None:
+async def test_what_is_codexs_own_business_is_done_by_codex(stage: CliHarness) -> None:
     folder = stage.folder / "schema"
     done = await stage.run("-c", "a=1", "app-server", "generate-json-schema", "--experimental", "--out", str(folder))
     assert done.code == 0, done.err
@@ -197,7 +197,7 @@ with Codex(CodexConfig(codex_bin=sys.argv[1], config_overrides=tuple(sys.argv[2:
 """
 
 
-async def test_the_official_python_sdk_runs_a_turn_through_it_unchanged(stage: Stage) -> None:
+async def test_the_official_python_sdk_runs_a_turn_through_it_unchanged(stage: CliHarness) -> None:
     pytest.importorskip("openai_codex")
     launcher = stage.folder / "trimpoint"
     launcher.write_text("#!/bin/bash\nexec " + " ".join(stage.command('"$@"')) + "\n")

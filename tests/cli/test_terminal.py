@@ -10,7 +10,7 @@ from trimpoint.cli.connection.client import Message
 from trimpoint.cli.connection.log_stream import LogStream
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.live_view import LiveView
-from trimpoint.cli.views.timeline_view import spoken, timeline_rows
+from trimpoint.cli.views.timeline_view import display_title, timeline_rows
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -19,7 +19,7 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from tests.cli.stage import Stage, Terminal
+from tests.cli.stage import CliHarness, Terminal
 
 EVIL = "hello\x1b]0;title\x07\x1b[2J\x9bworld\u202egnp.exe\r\nnext\tcell\x00"
 
@@ -39,7 +39,7 @@ def test_control_characters_are_shown_and_not_obeyed() -> None:
     ],
 )
 def test_a_command_is_shown_without_the_shell_around_it(title: str, shown: str) -> None:
-    assert spoken(title) == shown
+    assert display_title(title) == shown
 
 
 def message(role: str, text: str, *, trimmed: bool = False) -> TimelineMessage:
@@ -197,7 +197,7 @@ def test_a_log_whose_reader_is_gone_is_dropped(pipe: tuple[int, int]) -> None:
 
 
 @pytest.mark.codex
-async def test_colour_is_for_terminals_and_no_color_is_respected(stage: Stage, terminal: Terminal) -> None:
+async def test_colour_is_for_terminals_and_no_color_is_respected(stage: CliHarness, terminal: Terminal) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")
@@ -211,14 +211,14 @@ async def test_colour_is_for_terminals_and_no_color_is_respected(stage: Stage, t
         plain.close()
 
 
-async def _on(terminal: Terminal, stage: Stage, environment: dict[str, str]) -> str:
+async def _on(terminal: Terminal, stage: CliHarness, environment: dict[str, str]) -> str:
     async with stage.running("timeline", stdout=terminal.fd, env=stage.environment | environment) as timeline:
         assert await timeline.ended() == 0
     return await terminal.rest()
 
 
 @pytest.mark.codex
-async def test_a_reader_that_has_seen_enough_ends_a_command_quietly(stage: Stage) -> None:
+async def test_a_reader_that_has_seen_enough_ends_a_command_quietly(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")

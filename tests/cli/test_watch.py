@@ -6,12 +6,12 @@ import signal
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.cli.stage import Stage
+from tests.cli.stage import CliHarness
 
 pytestmark = pytest.mark.codex
 
 
-async def test_turns_and_trims_appear_as_they_happen_until_ctrl_c(stage: Stage) -> None:
+async def test_turns_and_trims_appear_as_they_happen_until_ctrl_c(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")
@@ -34,7 +34,7 @@ async def test_turns_and_trims_appear_as_they_happen_until_ctrl_c(stage: Stage) 
     assert "\x1b" not in watch.out
 
 
-async def test_for_a_script_it_is_json_lines(stage: Stage) -> None:
+async def test_for_a_script_it_is_json_lines(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         async with stage.running("watch", "--json", "--thread", thread) as watch:
@@ -48,7 +48,7 @@ async def test_for_a_script_it_is_json_lines(stage: Stage) -> None:
     assert watch.err == ""
 
 
-async def test_the_end_of_the_daemon_is_code_4(stage: Stage) -> None:
+async def test_the_end_of_the_daemon_is_code_4(stage: CliHarness) -> None:
     async with stage.serving() as serve:
         assert (await stage.run("probe", "--prompt", "one")).code == 0
         async with stage.running("watch") as watch:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from trimpoint.testkit import say
 
-from tests.e2e.conftest import House, opened_house
+from tests.e2e.conftest import Harness, opened_harness
 
 pytestmark = pytest.mark.codex
 
@@ -26,19 +26,19 @@ async def test_a_printed_client_asks_hears_the_answer_and_clears(language: str) 
     command = RUNNERS[language]
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")
-    async with opened_house() as house:
-        house.socket = house.home / "trimpoint" / "trimpoint.sock"
-        house.script.then(say("a greeting in a file"))
-        async with house.daemon():
-            printed = await _run(house, language, command)
+    async with opened_harness() as harness:
+        harness.socket = harness.home / "trimpoint" / "trimpoint.sock"
+        harness.script.then(say("a greeting in a file"))
+        async with harness.daemon():
+            printed = await _run(harness, language, command)
     assert "a greeting in a file" in printed
     assert "Context cleared: 2 messages in 1 turn left it" in printed
 
 
-async def _run(house: House, language: str, command: list[str]) -> str:
+async def _run(harness: Harness, language: str, command: list[str]) -> str:
     [code] = re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    (house.worktree / "client").write_text(code)
-    environment = {**os.environ, "XDG_RUNTIME_DIR": str(house.home)}
+    (harness.worktree / "client").write_text(code)
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(harness.home)}
     with anyio.fail_after(60):
-        done = await anyio.run_process(command, cwd=house.worktree, env=environment, stderr=-2)
+        done = await anyio.run_process(command, cwd=harness.worktree, env=environment, stderr=-2)
     return done.stdout.decode()

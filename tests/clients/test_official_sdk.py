@@ -19,7 +19,7 @@ import anyio.to_thread
 import pytest
 from trimpoint.testkit import held, run, say
 
-from tests.cli.stage import CODEX, DEADLINE_S, Stage, opened_stage
+from tests.cli.stage import CODEX, DEADLINE_S, CliHarness, opened_stage
 
 sdk = pytest.importorskip("openai_codex")
 low_level = pytest.importorskip("openai_codex.client")
@@ -33,13 +33,13 @@ CLEARED = "Context cleared: 2 messages in 1 turn left it, the last turn kept."
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+async def stage() -> AsyncIterator[CliHarness]:
     async with opened_stage() as opened:
         yield opened
         gc.collect()
 
 
-def launcher(stage: Stage, *command: str) -> str:
+def launcher(stage: CliHarness, *command: str) -> str:
     """An executable that runs `command` in the stage's own environment, whatever the caller's is."""
     path = stage.folder / ("codex" if command[0] == str(CODEX) else "trimpoint")
     environment = [f"{name}={value}" for name, value in stage.environment.items()]
@@ -48,7 +48,7 @@ def launcher(stage: Stage, *command: str) -> str:
     return str(path)
 
 
-def configured(stage: Stage, *command: str) -> Any:
+def configured(stage: CliHarness, *command: str) -> Any:
     """What a program gives the SDK: the binary (trimpoint unless `command` is another), and its overrides."""
     return sdk.CodexConfig(codex_bin=launcher(stage, *(command or stage.command())), config_overrides=tuple(stage.overrides))
 
@@ -59,7 +59,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
         return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
 
 
-def is_ended(stage: Stage) -> bool:
+def is_ended(stage: CliHarness) -> bool:
     """Whether nothing is left: no process and no socket."""
     return stage.codex_children() == [] and not stage.socket.exists()
 
@@ -84,7 +84,7 @@ def told_apart_by_order(seen: list[Any], folder: Path) -> list[str]:
     return [OF_THE_MOMENT.sub(r'"\1": 0', line) for line in named]
 
 
-def everything_seen(stage: Stage, config: Any, folder: Path) -> list[str]:
+def everything_seen(stage: CliHarness, config: Any, folder: Path) -> list[str]:
     """All that the SDK tells its program in the course of a whole life of threads."""
     seen: list[Any] = []
     folder.mkdir()
@@ -110,10 +110,10 @@ def everything_seen(stage: Stage, config: Any, folder: Path) -> list[str]:
     return told_apart_by_order(seen, folder)
 
 
-async def test_all_that_it_sees_is_what_codex_itself_shows(stage: Stage) -> None:
-    straight = await in_thread(everything_seen, stage, configured(stage, str(CODEX)), stage.folder / "straight")
+async def test_all_that_it_sees_is_what_codex_itself_shows(stage: CliHarness) -> None:
+    connect_to_codex = await in_thread(everything_seen, stage, configured(stage, str(CODEX)), stage.folder / "straight")
     through = await in_thread(everything_seen, stage, configured(stage), stage.folder / "through")
-    assert through == straight
+    assert through == connect_to_codex
     assert len(through) > 20
     assert is_ended(stage)
 
@@ -121,7 +121,7 @@ async def test_all_that_it_sees_is_what_codex_itself_shows(stage: Stage) -> None
 # --- what it gains ---
 
 
-async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_in_the_history(stage: Stage) -> None:
+async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_in_the_history(stage: CliHarness) -> None:
     def program() -> None:
         with sdk.Codex(configured(stage)) as codex:
             thread = codex.thread_start(cwd=str(stage.worktree))
@@ -154,7 +154,7 @@ def until_idle(client: Any, thread_id: str) -> None:
             return
 
 
-async def test_its_compact_leaves_a_summary_in_the_context_and_all_in_the_history(stage: Stage) -> None:
+async def test_its_compact_leaves_a_summary_in_the_context_and_all_in_the_history(stage: CliHarness) -> None:
     def program() -> None:
         with low_level.CodexClient(configured(stage)) as client:
             client.initialize()
@@ -176,7 +176,7 @@ async def test_its_compact_leaves_a_summary_in_the_context_and_all_in_the_histor
     assert is_ended(stage)
 
 
-async def test_the_async_client_does_all_that_the_sync_one_does(stage: Stage) -> None:
+async def test_the_async_client_does_all_that_the_sync_one_does(stage: CliHarness) -> None:
     with anyio.fail_after(DEADLINE_S):
         async with sdk.AsyncCodex(configured(stage)) as codex:
             thread, other = [await codex.thread_start(cwd=str(stage.worktree)) for _ in range(2)]
@@ -206,7 +206,7 @@ async def test_the_async_client_does_all_that_the_sync_one_does(stage: Stage) ->
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
-async def test_its_approval_handler_decides(stage: Stage, decision: str, is_made: bool) -> None:
+async def test_its_approval_handler_decides(stage: CliHarness, decision: str, is_made: bool) -> None:
     asked: list[tuple[str, str]] = []
 
     def handler(method: str, params: dict[str, Any] | None) -> dict[str, Any]:
@@ -232,7 +232,7 @@ async def test_its_approval_handler_decides(stage: Stage, decision: str, is_made
 # --- processes ---
 
 
-async def begun(stage: Stage) -> tuple[Any, Any]:
+async def begun(stage: CliHarness) -> tuple[Any, Any]:
     """An SDK and a turn of its that the model is about to answer, and never will."""
     stage.script.then(held(say("never"), anyio.Event()))
 
@@ -245,13 +245,13 @@ async def begun(stage: Stage) -> tuple[Any, Any]:
     return codex, turn
 
 
-async def test_closing_in_the_middle_of_a_turn_leaves_no_process(stage: Stage) -> None:
+async def test_closing_in_the_middle_of_a_turn_leaves_no_process(stage: CliHarness) -> None:
     codex, _ = await begun(stage)
     await in_thread(codex.close)
     assert is_ended(stage)
 
 
-async def test_a_turn_can_be_steered_and_interrupted(stage: Stage) -> None:
+async def test_a_turn_can_be_steered_and_interrupted(stage: CliHarness) -> None:
     codex, turn = await begun(stage)
 
     def stop() -> str:
@@ -265,13 +265,13 @@ async def test_a_turn_can_be_steered_and_interrupted(stage: Stage) -> None:
 
 
 @contextmanager
-def two_sdks(stage: Stage) -> Iterator[tuple[Any, Any]]:
+def two_sdks(stage: CliHarness) -> Iterator[tuple[Any, Any]]:
     """Two SDKs with a process each; the one that came last leaves first."""
     with sdk.Codex(configured(stage)) as first, sdk.Codex(configured(stage)) as second:
         yield first, second
 
 
-def share_a_thread(stage: Stage) -> int:
+def share_a_thread(stage: CliHarness) -> int:
     """What two SDKs can do with one thread; the number of Codex processes there were."""
     with two_sdks(stage) as (first, second):
         mine = first.thread_start(cwd=str(stage.worktree))
@@ -285,19 +285,19 @@ def share_a_thread(stage: Stage) -> int:
         return len(codexes(stage))
 
 
-def codexes(stage: Stage) -> list[int]:
+def codexes(stage: CliHarness) -> list[int]:
     """Which of the stage's processes are Codex itself."""
     return [pid for pid in stage.codex_children() if Path(f"/proc/{pid}/exe").resolve() == CODEX.resolve()]
 
 
-async def test_two_of_them_share_one_daemon_and_its_threads(stage: Stage) -> None:
+async def test_two_of_them_share_one_daemon_and_its_threads(stage: CliHarness) -> None:
     assert await in_thread(share_a_thread, stage) == 1
     model_saw = stage.model.turn_requests()[-1]
     assert [model_saw.mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
     assert is_ended(stage)
 
 
-async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stage: Stage) -> None:
+async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stage: CliHarness) -> None:
     async with stage.serving():
         assert await in_thread(share_a_thread, stage) == 1
         listed = (await stage.run("status", "--json")).json()
@@ -306,7 +306,7 @@ async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stag
     assert is_ended(stage)
 
 
-async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(stage: Stage) -> None:
+async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(stage: CliHarness) -> None:
     here = stage.folder / "here"
     (here / "below").mkdir(parents=True)
 
@@ -319,7 +319,7 @@ async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_star
         await in_thread(program)
 
 
-async def test_those_that_joined_hear_it_when_the_one_that_is_the_daemon_ends(stage: Stage) -> None:
+async def test_those_that_joined_hear_it_when_the_one_that_is_the_daemon_ends(stage: CliHarness) -> None:
     def program() -> None:
         first = sdk.Codex(configured(stage))
         with low_level.CodexClient(configured(stage)) as second:

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import Express, Peer, ProviderGone
+from trimpoint.codex.appserver.peer import FastPath, Peer, ProviderExited
 from trimpoint.codex.appserver.process import CodexChild, LaunchProfile, spawn_codex
 
 from tests.codex.children import IMPATIENT
@@ -17,7 +17,7 @@ CLIENT_INFO = {"name": "peer-test", "version": "0"}
 DEADLINE_S = 20.0
 
 # For "emit" it says `params.text`, the request's id in place of ID; "never" it ignores; of the rest it tells.
-PUPPET = """
+SCRIPTED_CHILD = """
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("method") == "emit":
@@ -38,7 +38,7 @@ class Timeline:
         self.lines: list[bytes] = []
         self.params: list[Any] = []
         self.on_request: Callable[[Raw], None] | None = None
-        self.express: Express | None = None
+        self.fast_path: FastPath | None = None
         self._changed = anyio.Event()
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
@@ -62,13 +62,13 @@ class Timeline:
         while event not in self.events:
             await self._changed.wait()
 
-    async def heard(self) -> Any:
+    async def received(self) -> Any:
         """What the puppet heard, as JSON: the newest."""
         await self.until("heard")
         return msgspec.json.decode(self.params[-1]["line"])
 
 
-class Stage:
+class PeerSession:
     """What a test of the peer plays with."""
 
     def __init__(self, child: CodexChild, timeline: Timeline, peer: Peer) -> None:
@@ -81,13 +81,13 @@ class Stage:
 
 
 @contextlib.asynccontextmanager
-async def staged(profile: LaunchProfile, **limits: int) -> AsyncGenerator[Stage]:
+async def peer_session(profile: LaunchProfile, **limits: int) -> AsyncGenerator[PeerSession]:
     with anyio.fail_after(60):
         async with spawn_codex(profile, grace=IMPATIENT) as child:
             timeline = Timeline()
-            yield Stage(child, timeline, Peer(child, timeline, **limits))
+            yield PeerSession(child, timeline, Peer(child, timeline, **limits))
 
 
-async def expect_gone(stage: Stage) -> None:
-    with pytest.raises(ProviderGone):
+async def expect_gone(stage: PeerSession) -> None:
+    with pytest.raises(ProviderExited):
         await stage.peer.request("model/list", {}, deadline_s=DEADLINE_S)

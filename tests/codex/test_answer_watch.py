@@ -21,7 +21,7 @@ Said = tuple[str, dict[str, Any]]
 def watch(*said: Said) -> AnswerWatch:
     watch = AnswerWatch()
     for method, params in said:
-        watch.hear(method, Raw(msgspec.json.encode(params)))
+        watch.on_notification(method, Raw(msgspec.json.encode(params)))
     return watch
 
 
@@ -59,7 +59,7 @@ async def test_the_model_has_answered(answer: Said) -> None:
     ],
     ids=["before the turn", "the prompt", "a compaction", "something else"],
 )
-async def test_it_has_not_answered_yet(said: tuple[Said, ...]) -> None:
+async def test_an_answer_watch_is_unanswered_before_the_model_answers(said: tuple[Said, ...]) -> None:
     with anyio.fail_after(1):
         with pytest.raises(CompactionFailed, match="no room"):
             await watch(*said, ends("failed", "no room")).answered()
@@ -67,7 +67,7 @@ async def test_it_has_not_answered_yet(said: tuple[Said, ...]) -> None:
             await watch(*said, ends("interrupted")).answered()
 
 
-async def test_nobody_answers_any_more() -> None:
+async def test_an_aborted_answer_watch_never_answers() -> None:
     heard = watch(STARTED)
     heard.abort("Codex went away")
     with anyio.fail_after(1), pytest.raises(CompactionFailed, match="Codex went away"):

@@ -10,8 +10,8 @@ import pytest
 from msgspec import Raw
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.operations.routing.turn_end_buffer import Endings
-from trimpoint.threads.registry import Engine
+from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.threads.stage import THREAD, Disk, Store, begin
 
@@ -25,16 +25,16 @@ END = [STATUS, "error", "turn/completed"]
 class Stage:
     """A thread whose turn `turn-1` has just failed, and what its clients are told."""
 
-    def __init__(self, engine: Engine, disk: Disk) -> None:
+    def __init__(self, engine: ThreadRegistry, disk: Disk) -> None:
         self.engine = engine
         self.disk = disk
-        self.endings = Endings(engine, self._tell)
+        self.endings = TurnEndBuffer(engine, self._forward)
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.superseded: list[str] = []
         self.endings.on_superseded = self.superseded.append
         self._changed = anyio.Event()
 
-    def _tell(self, thread_id: str, method: str, line: bytes) -> None:
+    def _forward(self, thread_id: str, method: str, line: bytes) -> None:
         assert thread_id == THREAD
         self.told.append((method, msgspec.json.decode(line)["params"]))
         self._changed.set()
@@ -48,115 +48,115 @@ class Stage:
         while len(self.told) < count:
             await self._changed.wait()
 
-    def hear(self, method: str, **params: Any) -> bool:
+    def on_notification(self, method: str, **params: Any) -> bool:
         encoded = msgspec.json.encode({"threadId": THREAD, **params})
         line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
-        return self.endings.takes(THREAD, method, Raw(encoded), line)
+        return self.endings.intercept(THREAD, method, Raw(encoded), line)
 
     def fail(self, error: dict[str, Any] = OVERFLOW, *, between: str = "") -> None:
         """What Codex says of a turn that fails."""
-        assert self.hear(STATUS, status={"type": "systemError"})
-        assert self.hear("error", error=error, willRetry=False)
+        assert self.on_notification(STATUS, status={"type": "systemError"})
+        assert self.on_notification("error", error=error, willRetry=False)
         if between:
-            self.hear(between)
-        self.hear("turn/completed", turn={"id": "turn-1", "status": "failed", "error": error})
+            self.on_notification(between)
+        self.on_notification("turn/completed", turn={"id": "turn-1", "status": "failed", "error": error})
 
 
 @asynccontextmanager
 async def stage(policy: Policy | None = None) -> AsyncIterator[Stage]:
     disk = Disk()
-    async with Engine.running(Store(disk), policy or Policy()) as engine, anyio.create_task_group() as tasks:
+    async with ThreadRegistry.running(Store(disk), policy or Policy()) as engine, anyio.create_task_group() as tasks:
         writer = await begin(engine)
         prompt = ev.EntryRecorded("turn-1", "e", "message", "user", "go")
         failed = ev.TurnCompleted("turn-1", "failed", MESSAGE, error_kind="contextWindowExceeded")
         writer.record_facts(ev.TurnStarted("turn-1", 1), prompt, failed)
-        await writer.settle()
-        scene = Stage(engine, disk)
-        scene.endings.start(tasks)
+        await writer.flush()
+        setup = Stage(engine, disk)
+        setup.endings.start(tasks)
         with anyio.fail_after(5):
-            yield scene
+            yield setup
 
 
 async def test_the_end_of_a_turn_that_may_go_on_is_held_back_until_it_does() -> None:
-    async with stage() as scene:
-        scene.fail()
-        assert scene.endings.is_held(THREAD)
-        assert not scene.hear("item/completed")
-        scene.endings.forget(THREAD)
-        scene.endings.pass_on(THREAD, "nothing")
-        assert scene.told == []
+    async with stage() as setup:
+        setup.fail()
+        assert setup.endings.is_buffered(THREAD)
+        assert not setup.on_notification("item/completed")
+        setup.endings.forget(THREAD)
+        setup.endings.release(THREAD, "nothing")
+        assert setup.told == []
 
 
-async def test_it_is_told_once_in_its_order_with_why_and_what_can_be_done() -> None:
-    async with stage() as scene:
-        scene.fail()
-        scene.endings.pass_on(THREAD, "No summary.")
-        scene.endings.pass_on(THREAD, "No summary.")
-        assert scene.methods == ["warning", *END]
-        assert scene.told[0][1]["message"] == "No summary."
-        for error in (scene.told[2][1]["error"], scene.told[3][1]["turn"]["error"]):
+async def test_a_buffered_turn_end_is_forwarded_once_in_order_with_reason_and_advice() -> None:
+    async with stage() as setup:
+        setup.fail()
+        setup.endings.release(THREAD, "No summary.")
+        setup.endings.release(THREAD, "No summary.")
+        assert setup.methods == ["warning", *END]
+        assert setup.told[0][1]["message"] == "No summary."
+        for error in (setup.told[2][1]["error"], setup.told[3][1]["turn"]["error"]):
             assert error["message"] == MESSAGE
             assert "/clear N" in error["additionalDetails"]
 
 
 async def test_what_codex_adds_to_an_error_is_left_alone() -> None:
-    async with stage(Policy(overflow_recovery=False)) as scene:
-        scene.fail({**OVERFLOW, "additionalDetails": "more"})
-        assert scene.told[1][1]["error"]["additionalDetails"] == "more"
+    async with stage(Policy(overflow_recovery=False)) as setup:
+        setup.fail({**OVERFLOW, "additionalDetails": "more"})
+        assert setup.told[1][1]["error"]["additionalDetails"] == "more"
 
 
 @pytest.mark.parametrize("error", [OTHER, OVERFLOW], ids=["another failure", "switched off"])
 async def test_a_turn_that_cannot_go_on_has_ended_at_once(error: dict[str, Any]) -> None:
-    async with stage(Policy(overflow_recovery=False)) as scene:
-        scene.fail(error, between="thread/readState/changed")
-        assert scene.methods == [STATUS, "error", "thread/readState/changed", "turn/completed"]
+    async with stage(Policy(overflow_recovery=False)) as setup:
+        setup.fail(error, between="thread/readState/changed")
+        assert setup.methods == [STATUS, "error", "thread/readState/changed", "turn/completed"]
 
 
 async def test_what_is_said_in_between_hurries_it_along() -> None:
-    async with stage() as scene:
-        assert scene.hear(STATUS, status={"type": "systemError"})
-        assert not scene.hear("item/completed")
-        assert scene.methods == [STATUS]
+    async with stage() as setup:
+        assert setup.on_notification(STATUS, status={"type": "systemError"})
+        assert not setup.on_notification("item/completed")
+        assert setup.methods == [STATUS]
 
 
 async def test_an_error_that_codex_tries_to_mend_is_no_end() -> None:
-    async with stage() as scene:
-        assert not scene.hear("error", error=OVERFLOW, willRetry=True)
+    async with stage() as setup:
+        assert not setup.on_notification("error", error=OVERFLOW, willRetry=True)
 
 
 async def test_another_turn_ends_the_one_before() -> None:
-    async with stage() as scene:
-        scene.fail()
-        assert not scene.hear("turn/started", turn={"id": "turn-2"})
-        assert (scene.methods, scene.superseded) == (END, [THREAD])
+    async with stage() as setup:
+        setup.fail()
+        assert not setup.on_notification("turn/started", turn={"id": "turn-2"})
+        assert (setup.methods, setup.superseded) == (END, [THREAD])
 
 
 async def test_a_codex_that_dies_in_the_middle_of_it_has_said_what_it_said() -> None:
-    async with stage() as scene:
-        assert scene.hear(STATUS, status={"type": "systemError"})
-        assert scene.hear("error", error=OVERFLOW, willRetry=False)
-        scene.endings.forget_epoch()
-        assert scene.methods == END[:2]
+    async with stage() as setup:
+        assert setup.on_notification(STATUS, status={"type": "systemError"})
+        assert setup.on_notification("error", error=OVERFLOW, willRetry=False)
+        setup.endings.forget_epoch()
+        assert setup.methods == END[:2]
 
 
 async def test_a_recovery_that_cannot_be_written_down_never_happens() -> None:
-    async with stage() as scene:
-        writer = scene.engine.loaded(THREAD)
+    async with stage() as setup:
+        writer = setup.engine.loaded(THREAD)
         assert writer is not None
-        scene.disk.fill()
-        scene.fail()
-        await scene.is_told(3)
-        assert scene.methods == END
-        scene.disk.free()
-        await writer.settle()
-        assert scene.disk.written().operation is None
+        setup.disk.fill()
+        setup.fail()
+        await setup.is_told(3)
+        assert setup.methods == END
+        setup.disk.free()
+        await writer.flush()
+        assert setup.disk.written().operation is None
 
 
 async def test_no_recovery_begins_while_nothing_can_be_written_down() -> None:
-    async with stage() as scene:
-        writer = scene.engine.loaded(THREAD)
+    async with stage() as setup:
+        writer = setup.engine.loaded(THREAD)
         assert writer is not None
         writer.read_only = "it is damaged"
-        scene.fail()
-        assert scene.methods == END
+        setup.fail()
+        assert setup.methods == END
         writer.read_only = None

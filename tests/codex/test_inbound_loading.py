@@ -10,9 +10,9 @@ import pytest
 from anyio.abc import TaskGroup
 from msgspec import Raw
 from trimpoint.core.model.decision import Policy
-from trimpoint.operations.routing.notification_router import Inbound
+from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.threads.idle import IdleRules
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.threads.stage import THREAD, Disk, Store, begin
 
@@ -24,18 +24,18 @@ class Listener:
         self.heard: list[tuple[str | None, str]] = []
         self.changed = anyio.Event()
 
-    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
         self.heard.append((thread_id, method))
         self.changed.set()
         self.changed = anyio.Event()
 
-    def deliver_compaction(self, thread_id: str, method: str, line: bytes) -> None: ...
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None: ...
 
-    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None: ...
+    def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None: ...
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None: ...
 
-    def expire_questions(self, reason: str) -> None: ...
+    def expire_server_requests(self, reason: str) -> None: ...
 
     async def hears(self, count: int) -> list[str]:
         while len(self.heard) < count:
@@ -44,25 +44,28 @@ class Listener:
 
 
 @asynccontextmanager
-async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[Engine, Inbound, Listener, TaskGroup]]:
+async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter, Listener, TaskGroup]]:
     """An engine whose one thread is not in memory, and Codex's words on their way to it."""
-    async with Engine.running(store, Policy(), IdleRules(evict_after_s=0.0)) as engine, anyio.create_task_group() as tasks:
+    async with (
+        ThreadRegistry.running(store, Policy(), IdleRules(evict_after_s=0.0)) as engine,
+        anyio.create_task_group() as tasks,
+    ):
         await begin(engine)
         await engine.sweep()
         assert engine.loaded(THREAD) is None
-        inbound, listener = Inbound(engine), Listener()
+        inbound, listener = NotificationRouter(engine), Listener()
         inbound.start(tasks, listener)
         with anyio.fail_after(5):
             yield engine, inbound, listener, tasks
 
 
-def say(inbound: Inbound, method: str, **params: Any) -> None:
+def say(inbound: NotificationRouter, method: str, **params: Any) -> None:
     encoded = msgspec.json.encode({"threadId": THREAD, **params})
     line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
     inbound.on_notification(method, Raw(encoded), line)
 
 
-def name_a_thread(inbound: Inbound) -> None:
+def name_a_thread(inbound: NotificationRouter) -> None:
     say(inbound, "thread/name/updated", threadName="A name")
 
 
@@ -97,8 +100,8 @@ async def test_a_thread_that_cannot_be_loaded_keeps_no_client_waiting() -> None:
 async def test_a_thread_with_sub_agents_is_expecting_more(receiver: str) -> None:
     disk = Disk()
     async with evicted(disk, Store(disk)) as (_, inbound, listener, _):
-        assert not inbound.is_expecting(THREAD)
+        assert not inbound.has_fast_path(THREAD)
         item = {"type": "collabAgentToolCall", "id": "call", "receiverThreadIds": [receiver]}
         say(inbound, "item/completed", turnId="T1", item=item)
         await listener.hears(1)
-        assert inbound.is_expecting(THREAD)
+        assert inbound.has_fast_path(THREAD)

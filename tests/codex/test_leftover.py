@@ -16,7 +16,7 @@ from trimpoint.codex.appserver.orphans import (
     CHILD_MARK,
     ChildRecord,
     process_start_ticks,
-    reap_leftover_children,
+    reap_orphans,
     record_child,
     started_as_provider,
 )
@@ -249,7 +249,7 @@ def test_what_outlived_a_leftover_in_its_group_is_ended_too(tmp_path: Path, stat
 
 async def reap_impatiently(state_dir: Path) -> list[ChildRecord]:
     with anyio.fail_after(30):
-        return await reap_leftover_children(state_dir, term_grace_s=0.5)
+        return await reap_orphans(state_dir, term_grace_s=0.5)
 
 
 async def test_a_leftover_that_survives_keeps_its_record(
@@ -260,7 +260,7 @@ async def test_a_leftover_that_survives_keeps_its_record(
             await listen(child).line()
             with monkeypatch.context() as powerless:
                 powerless.setattr(os, "killpg", signals_nobody)
-                assert await reap_leftover_children(state_dir, term_grace_s=0.05, kill_grace_s=0.05) == []
+                assert await reap_orphans(state_dir, term_grace_s=0.05, kill_grace_s=0.05) == []
             assert len(record_paths(state_dir)) == 1
 
 
@@ -278,7 +278,7 @@ async def test_a_pid_that_was_used_again_is_left_alone(tmp_path: Path, state_dir
         async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
             await listen(child).line()
             forge_record(state_dir, **forged)
-            assert await reap_leftover_children(state_dir) == []
+            assert await reap_orphans(state_dir) == []
             assert child.exit is None
             assert record_paths(state_dir) == []
 
@@ -289,7 +289,7 @@ async def test_one_proof_of_identity_is_enough(tmp_path: Path, state_dir: Path, 
         async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
             await listen(child).line()
             forge_record(state_dir, **proof)
-            assert [gone.pid for gone in await reap_leftover_children(state_dir, term_grace_s=0.05)] == [child.pid]
+            assert [gone.pid for gone in await reap_orphans(state_dir, term_grace_s=0.05)] == [child.pid]
             assert await child.closed() == ChildExit(signal=signal.SIGKILL)
 
 
@@ -302,5 +302,5 @@ async def test_records_of_the_dead_and_unreadable_ones_are_removed(tmp_path: Pat
     (state_dir / "child-dead.pid").write_bytes(kept)
     (state_dir / "child-torn.pid").write_bytes(kept[:10])
     (state_dir / "other.pid").write_bytes(b"")
-    assert await reap_leftover_children(state_dir) == []
+    assert await reap_orphans(state_dir) == []
     assert list(modes(state_dir)) == ["other.pid"]

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 from msgspec import Raw
 from trimpoint.codex.history.adoption import turn_facts
-from trimpoint.codex.notifications.provider_compactions import OwnCompactions
+from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnWatch
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.operations.routing.notification_router import Inbound
+from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.sub_agents import SubAgents
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.codex.test_inbound_loading import Listener, say
 from tests.threads.stage import THREAD, Disk, Store, begin
@@ -131,37 +131,37 @@ def test_a_notification_without_what_it_is_about_is_no_fact(method: str, params:
 def test_a_watched_turn_ends_whatever_its_details_are(path: tuple[Any, ...]) -> None:
     for odd in ODD:
         watch = TurnWatch()
-        watch.hear("turn/started", Raw(msgspec.json.encode({"turn": {"id": "t"}})))
-        watch.hear("turn/completed", Raw(msgspec.json.encode(with_odd({"turn": TURN}, path, odd))))
+        watch.on_notification("turn/started", Raw(msgspec.json.encode({"turn": {"id": "t"}})))
+        watch.on_notification("turn/completed", Raw(msgspec.json.encode(with_odd({"turn": TURN}, path, odd))))
         assert watch.has_ended
 
 
 def test_a_watched_turn_ends_without_saying_which_it_is() -> None:
     for turn in ODD:
         watch = TurnWatch()
-        watch.hear("turn/started", Raw(msgspec.json.encode({"turn": turn})))
-        watch.hear("item/completed", Raw(msgspec.json.encode({"item": turn})))
-        watch.hear("error", Raw(msgspec.json.encode({"error": turn})))
-        watch.hear("turn/completed", Raw(msgspec.json.encode({"turn": turn})))
+        watch.on_notification("turn/started", Raw(msgspec.json.encode({"turn": turn})))
+        watch.on_notification("item/completed", Raw(msgspec.json.encode({"item": turn})))
+        watch.on_notification("error", Raw(msgspec.json.encode({"error": turn})))
+        watch.on_notification("turn/completed", Raw(msgspec.json.encode({"turn": turn})))
         assert watch.has_ended
 
 
 def test_an_odd_role_takes_no_item_along() -> None:
-    compactions = OwnCompactions()
-    compactions.answers("p", "item/started", Raw(b'{"item":{"type":"contextCompaction"}}'))
+    compactions = ProviderCompactions()
+    compactions.is_compaction_reply("p", "item/started", Raw(b'{"item":{"type":"contextCompaction"}}'))
     for odd in ODD:
         item = msgspec.json.encode({"item": {"type": odd, "role": odd}})
-        assert compactions.answers("p", "rawResponseItem/completed", Raw(item))
+        assert compactions.is_compaction_reply("p", "rawResponseItem/completed", Raw(item))
 
 
 @asynccontextmanager
-async def heard() -> AsyncGenerator[tuple[Engine, Inbound, Listener]]:
+async def heard() -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter, Listener]]:
     """A thread whose turn `t` runs, and who hears of it."""
     disk = Disk()
-    async with Engine.running(Store(disk), Policy()) as engine, anyio.create_task_group() as tasks:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine, anyio.create_task_group() as tasks:
         writer = await begin(engine)
         writer.record_facts(ev.TurnStarted("t", 1))
-        inbound, listener = Inbound(engine), Listener()
+        inbound, listener = NotificationRouter(engine), Listener()
         inbound.start(tasks, listener)
         with anyio.fail_after(5):
             yield engine, inbound, listener
@@ -176,16 +176,16 @@ async def test_a_turn_with_an_odd_end_leaves_the_thread_free() -> None:
 
 async def test_a_sub_agent_is_known_by_what_can_be_read_of_it() -> None:
     disk = Disk()
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         writer = await begin(engine)
         agents = SubAgents(engine)
         item = {"type": "collabAgentToolCall", "receiverThreadIds": [7, None, "sub"]}
-        agents.hear_parent(THREAD, Raw(msgspec.json.encode({"item": item})))
+        agents.on_parent_item(THREAD, Raw(msgspec.json.encode({"item": item})))
         for status in ({"type": "active", "activeFlags": 7}, "active"):
-            agents.hear_stranger("sub", "thread/status/changed", Raw(msgspec.json.encode({"status": status})))
+            agents.on_foreign_notification("sub", "thread/status/changed", Raw(msgspec.json.encode({"status": status})))
             assert list(writer.state.pending_requests) == ["sub"]
         for odd in ODD:
-            agents.hear_stranger("sub", "thread/status/changed", Raw(msgspec.json.encode({"status": odd})))
+            agents.on_foreign_notification("sub", "thread/status/changed", Raw(msgspec.json.encode({"status": odd})))
         assert list(writer.state.pending_requests) == []
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 from trimpoint.codex.history.rollout import items_by_turn
-from trimpoint.codex.notifications.provider_compactions import OwnCompactions
+from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 
 Said = tuple[str, dict[str, Any]]
 THREAD = "provider-thread"
@@ -20,13 +20,13 @@ OTHER_ITEM: Said = ("item/started", {"item": {"type": "userMessage", "text": "co
 OTHER_END: Said = ("item/completed", {"item": {"type": "commandExecution"}})
 
 
-def hears(compactions: OwnCompactions, said: Said, thread_id: str = THREAD) -> bool:
+def hears(compactions: ProviderCompactions, said: Said, thread_id: str = THREAD) -> bool:
     method, params = said
-    return compactions.answers(thread_id, method, Raw(msgspec.json.encode(params)))
+    return compactions.is_compaction_reply(thread_id, method, Raw(msgspec.json.encode(params)))
 
 
-def after(*said: Said) -> OwnCompactions:
-    compactions = OwnCompactions()
+def after(*said: Said) -> ProviderCompactions:
+    compactions = ProviderCompactions()
     heard = [hears(compactions, one) for one in said]
     assert not any(heard)
     return compactions

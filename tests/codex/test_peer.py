@@ -12,25 +12,25 @@ import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
 from trimpoint.codex.appserver.peer import (
-    Express,
+    FastPath,
     Outcome,
     ProviderError,
-    ProviderGone,
+    ProviderExited,
     ProviderOverloaded,
     ProviderTimeout,
 )
 from trimpoint.codex.appserver.process import LaunchProfile
 
 from tests.codex.children import scripted
-from tests.codex.stage import DEADLINE_S, PUPPET, REPLY, Stage, expect_gone, staged
+from tests.codex.stage import DEADLINE_S, REPLY, SCRIPTED_CHILD, PeerSession, expect_gone, peer_session
 
 
 @pytest.fixture
 def puppet(tmp_path: Path) -> LaunchProfile:
-    return scripted(tmp_path, PUPPET)
+    return scripted(tmp_path, SCRIPTED_CHILD)
 
 
-async def outcome_of(stage: Stage, method: str, *, deadline_s: float = DEADLINE_S) -> Outcome:
+async def outcome_of(stage: PeerSession, method: str, *, deadline_s: float = DEADLINE_S) -> Outcome:
     """What `begin` delivers, as a value."""
     outcomes: list[Outcome] = []
     delivered = anyio.Event()
@@ -48,7 +48,7 @@ async def outcome_of(stage: Stage, method: str, *, deadline_s: float = DEADLINE_
 
 
 async def test_replies_find_their_requests_in_any_order(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage, anyio.create_task_group() as tasks:
+    async with peer_session(puppet) as stage, anyio.create_task_group() as tasks:
         for name in ("first", "second"):
             tasks.start_soon(note_result, stage, name)
         await anyio.wait_all_tasks_blocked()
@@ -56,20 +56,20 @@ async def test_replies_find_their_requests_in_any_order(puppet: LaunchProfile) -
     assert stage.timeline.events == ["second two", "first one"]
 
 
-async def note_result(stage: Stage, name: str) -> None:
+async def note_result(stage: PeerSession, name: str) -> None:
     result = await stage.peer.request("never", deadline_s=DEADLINE_S)
     stage.timeline.note(f"{name} {msgspec.json.decode(result)}")
 
 
 async def test_whoever_awaits_a_reply_sees_the_notifications_before_it(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         text = '{"method":"before"}\n' + REPLY
         await stage.peer.request("emit", {"text": text}, deadline_s=DEADLINE_S)
         assert stage.timeline.events == ["before"]
 
 
 async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         text = '{"method":"before"}\n' + REPLY + '{"method":"after"}\n'
         note = stage.timeline.note
         stage.peer.begin("emit", {"text": text}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply"))
@@ -78,13 +78,13 @@ async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(puppet: L
 
 
 async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(puppet: LaunchProfile) -> None:
-    def pass_on(lines: list[bytes]) -> None:
+    def forward(lines: list[bytes]) -> None:
         if any(b"bug" in line for line in lines):
             raise RuntimeError("handler bug")
         stage.timeline.note(" ".join(line.decode() for line in lines))
 
-    async with staged(puppet) as stage:
-        stage.timeline.express = Express(b'{"method":"delta","params":{"n":', pass_on)
+    async with peer_session(puppet) as stage:
+        stage.timeline.fast_path = FastPath(b'{"method":"delta","params":{"n":', forward)
         first, second, third = (f'{{"method":"delta","params":{{"n":{n}}}}}' for n in (1, 2, 3))
         broken = '{"method":"delta","params":{"n":"bug"}}'
         lines = (
@@ -104,7 +104,7 @@ async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(puppet: L
 
 async def test_a_notification_is_handed_over_with_its_whole_line(puppet: LaunchProfile) -> None:
     line = '{"method":"m", "params":{"a":[1]}, "emittedAtMs":5}'
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.emit(line + "\n")
         await stage.timeline.until("m")
     assert stage.timeline.lines == [line.encode()]
@@ -114,14 +114,14 @@ async def test_a_notification_is_handed_over_with_its_whole_line(puppet: LaunchP
 async def test_a_flood_of_small_lines_keeps_its_order(tmp_path: Path) -> None:
     count = 100_000
     body = f'for n in range({count}): print(\'{{"method":"m","params":%d}}\' % n)'
-    async with staged(scripted(tmp_path, body)) as stage:
+    async with peer_session(scripted(tmp_path, body)) as stage:
         await stage.peer.closed()
     assert stage.timeline.params == list(range(count))
 
 
 async def test_a_line_of_20_megabytes_is_one_message(tmp_path: Path) -> None:
     body = """print('{"method":"m","params":"' + 'x' * 20_000_000 + '"}')"""
-    async with staged(scripted(tmp_path, body)) as stage:
+    async with peer_session(scripted(tmp_path, body)) as stage:
         await stage.peer.closed()
     assert [len(params) for params in stage.timeline.params] == [20_000_000]
 
@@ -130,14 +130,14 @@ async def test_a_line_of_20_megabytes_is_one_message(tmp_path: Path) -> None:
 
 
 async def test_a_request_without_an_answer_times_out(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         with pytest.raises(ProviderTimeout, match=r"did not answer never within 0\.01 s"):
             await stage.peer.request("never", deadline_s=0.01)
         assert stage.peer.in_flight == 0
 
 
 async def test_a_reply_that_comes_too_late_is_dropped_quietly(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         assert isinstance(await outcome_of(stage, "never", deadline_s=0.01), ProviderTimeout)
         stage.emit('{"id":1,"result":1}\n{"method":"next"}\n')
         await stage.timeline.until("next")
@@ -145,7 +145,7 @@ async def test_a_reply_that_comes_too_late_is_dropped_quietly(puppet: LaunchProf
 
 
 async def test_a_cancelled_request_is_forgotten(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         with anyio.move_on_after(0.01):
             await stage.peer.request("never", deadline_s=DEADLINE_S)
         assert stage.peer.in_flight == 0
@@ -154,7 +154,7 @@ async def test_a_cancelled_request_is_forgotten(puppet: LaunchProfile) -> None:
 
 
 async def test_a_reply_in_the_very_moment_of_the_cancellation_does_no_harm(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(note_result, stage, "never noted")
             await anyio.wait_all_tasks_blocked()
@@ -167,7 +167,7 @@ async def test_a_reply_in_the_very_moment_of_the_cancellation_does_no_harm(puppe
 
 
 async def test_a_reply_to_a_request_just_cancelled_is_no_failure(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         asking = asyncio.create_task(note_result(stage, "never noted"))
         await anyio.wait_all_tasks_blocked()
         with capture_logs() as logs:
@@ -184,30 +184,30 @@ async def test_a_child_that_dies_in_the_middle_of_a_line_fails_the_request(tmp_p
         sys.stdout.flush()
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    async with staged(scripted(tmp_path, body)) as stage:
-        with pytest.raises(ProviderGone, match="it was ended by SIGKILL"):
+    async with peer_session(scripted(tmp_path, body)) as stage:
+        with pytest.raises(ProviderExited, match="it was ended by SIGKILL"):
             await stage.peer.request("any", deadline_s=DEADLINE_S)
 
 
 async def test_stderr_s_tail_comes_with_the_end(tmp_path: Path) -> None:
     body = "sys.stdin.readline(); sys.stderr.write('thread panicked'); sys.exit(101)"
-    async with staged(scripted(tmp_path, body)) as stage:
+    async with peer_session(scripted(tmp_path, body)) as stage:
         outcome = await outcome_of(stage, "never")
-    assert isinstance(outcome, ProviderGone)
+    assert isinstance(outcome, ProviderExited)
     assert (outcome.reason, outcome.stderr_tail) == ("it exited with status 101", "thread panicked")
 
 
 async def test_a_reply_just_before_the_end_is_still_delivered(tmp_path: Path) -> None:
     body = """sys.stdin.readline(); print('{"id":1,"result":"last words"}')"""
-    async with staged(scripted(tmp_path, body)) as stage:
+    async with peer_session(scripted(tmp_path, body)) as stage:
         assert msgspec.json.decode(await stage.peer.request("any", deadline_s=DEADLINE_S)) == "last words"
 
 
 async def test_requests_to_a_child_that_is_being_stopped_are_refused(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage, anyio.create_task_group() as tasks:
+    async with peer_session(puppet) as stage, anyio.create_task_group() as tasks:
         tasks.start_soon(stage.child.stop)
         await anyio.wait_all_tasks_blocked()
-        with pytest.raises(ProviderGone):
+        with pytest.raises(ProviderExited):
             stage.peer.notify("late")
 
 
@@ -220,7 +220,7 @@ async def test_requests_to_a_child_that_is_being_stopped_are_refused(puppet: Lau
     ],
 )
 async def test_an_error_is_handed_over_as_it_came(puppet: LaunchProfile, error: str, code: int, message: str, data: Any) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         text = '{"id":ID,"error":' + error + "}\n"
         refused = await stage.peer.request_raw("emit", {"text": text}, deadline_s=DEADLINE_S)
     assert isinstance(refused, ProviderError)
@@ -235,7 +235,7 @@ async def test_an_error_is_handed_over_as_it_came(puppet: LaunchProfile, error: 
 
 async def test_lines_that_are_no_messages_are_passed_over(puppet: LaunchProfile) -> None:
     rubbish = ["not json", "", "[1,2]", '{"method":7}', "{}", '{"id":"1","result":1}', "[" * 100_000]
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.emit("\n".join([*rubbish, '{"method":"next"}', ""]))
         await stage.timeline.until("next")
         assert stage.peer.dropped_lines == len(rubbish) - 1
@@ -244,29 +244,29 @@ async def test_lines_that_are_no_messages_are_passed_over(puppet: LaunchProfile)
 
 async def test_text_that_is_no_utf_8_is_passed_over(tmp_path: Path) -> None:
     body = r"""sys.stdout.buffer.write(b'{"method":"\xff"}\n{"method":"next"}\n')"""
-    async with staged(scripted(tmp_path, body)) as stage:
+    async with peer_session(scripted(tmp_path, body)) as stage:
         await stage.timeline.until("next")
         assert stage.peer.dropped_lines == 1
 
 
 async def test_a_reply_without_a_result_is_null(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         result = await stage.peer.request("emit", {"text": '{"id":ID}\n'}, deadline_s=DEADLINE_S)
     assert bytes(result) == b"null"
 
 
 async def test_a_line_without_an_end_ends_the_child(tmp_path: Path) -> None:
     body = "sys.stdout.write('x' * 3_000_000); sys.stdout.flush(); signal.pause()"
-    async with staged(scripted(tmp_path, body), max_line_bytes=1_000_000) as stage:
+    async with peer_session(scripted(tmp_path, body), max_line_bytes=1_000_000) as stage:
         outcome = await outcome_of(stage, "never")
     assert str(outcome) == "Codex is gone: it sent a line of more than 1000000 bytes"
 
 
 async def test_what_follows_a_line_that_was_too_long_is_not_read(puppet: LaunchProfile) -> None:
-    async with staged(puppet, max_line_bytes=1000) as stage:
+    async with peer_session(puppet, max_line_bytes=1000) as stage:
         stage.peer.on_chunk(b"x" * 1001)
         stage.peer.on_chunk(b'\n{"method":"late"}\n')
-        with pytest.raises(ProviderGone, match="more than 1000 bytes"):
+        with pytest.raises(ProviderExited, match="more than 1000 bytes"):
             stage.peer.notify("n")
     assert stage.timeline.events == []
 
@@ -275,7 +275,7 @@ async def test_what_follows_a_line_that_was_too_long_is_not_read(puppet: LaunchP
 
 
 async def test_a_failing_handler_does_not_stop_the_reader(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         with capture_logs() as logs:
             stage.emit('{"method":"explode"}\n{"method":"next"}\n')
             await stage.timeline.until("next")
@@ -286,7 +286,7 @@ async def test_a_failing_callback_does_not_stop_the_reader(puppet: LaunchProfile
     def explode(outcome: Outcome) -> None:
         raise RuntimeError("callback bug")
 
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         text = REPLY + '{"method":"next"}\n'
         stage.peer.begin("emit", {"text": text}, deadline_s=DEADLINE_S, on_outcome=explode)
         await stage.timeline.until("next")
@@ -294,35 +294,35 @@ async def test_a_failing_callback_does_not_stop_the_reader(puppet: LaunchProfile
 
 
 async def test_a_server_request_is_answered_with_its_very_id(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.timeline.on_request = lambda request_id: stage.peer.respond(request_id, {"decision": "accept"})
         stage.emit('{"id":"a-1","method":"approve","params":{}}\n')
-        assert await stage.timeline.heard() == {"id": "a-1", "result": {"decision": "accept"}}
+        assert await stage.timeline.received() == {"id": "a-1", "result": {"decision": "accept"}}
     assert stage.timeline.events[0] == 'approve?"a-1"'
 
 
 async def test_a_server_request_can_be_refused(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.timeline.on_request = lambda request_id: stage.peer.respond_error(request_id, -32601, "no")
         stage.emit('{"id":0,"method":"approve"}\n')
-        assert await stage.timeline.heard() == {"id": 0, "error": {"code": -32601, "message": "no"}}
+        assert await stage.timeline.received() == {"id": 0, "error": {"code": -32601, "message": "no"}}
 
 
 async def test_a_server_request_whose_handler_fails_is_refused_not_forgotten(puppet: LaunchProfile) -> None:
     def explode(request_id: Raw) -> None:
         raise RuntimeError("handler bug: secret")
 
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.timeline.on_request = explode
         stage.emit('{"id":0,"method":"approve"}\n')
-        assert await stage.timeline.heard() == {
+        assert await stage.timeline.received() == {
             "id": 0,
             "error": {"code": -32603, "message": "internal error"},
         }
 
 
 async def test_a_handler_may_ask_without_waiting(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
 
         def ask(request_id: Raw) -> None:
             note = stage.timeline.note
@@ -337,26 +337,26 @@ async def test_a_handler_may_ask_without_waiting(puppet: LaunchProfile) -> None:
 
 
 async def test_raw_params_are_sent_as_they_are_and_in_one_line(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.peer.notify("n", Raw(b'{\n  "a": "x\\ny"\n}'))
-        assert await stage.timeline.heard() == {"method": "n", "params": {"a": "x\ny"}}
+        assert await stage.timeline.received() == {"method": "n", "params": {"a": "x\ny"}}
 
 
 @pytest.mark.parametrize("params", [None, Raw()])
 async def test_no_params_are_left_out(puppet: LaunchProfile, params: Raw | None) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.peer.notify("n", params)
-        assert await stage.timeline.heard() == {"method": "n"}
+        assert await stage.timeline.received() == {"method": "n"}
 
 
 async def test_a_raw_result_is_sent_as_it_is(puppet: LaunchProfile) -> None:
-    async with staged(puppet) as stage:
+    async with peer_session(puppet) as stage:
         stage.peer.respond(Raw(b"7"), Raw(b'[1, "two"]'))
-        assert await stage.timeline.heard() == {"id": 7, "result": [1, "two"]}
+        assert await stage.timeline.received() == {"id": 7, "result": [1, "two"]}
 
 
 async def test_a_child_that_does_not_read_is_not_buffered_for_without_bound(tmp_path: Path) -> None:
-    async with staged(scripted(tmp_path, "signal.pause()"), max_unsent_bytes=2_000_000) as stage:
+    async with peer_session(scripted(tmp_path, "signal.pause()"), max_unsent_bytes=2_000_000) as stage:
         stage.peer.notify("n", "x" * 4_000_000)
         with pytest.raises(ProviderOverloaded, match="the limit is 2000000") as refused:
             stage.peer.notify("n", "x")
@@ -364,7 +364,7 @@ async def test_a_child_that_does_not_read_is_not_buffered_for_without_bound(tmp_
 
 
 async def test_waiting_for_room_counts_against_the_deadline(tmp_path: Path) -> None:
-    async with staged(scripted(tmp_path, "signal.pause()")) as stage:
+    async with peer_session(scripted(tmp_path, "signal.pause()")) as stage:
         stage.peer.notify("n", "x" * 4_000_000)
         unsent_bytes = stage.child.unsent_bytes
         with pytest.raises(ProviderTimeout):
@@ -373,8 +373,8 @@ async def test_waiting_for_room_counts_against_the_deadline(tmp_path: Path) -> N
 
 
 async def test_a_request_goes_out_when_there_is_room_again(tmp_path: Path) -> None:
-    body = PUPPET.replace("for line", "os.kill(os.getpid(), signal.SIGSTOP)\n    for line")
-    async with staged(scripted(tmp_path, body)) as stage:
+    body = SCRIPTED_CHILD.replace("for line", "os.kill(os.getpid(), signal.SIGSTOP)\n    for line")
+    async with peer_session(scripted(tmp_path, body)) as stage:
         stage.peer.notify("never", "x" * 4_000_000)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(request_an_answer, stage)
@@ -386,7 +386,7 @@ async def test_a_request_goes_out_when_there_is_room_again(tmp_path: Path) -> No
     assert stage.timeline.events == ["answered"]
 
 
-async def request_an_answer(stage: Stage) -> None:
+async def request_an_answer(stage: PeerSession) -> None:
     await stage.peer.request("emit", {"text": REPLY}, deadline_s=DEADLINE_S)
     stage.timeline.note("answered")
 
@@ -396,7 +396,7 @@ def stopped(pid: int) -> bool:
 
 
 async def test_waiting_for_room_ends_with_the_child(tmp_path: Path) -> None:
-    async with staged(scripted(tmp_path, "signal.pause()")) as stage:
+    async with peer_session(scripted(tmp_path, "signal.pause()")) as stage:
         stage.peer.notify("n", "x" * 4_000_000)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(expect_gone, stage)

@@ -10,11 +10,11 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.codex.appserver.initialize import parse_version
-from trimpoint.codex.appserver.peer import ProviderError, ProviderGone
+from trimpoint.codex.appserver.peer import ProviderError, ProviderExited
 from trimpoint.codex.appserver.process import ChildExit, LaunchProfile
 
 from tests.codex.children import REAL_CODEX, fresh_codex_home, scripted
-from tests.codex.stage import CLIENT_INFO, DEADLINE_S, expect_gone, staged
+from tests.codex.stage import CLIENT_INFO, DEADLINE_S, expect_gone, peer_session
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def real(tmp_path: Path) -> Generator[LaunchProfile]:
 
 
 async def test_the_real_codex_tells_its_version(real: LaunchProfile) -> None:
-    async with staged(real) as stage:
+    async with peer_session(real) as stage:
         identity = await stage.peer.initialize(CLIENT_INFO)
     installed = importlib.metadata.version("openai-codex-cli-bin")
     assert identity.version == tuple(int(part) for part in installed.split("."))
@@ -33,7 +33,7 @@ async def test_the_real_codex_tells_its_version(real: LaunchProfile) -> None:
 
 
 async def test_the_real_codex_starts_a_thread_and_lists_models(real: LaunchProfile) -> None:
-    async with staged(real) as stage:
+    async with peer_session(real) as stage:
         await stage.peer.initialize(CLIENT_INFO)
         started = await stage.peer.request("thread/start", {}, deadline_s=DEADLINE_S)
         await stage.timeline.until("thread/started")
@@ -45,14 +45,14 @@ async def test_the_real_codex_starts_a_thread_and_lists_models(real: LaunchProfi
 async def test_a_line_of_many_megabytes_from_the_real_codex_arrives_whole(real: LaunchProfile, tmp_path: Path) -> None:
     large = tmp_path / "large"
     large.write_bytes(bytes(6_000_000))
-    async with staged(real) as stage:
+    async with peer_session(real) as stage:
         await stage.peer.initialize(CLIENT_INFO)
         read = await stage.peer.request("fs/readFile", {"path": str(large)}, deadline_s=DEADLINE_S)
     assert len(msgspec.json.decode(read)["dataBase64"]) == 8_000_000
 
 
 async def test_an_unknown_method_is_refused_by_the_real_codex(real: LaunchProfile) -> None:
-    async with staged(real) as stage:
+    async with peer_session(real) as stage:
         await stage.peer.initialize(CLIENT_INFO)
         with pytest.raises(ProviderError, match="unknown variant `no/such`") as refused:
             await stage.peer.request("no/such", {}, deadline_s=DEADLINE_S)
@@ -63,7 +63,7 @@ async def test_an_unknown_method_is_refused_by_the_real_codex(real: LaunchProfil
 
 
 async def test_killing_the_real_codex_fails_what_is_in_flight(real: LaunchProfile) -> None:
-    async with staged(real) as stage:
+    async with peer_session(real) as stage:
         await stage.peer.initialize(CLIENT_INFO)
         os.kill(stage.child.pid, signal.SIGSTOP)
         async with anyio.create_task_group() as tasks:
@@ -73,12 +73,12 @@ async def test_killing_the_real_codex_fails_what_is_in_flight(real: LaunchProfil
             assert stage.peer.in_flight == 3
             os.kill(stage.child.pid, signal.SIGKILL)
         assert await stage.peer.closed() == ChildExit(signal=signal.SIGKILL)
-        with pytest.raises(ProviderGone, match="SIGKILL"):
+        with pytest.raises(ProviderExited, match="SIGKILL"):
             await stage.peer.request("model/list", {}, deadline_s=DEADLINE_S)
 
 
 async def test_the_real_codex_answers_in_spite_of_a_flood_on_stderr(real: LaunchProfile) -> None:
-    async with staged(msgspec.structs.replace(real, environment=(("RUST_LOG", "trace"),))) as stage:
+    async with peer_session(msgspec.structs.replace(real, environment=(("RUST_LOG", "trace"),))) as stage:
         await stage.peer.initialize(CLIENT_INFO)
         for _ in range(20):
             await stage.peer.request("model/list", {}, deadline_s=DEADLINE_S)
@@ -99,6 +99,6 @@ def test_the_version_is_read_from_the_user_agent(user_agent: str, version: tuple
 
 async def test_an_initialize_result_without_a_user_agent_has_no_version(tmp_path: Path) -> None:
     body = """sys.stdin.readline(); print('{"id":1,"result":[]}', flush=True); sys.stdin.read()"""
-    async with staged(scripted(tmp_path, body)) as stage:
+    async with peer_session(scripted(tmp_path, body)) as stage:
         identity = await stage.peer.initialize(CLIENT_INFO)
     assert (identity.version, identity.user_agent, bytes(identity.raw)) == (None, "", b"[]")

@@ -77,7 +77,7 @@ async def thread_on(version: str, *lacks: str, folder: Path) -> AsyncIterator[Cl
                 for _ in range(2):
                     heard = len(client.messages)
                     await client.request("turn/start", threadId=THREAD, input=[{"type": "text", "text": "hi"}])
-                    await client.heard("turn/completed", heard)
+                    await client.received("turn/completed", heard)
                 yield client
             tasks.cancel_scope.cancel()
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 from trimpoint.core.decide.decider import AnyCommand, decide
 from trimpoint.core.decide.overflow import EXCEEDED, OverflowPlan, plan_overflow
-from trimpoint.core.decide.reverting import aim_of
+from trimpoint.core.decide.reverting import resolve_target
 from trimpoint.core.evolve.evolve import apply, replay
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -175,7 +175,7 @@ class Conversation:
             self.advance(Phase.CHECKPOINTING)
             self.checkpoint(None, "safety")
         self.advance(Phase.STARTING)
-        if aim_of(self.state, operation.reverting) is not None:
+        if resolve_target(self.state, operation.reverting) is not None:
             prepared = f"codex-thread-{self.state.generation.number + 1}"
             self.report(ev.RevertPrepared(operation.id, prepared))
         if operation.reverting.commit:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core.context.segments import context_units
+from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.agent_tools import (
     MAX_LISTED,
     NAMES,
@@ -125,7 +125,7 @@ def test_looking_and_choosing_go_with_what_was_chosen_if_the_floor_lets_them() -
     names = chosen(thread, "m1.2").names
     everything = to_discard(thread.state, DiscardPolicy(1, 400), names)
     assert everything == ["turn-1#one", "turn-2#@1", "turn-2#@3"]
-    total = sum(unit.tokens for unit in context_units(thread.state))
+    total = sum(unit.tokens for unit in context_segments(thread.state))
     tight = DiscardPolicy(total - 150, 400)
     assert to_discard(thread.state, tight, names) == ["turn-1#one", "turn-2#@3"]
     assert to_discard(thread.state, POLICY, []) == []
@@ -137,7 +137,7 @@ def test_names_go_on_meaning_the_same_when_an_id_is_given_out_again() -> None:
     names = chosen(thread, "m1.2").names
     turn(thread, "three?", "three!", (call("one"), output("one"), ran("", "one")))
     assert to_discard(thread.state, POLICY, names) == ["turn-1#one"]
-    [unit] = [unit for unit in context_units(thread.state) if unit.short_id == "m1.2"]
+    [unit] = [unit for unit in context_segments(thread.state) if unit.short_id == "m1.2"]
     assert names_of(unit) == ["turn-1#one"]
     assert unit.entry_ids == ("turn-1#one",)
 
@@ -146,7 +146,7 @@ def test_a_follow_up_never_counts_as_what_the_person_asked_last() -> None:
     thread = at_work("one")
     text = follow_up_text("Discarded: 3 entries.")
     turn(thread, text, "on I go")
-    protections = {unit.short_id: unit.protected for unit in context_units(thread.state)}
+    protections = {unit.short_id: unit.protected for unit in context_segments(thread.state)}
     assert protections == {"m1.1": "newest", "m1.2": None, "m1.3": "newest", "m2.1": "newest", "m2.2": "newest"}
     thread.clear(1)
-    assert [unit.protected for unit in context_units(thread.state)] == ["newest", "newest"]
+    assert [unit.protected for unit in context_segments(thread.state)] == ["newest", "newest"]

@@ -82,7 +82,7 @@ def test_what_is_not_critical_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(("turns", "preserve", "kept"), [(1, 3, 0), (2, 3, 1), (4, 3, 3), (9, 3, 3), (2, 0, 0), (5, 1, 1)])
-def test_it_keeps_as_many_turns_as_configured_but_never_all(turns: int, preserve: int, kept: int) -> None:
+def test_auto_compaction_keeps_the_configured_turns_but_never_all(turns: int, preserve: int, kept: int) -> None:
     policy = Policy(auto="compact", preserve_recent_turns=preserve)
     _, requested = poke(filled(*[91_000] * turns, policy=policy))
     assert isinstance(requested, ev.CompactionRequested)

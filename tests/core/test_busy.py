@@ -6,7 +6,7 @@ import pytest
 from trimpoint.core.decide.decider import AnyCommand
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Block, busy
+from trimpoint.core.model.decision import BusyReason, busy
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
@@ -22,36 +22,36 @@ NEEDS_AN_IDLE_THREAD = [
 ]
 
 
-def request_a_turn(thread: Conversation) -> Block:
+def request_a_turn(thread: Conversation) -> BusyReason:
     since = thread.now_ms
     thread.write(ev.TurnRequested("request-1"))
-    return Block("turn", "request-1", since, "starting")
+    return BusyReason("turn", "request-1", since, "starting")
 
 
-def let_the_provider_take_a_turn(thread: Conversation) -> Block:
+def let_the_provider_take_a_turn(thread: Conversation) -> BusyReason:
     since = thread.now_ms
     thread.write(ev.TurnRequested("request-1"))
     thread.write(ev.TurnRequestEnded("request-1", "turn-9"))
-    return Block("turn", "turn-9", since, "starting")
+    return BusyReason("turn", "turn-9", since, "starting")
 
 
-def run_a_turn(thread: Conversation) -> Block:
+def run_a_turn(thread: Conversation) -> BusyReason:
     since = thread.now_ms
-    return Block("turn", thread.begin_turn(), since, "running")
+    return BusyReason("turn", thread.begin_turn(), since, "running")
 
 
-def run_an_operation(thread: Conversation) -> Block:
+def run_an_operation(thread: Conversation) -> BusyReason:
     since = thread.now_ms
-    return Block("operation", str(thread.do(trim()).operation_id), since, "clear")
+    return BusyReason("operation", str(thread.do(trim()).operation_id), since, "clear")
 
 
-def ask_a_question(thread: Conversation) -> Block:
+def ask_a_question(thread: Conversation) -> BusyReason:
     since = thread.now_ms
     thread.report(ev.RequestOpened("0", "item/commandExecution/requestApproval"))
-    return Block("request", "0", since, "item/commandExecution/requestApproval")
+    return BusyReason("request", "0", since, "item/commandExecution/requestApproval")
 
 
-BLOCKERS: dict[Callable[[Conversation], Block], tuple[Reason, str]] = {
+BLOCKERS: dict[Callable[[Conversation], BusyReason], tuple[Reason, str]] = {
     request_a_turn: (Reason.TURN_IN_PROGRESS, "a turn is running"),
     let_the_provider_take_a_turn: (Reason.TURN_IN_PROGRESS, "a turn is running"),
     run_a_turn: (Reason.TURN_IN_PROGRESS, "a turn is running"),
@@ -66,7 +66,7 @@ BLOCKERS: dict[Callable[[Conversation], Block], tuple[Reason, str]] = {
 @pytest.mark.parametrize("block", BLOCKERS)
 @pytest.mark.parametrize("command", NEEDS_AN_IDLE_THREAD)
 def test_a_busy_thread_refuses_and_names_the_blocker_and_since_when(
-    block: Callable[[Conversation], Block], command: AnyCommand
+    block: Callable[[Conversation], BusyReason], command: AnyCommand
 ) -> None:
     thread = started(turns=3)
     expected = block(thread)
@@ -110,9 +110,9 @@ def test_of_several_questions_the_oldest_is_named() -> None:
     thread = started()
     thread.report(ev.RequestOpened("0", "first"))
     thread.report(ev.RequestOpened("1", "second"))
-    assert busy(thread.state) == Block("request", "0", thread.now_ms - 2_000, "first")
+    assert busy(thread.state) == BusyReason("request", "0", thread.now_ms - 2_000, "first")
     thread.report(ev.RequestClosed("0", "answered"))
-    assert busy(thread.state) == Block("request", "1", thread.now_ms - 2_000, "second")
+    assert busy(thread.state) == BusyReason("request", "1", thread.now_ms - 2_000, "second")
 
 
 def test_abandoned_work_ends_each_once_and_leaves_the_thread_idle() -> None:

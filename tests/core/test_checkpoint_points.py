@@ -1,7 +1,7 @@
 """What a person types for a moment, and the checkpoint that is meant."""
 
 import pytest
-from trimpoint.core.decide.revisions import span, turn_files
+from trimpoint.core.decide.revisions import resolve_range, turn_files
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
 from trimpoint_protocol.errors import Reason
@@ -20,13 +20,13 @@ def conversation(turns: int = 3) -> tuple[Conversation, list[str], dict[str, str
 
 
 def compared(thread: Conversation, older: str | None = None, newer: str | None = None) -> tuple[str, str]:
-    points = span(thread.state, older, newer)
+    points = resolve_range(thread.state, older, newer)
     assert not isinstance(points, Rejected), points
     return points[0].commit, points[1].commit
 
 
 def refused(thread: Conversation, older: str | None = None, newer: str | None = None) -> Rejected:
-    points = span(thread.state, older, newer)
+    points = resolve_range(thread.state, older, newer)
     assert isinstance(points, Rejected), points
     return points
 
@@ -47,7 +47,7 @@ def test_two_turns_are_their_ends_in_either_order_and_0_is_before_the_first() ->
     assert compared(thread, "1", "3") == (commits["1 after"], commits["3 after"])
     assert compared(thread, "3", turn_ids[0]) == (commits["3 after"], commits["1 after"])
     assert compared(thread, "0", "1") == (commits["1 before"], commits["1 after"])
-    points = span(thread.state, "0", "1")
+    points = resolve_range(thread.state, "0", "1")
     assert not isinstance(points, Rejected)
     assert [point.label for point in points] == ["before turn 1", "after turn 1"]
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from trimpoint.core.context.split_point import find_cut
+from trimpoint.core.context.split_point import find_split
 
 from tests.core.given import raw, raw_message
 
@@ -42,7 +42,7 @@ def answer(text: str = "done") -> bytes:
 
 def cut(items: Sequence[bytes], *, share: float = 1.0, at_least: int = 0) -> int | None:
     """With every item of the same size."""
-    return find_cut(items, [1] * len(items), oldest_share=share, min_messages=at_least)
+    return find_split(items, [1] * len(items), oldest_share=share, min_messages=at_least)
 
 
 # --- histories at random --------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_of_all_places_the_last_one_within_the_share_is_chosen_or_the_first_beyo
     places = [at for at in range(1, count + 1) if may_cut(items, at) and message_count(items[:at]) >= at_least and at >= beyond]
     within = [at for at in places if sum(costs[:at]) <= share * sum(costs)]
     expected = within[-1] if within else places[0] if places else None
-    assert find_cut(items, costs, oldest_share=share, min_messages=at_least, min_items=beyond) == expected
+    assert find_split(items, costs, oldest_share=share, min_messages=at_least, min_items=beyond) == expected
 
 
 @given(items=conversations())
@@ -149,14 +149,14 @@ def test_both_sides_of_a_cut_hold_whole_calls_only(items: list[bytes]) -> None:
 
 
 def test_the_oldest_three_quarters_and_at_least_ten_messages_go_unless_said_otherwise() -> None:
-    assert find_cut([ask(), answer()] * 10, [1] * 20) == 14
-    assert find_cut([ask(), answer()] * 5, [1] * 10) == 10
-    assert find_cut([ask(), answer()] * 4 + [ask()], [1] * 9) is None
+    assert find_split([ask(), answer()] * 10, [1] * 20) == 14
+    assert find_split([ask(), answer()] * 5, [1] * 10) == 10
+    assert find_split([ask(), answer()] * 4 + [ask()], [1] * 9) is None
 
 
 def test_what_counts_is_what_it_costs() -> None:
-    assert find_cut([ask(), answer()] * 3, [1, 1, 1, 1, 50, 50], min_messages=2) == 4
-    assert find_cut([ask(), answer()] * 3, [50, 50, 1, 1, 1, 1], min_messages=2) == 2
+    assert find_split([ask(), answer()] * 3, [1, 1, 1, 1, 50, 50], min_messages=2) == 4
+    assert find_split([ask(), answer()] * 3, [50, 50, 1, 1, 1, 1], min_messages=2) == 2
 
 
 @pytest.mark.parametrize("kind", sorted(CALLS))

@@ -7,14 +7,14 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 from trimpoint.core.context.active_context import bootstrap_items, injectable
-from trimpoint.core.context.segments import Unit, context_units
+from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
 from trimpoint.core.decide.overflow import COMPACTED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, DiscardPolicy, Policy, Rejected
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
-from trimpoint.core.views.compression_text import compression_preview, preview_text, what_is_left
+from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint.core.views.view import read_model
 from trimpoint_protocol import commands as wire
@@ -54,7 +54,7 @@ def compress(target: int) -> Any:
 
 
 def entry_of(state: ThreadState, shown: str) -> str:
-    [unit] = [unit for unit in context_units(state) if unit.preview == shown]
+    [unit] = [unit for unit in context_segments(state) if unit.preview == shown]
     return unit.entry_ids[0]
 
 
@@ -123,7 +123,7 @@ def test_a_fork_keeps_the_summary_that_it_has_from_its_parent() -> None:
         ev.ContextSummarized(THREAD, "p", "in short", 0),
     )
     thread.write(ev.GenerationOpened(2, "resume", "provider"), ev.ProviderThreadBound(2, "fork"), ev.SessionReady(2))
-    assert context_units(thread.state)[0].preview == "in short"
+    assert context_segments(thread.state)[0].preview == "in short"
     took(thread, "cat two")
     assert (thread.state.generation.summary, thread.state.generation.summarized_messages) == ("in short", 2)
 
@@ -131,7 +131,7 @@ def test_a_fork_keeps_the_summary_that_it_has_from_its_parent() -> None:
 def test_nothing_of_a_turn_that_the_summary_stands_for_can_be_discarded_from_it() -> None:
     thread = at_work("one", "two", policy=Policy(discard=DiscardPolicy(10, 400)))
     thread.write(ev.GenerationOpened(2, "overflow", "summary", ("turn-1", "turn-2"), "in short", 1, 4))
-    assert [unit.preview for unit in context_units(thread.state)][:3] == ["in short", "one!", "two?"]
+    assert [unit.preview for unit in context_segments(thread.state)][:3] == ["in short", "one!", "two?"]
     thread.write(
         ev.ProviderThreadBound(2, "codex"),
         ev.SessionReady(2),
@@ -209,7 +209,7 @@ def test_a_refusal_says_what_it_is_about() -> None:
 
 def test_the_floor_is_never_crossed() -> None:
     thread = at_work("one", "two", policy=Policy(discard=DiscardPolicy(100, 400)))
-    total = total_tokens(context_units(thread.state))
+    total = total_tokens(context_segments(thread.state))
     refused = thread.when(discard("one", "two")).rejected(Reason.BELOW_FLOOR)
     assert f"of {total:,} tokens would be left without one, two, less than the floor of 100." in refused.message
     thread.do(discard("one"))
@@ -285,7 +285,7 @@ def chosen(thread: Conversation, target: int) -> list[str]:
 
 def test_compress_takes_the_classes_in_their_order_until_the_target() -> None:
     thread = library()
-    costs = {unit.preview.partition(" {")[0]: unit.tokens for unit in context_units(thread.state)}
+    costs = {unit.preview.partition(" {")[0]: unit.tokens for unit in context_segments(thread.state)}
     total = sum(costs.values())
     order = ["get_messages", "cat a", "find .", "pytest", "generate_title", "one?"]
     assert chosen(thread, total) == []
@@ -301,7 +301,7 @@ def test_compress_leaves_the_newest_turn_and_what_it_cannot_place_alone() -> Non
 
 def test_compress_skips_what_would_cross_the_floor_and_takes_what_is_smaller() -> None:
     thread = library()
-    total = total_tokens(context_units(thread.state))
+    total = total_tokens(context_segments(thread.state))
     policy = DiscardPolicy(total - 100, total - 50)
     plan = plan_compression(thread.state, None, policy)
     assert isinstance(plan, CompressionPlan)
@@ -341,7 +341,7 @@ def test_a_plan_is_shown_by_class() -> None:
     enough = plan_compression(thread.state, 10_000, SMALL.discard)
     assert isinstance(enough, CompressionPlan)
     assert preview_text(enough).startswith("Nothing to discard")
-    assert what_is_left(400, 400) == "About 400 tokens are left, within the target of 400."
+    assert remaining_text(400, 400) == "About 400 tokens are left, within the target of 400."
 
 
 # -- what the thread is afterwards -------------------------------------------------------------------------
@@ -510,7 +510,7 @@ def test_whatever_is_discarded_pairs_stay_together_the_floor_holds_and_ids_mean_
     for seed, steps in enumerate(history):
         build(thread, steps, seed)
     for pick in picks:
-        before = {unit.short_id: unit for unit in context_units(thread.state)}
+        before = {unit.short_id: unit for unit in context_segments(thread.state)}
         unit = list(before.values())[pick % len(before)]
         decision = thread.when(discard(unit.entry_ids[0])).decision
         if isinstance(decision, Rejected):
@@ -518,11 +518,13 @@ def test_whatever_is_discarded_pairs_stay_together_the_floor_holds_and_ids_mean_
             continue
         thread.do(discard(unit.entry_ids[0]))
         thread.settle()
-        after = {one.short_id: one for one in context_units(thread.state)}
+        after = {one.short_id: one for one in context_segments(thread.state)}
         check(thread, before, after, unit, floor)
 
 
-def check(thread: Conversation, before: dict[str, Unit], after: dict[str, Unit], unit: Unit, floor: int) -> None:
+def check(
+    thread: Conversation, before: dict[str, ContextSegment], after: dict[str, ContextSegment], unit: ContextSegment, floor: int
+) -> None:
     assert unit.protected is None
     assert before.keys() - {unit.short_id} == after.keys()
     assert all(after[name].positions == before[name].positions for name in after)
@@ -538,12 +540,12 @@ def test_compress_never_takes_what_is_protected_and_never_too_much(history: list
     thread = started(policy=Policy(discard=DiscardPolicy(floor, floor + above)))
     for seed, steps in enumerate(history):
         build(thread, steps, seed)
-    units = {unit.entry_ids: unit for unit in context_units(thread.state)}
+    units = {unit.entry_ids: unit for unit in context_segments(thread.state)}
     decision = thread.when(compress(floor + above)).decision
     if isinstance(decision, Accepted):
         thread.do(compress(floor + above))
         thread.settle()
-        left = {unit.entry_ids: unit for unit in context_units(thread.state)}
+        left = {unit.entry_ids: unit for unit in context_segments(thread.state)}
         assert all(units[name].protected is None for name in units.keys() - left.keys())
         assert total_tokens(left.values()) >= floor
         assert stand_alone(active(thread.state))

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core.context.groups import Group, grouped
+from trimpoint.core.context.groups import ItemGroup, grouped
 from trimpoint.core.model.state import Entry
 
 from tests.core.items import call, message, output, thought
@@ -22,7 +22,7 @@ def positions(*items: dict[str, Any]) -> list[list[int]]:
     return [group.positions for group in grouped(items, [])]
 
 
-def names(groups: list[Group]) -> list[list[str]]:
+def names(groups: list[ItemGroup]) -> list[list[str]]:
     return [[one.id for one in group.entries] for group in groups]
 
 

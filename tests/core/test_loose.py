@@ -3,19 +3,19 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [1], True])
 def test_what_is_no_object_has_no_members(value: Any) -> None:
-    assert members(value) == {}
+    assert as_dict(value) == {}
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", {"a": 1}])
 def test_what_is_no_array_has_no_rows(value: Any) -> None:
-    assert rows(value) == []
+    assert as_list(value) == []
 
 
 def test_objects_and_arrays_are_themselves() -> None:
-    assert members({"a": 1}) == {"a": 1}
-    assert rows([1, 2]) == [1, 2]
+    assert as_dict({"a": 1}) == {"a": 1}
+    assert as_list([1, 2]) == [1, 2]

@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
-from trimpoint.core.context.context_size import BASELINE_TOKENS, MAX_WEIGHED_TURNS, Fill, left_percent, overhead_tokens
+from trimpoint.core.context.context_size import BASELINE_TOKENS, MAX_WEIGHED_TURNS, ContextSize, left_percent, overhead_tokens
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
-from trimpoint.core.model.usage import Usage
-from trimpoint.core.views.meter import context_status, meter_of
+from trimpoint.core.model.usage import UsageTotals
+from trimpoint.core.views.meter import context_status, status_of
 from trimpoint_protocol import readmodel as rm
 
 from tests.core.given import Conversation, activity, assistant, raw, raw_message, raw_turn, started, user
@@ -267,7 +267,7 @@ def test_what_a_client_injects_between_turns_is_added_by_estimate_until_the_next
 
 
 def test_a_thread_that_is_not_in_the_books_has_a_meter_without_a_past() -> None:
-    status = meter_of("sub-agent", Usage(), None, Fill(0, is_estimate=True, is_unknown=True), Policy())
+    status = status_of("sub-agent", UsageTotals(), None, ContextSize(0, is_estimate=True, is_unknown=True), Policy())
     assert (status.generation, status.compaction_count, status.unknown) == (None, 0, True)
     assert msgspec.json.decode(msgspec.json.encode(status))["usedTokens"] == 0
 

@@ -9,7 +9,7 @@ from tests.core.given import THREAD, Conversation, started, trim
 
 def heard(records: list[ev.Record], thread_id: str = THREAD) -> list[EndedOperation]:
     times = OperationTimes()
-    return [ended for record in records for ended in times.hear(thread_id, record)]
+    return [ended for record in records for ended in times.on_record(thread_id, record)]
 
 
 def cleared() -> Conversation:
@@ -66,7 +66,7 @@ def test_the_steps_of_an_earlier_operation_are_not_those_of_a_later_one() -> Non
 
 def test_threads_do_not_mix() -> None:
     times, records = OperationTimes(), cleared().records
-    told = [(name, ended.thread_id) for record in records for name in ("a", "b") for ended in times.hear(name, record)]
+    told = [(name, ended.thread_id) for record in records for name in ("a", "b") for ended in times.on_record(name, record)]
     assert told == [("a", "a"), ("b", "b")]
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from trimpoint.core.context.active_context import bootstrap_items, rebuilt_generation, turn_items
 from trimpoint.core.decide.overflow import EXCEEDED, ProviderCompaction, compacted_by_codex, plan_overflow, prompt_of
-from trimpoint.core.decide.reverting import aim_of
+from trimpoint.core.decide.reverting import resolve_target
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy, busy
@@ -82,7 +82,7 @@ def test_another_failure_stands(ended: ev.TurnCompleted) -> None:
     thread.when(internal.RecoverFromOverflow("turn-7")).rejected(Reason.NOT_SUPPORTED)
 
 
-def test_it_can_be_switched_off() -> None:
+def test_overflow_recovery_can_be_switched_off() -> None:
     thread = started(turns=6, policy=Policy(overflow_recovery=False))
     turn_id = thread.begin_turn()
     thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
@@ -351,7 +351,7 @@ def test_the_turn_goes_on_in_a_generation_with_the_summary_and_what_was_kept_in_
     )  # fmt: skip
 
 
-def test_it_is_the_same_turn_whatever_the_provider_calls_it() -> None:
+def test_a_retried_turn_keeps_its_id_whatever_the_provider_calls_it() -> None:
     thread = started(turns=8)
     turn_id = worked(thread, call("a"), output("a"), prompt="go")
     thread.retry()
@@ -420,7 +420,7 @@ def test_codex_is_gone_back_to_by_its_own_name_of_the_turn() -> None:
     thread.report(ev.TurnCompleted("codex-turn", "completed"))
     thread.turn()
     for target, through in ((turn_id, "codex-turn"), ("turn-8", "turn-8")):
-        aim = aim_of(thread.state, Reverting(target, "context", False, False, "", ""))
+        aim = resolve_target(thread.state, Reverting(target, "context", False, False, "", ""))
         assert aim is not None
         assert aim.through == through
 
@@ -455,7 +455,7 @@ def test_a_context_that_codex_has_lost_is_rebuilt_without_what_was_summarized() 
     assert items == [ask(summary("in short", 12)), *long[4:], answer("done")]
 
 
-def test_it_counts_as_a_compaction() -> None:
+def test_an_overflow_recovery_counts_as_a_compaction() -> None:
     thread = started(turns=8)
     thread.overflow()
     thread.retry()
@@ -475,7 +475,7 @@ def test_a_recovery_that_fails_leaves_everything_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("when", ["too early", "too late", "another turn", "another operation"])
-def test_it_goes_on_only_while_its_recovery_waits_for_that(when: str) -> None:
+def test_a_retried_turn_continues_only_while_its_recovery_waits(when: str) -> None:
     thread = started(turns=8)
     turn_id = thread.overflow()
     plan = plan_overflow(thread.state, turn_id)

@@ -8,7 +8,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 from trimpoint.core.context.active_context import active_message_count, bootstrap_items
 from trimpoint.core.decide.decider import decide
-from trimpoint.core.decide.reverting import aim_of, aimed_items
+from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
@@ -123,7 +123,7 @@ def test_any_life_with_reverts_in_it(steps: list[str], chance: Any) -> None:
                     target.summary,
                 )
                 assert in_time(now.entries) == in_time(target.entries)
-            case "undo" if state.taken_back is not None:
+            case "undo" if state.undo_state is not None:
                 before = seen(state)
                 thread.revert(undo=True)
                 thread.revert(undo=True)
@@ -150,18 +150,18 @@ def test_the_new_session_is_given_what_was_active_at_the_turn_when_codex_has_los
     thread.clear()
     thread.turn()
     thread.do(revert(turn_id=third, scope="context"))
-    aim = aim_of(thread.state, thread.state.operation.reverting)
+    aim = resolve_target(thread.state, thread.state.operation.reverting)
     assert aim is not None
     assert aim.through == third
     assert aim.generation == 2
-    assert texts(aimed_items(thread.state, aim)) == [
+    assert texts(target_items(thread.state, aim)) == [
         "<conversation-summary messages=2>the gist</conversation-summary>",
         f"prompt of {second}", f"answer of {second}", f"prompt of {third}", f"answer of {third}",
     ]  # fmt: skip
     thread.finish_revert()
     opened = thread.state.generation
     assert (opened.reason, opened.bootstrap, opened.summary) == ("revert", "summary", "the gist")
-    assert texts(bootstrap_items(thread.state, opened)) == texts(aimed_items(thread.state, aim))
+    assert texts(bootstrap_items(thread.state, opened)) == texts(target_items(thread.state, aim))
 
 
 def test_a_context_that_codex_holds_is_not_given_to_it_again() -> None:
@@ -180,10 +180,10 @@ def test_a_context_that_codex_holds_is_not_given_to_it_again() -> None:
 def test_a_revert_to_before_the_first_turn_leaves_an_empty_context() -> None:
     thread = started(turns=2)
     thread.do(revert(turn_count=0, scope="context"))
-    aim = aim_of(thread.state, thread.state.operation.reverting)
+    aim = resolve_target(thread.state, thread.state.operation.reverting)
     assert aim is not None
     assert aim.generation is None
-    assert aimed_items(thread.state, aim) == []
+    assert target_items(thread.state, aim) == []
     thread.finish_revert()
     assert thread.state.generation.bootstrap == "none"
     assert thread.state.turns == []
@@ -195,10 +195,10 @@ def test_what_was_taken_back_can_be_given_again_even_from_its_messages() -> None
     second = thread.turn("do it", "done", items=())
     thread.revert(turn_id=first)
     thread.do(revert(undo=True, scope="context"))
-    aim = aim_of(thread.state, thread.state.operation.reverting)
+    aim = resolve_target(thread.state, thread.state.operation.reverting)
     assert aim is not None
     assert aim.active[-1].id == second
-    assert texts(aimed_items(thread.state, aim))[-2:] == ["do it", "done"]
+    assert texts(target_items(thread.state, aim))[-2:] == ["do it", "done"]
 
 
 def test_a_sealed_summary_is_counted_again_after_a_revert_to_a_turn_behind_it() -> None:
@@ -208,7 +208,7 @@ def test_a_sealed_summary_is_counted_again_after_a_revert_to_a_turn_behind_it() 
     messages = active_message_count(thread.state)
     thread.turn()
     thread.do(revert(turn_id=third, scope="context"))
-    aim = aim_of(thread.state, thread.state.operation.reverting)
+    aim = resolve_target(thread.state, thread.state.operation.reverting)
     assert aim is not None
     assert aim.is_sealed
     operation = thread.state.open_operation
@@ -227,7 +227,7 @@ def test_files_are_those_of_the_checkpoint_after_the_turn() -> None:
     thread.do(revert(turn_id=first))
     assert thread.state.operation.reverting.commit == commit
     thread.finish_revert()
-    past = thread.state.taken_back
+    past = thread.state.undo_state
     assert past is not None
     assert past.commit == thread.state.checkpoints[-1].commit
     thread.do(revert(undo=True))
@@ -271,12 +271,12 @@ def test_only_files_are_restored_when_the_context_is_right_already() -> None:
     first = thread.turn()
     thread.checkpoint(first)
     thread.do(revert(turn_id=first))
-    assert aim_of(thread.state, thread.state.operation.reverting) is None
+    assert resolve_target(thread.state, thread.state.operation.reverting) is None
     thread.finish_revert()
     assert thread.state.generation.number == 1
     assert thread.state.operation.phase is Phase.READY
     thread.do(revert(undo=True))
-    assert aim_of(thread.state, thread.state.operation.reverting) is None
+    assert resolve_target(thread.state, thread.state.operation.reverting) is None
     thread.finish_revert()
     assert thread.state.generation.number == 1
 
@@ -320,7 +320,7 @@ def test_what_codex_takes_back_itself_below_a_revert_cannot_be_undone_any_more()
     fourth = thread.turn()
     thread.turn()
     thread.revert(turn_id=fourth)
-    assert thread.state.taken_back is not None
+    assert thread.state.undo_state is not None
     assert [turn.id for turn in thread.state.turns] == [first, fourth]
 
 

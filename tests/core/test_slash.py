@@ -7,7 +7,7 @@ from trimpoint.core.model.slash import (
     MAX_TURNS,
     REGISTRY,
     Invocation,
-    NotOurs,
+    NotACommand,
     UsageError,
     complete,
     help_text,
@@ -91,13 +91,13 @@ def test_case_and_white_space_around_do_not_matter(name: str, before: str, after
     ],
 )  # fmt: skip
 def test_what_names_no_command_of_ours_is_not_ours(text: str) -> None:
-    assert parse(text) == NotOurs()
+    assert parse(text) == NotACommand()
 
 
 @given(st.text())
 def test_any_text_is_read_without_failing(text: str) -> None:
     for outcome in (parse(text), parse("/" + text)):
-        assert isinstance(outcome, NotOurs | UsageError | Invocation)
+        assert isinstance(outcome, NotACommand | UsageError | Invocation)
     complete(text)
 
 

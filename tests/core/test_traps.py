@@ -8,7 +8,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.slash import NotOurs, UsageError, parse
+from trimpoint.core.model.slash import NotACommand, UsageError, parse
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint.core.views.view import read_model
@@ -123,7 +123,7 @@ def test_trap_7_no_trim_passes_at_any_moment_of_a_turn() -> None:
 @pytest.mark.parametrize("text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/CLEAR abc", " /clear\nabc", "/clear \uff13"])
 def test_trap_9_a_mistyped_clear_is_a_usage_error_and_never_a_prompt(text: str) -> None:
     outcome = parse(text)
-    assert not isinstance(outcome, NotOurs)
+    assert not isinstance(outcome, NotACommand)
     assert isinstance(outcome, UsageError)
     assert "Usage: /clear [N]" in outcome.message
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.core.context.groups import Group, grouped
-from trimpoint.core.context.segment_kinds import PREVIEW_CHARS, Kind, kind_of, preview, preview_of
+from trimpoint.core.context.groups import ItemGroup, grouped
+from trimpoint.core.context.segment_kinds import PREVIEW_CHARS, SegmentKind, kind_of, preview, preview_of
 from trimpoint.core.model.state import Entry
 
 from tests.core.items import call, message, output, thought
@@ -20,7 +20,7 @@ def command(text: str, *actions: str) -> Entry:
     return told("a", "commandExecution", wrapped, command=wrapped, commandActions=[{"type": kind} for kind in actions])
 
 
-def one(*items: dict[str, Any], entries: list[Entry] | None = None) -> Group:
+def one(*items: dict[str, Any], entries: list[Entry] | None = None) -> ItemGroup:
     [group] = grouped(items, entries or [])
     return group
 
@@ -28,61 +28,64 @@ def one(*items: dict[str, Any], entries: list[Entry] | None = None) -> Group:
 @pytest.mark.parametrize(
     ("entry", "kind"),
     [
-        (command("cat a.py", "read"), Kind.FILE_READ),
-        (command("rg x && cat a.py", "search", "read"), Kind.FILE_READ),
-        (command("ls; make", "listFiles", "unknown"), Kind.COMMAND),
-        (command("make"), Kind.COMMAND),
-        (command("make test"), Kind.CHECK),
-        (command("npm run test -- --watch=false", "unknown"), Kind.CHECK),
-        (command("python3 -c 'print(1)'", "unknown"), Kind.CHECK),
-        (command("pytest -q tests", "unknown"), Kind.CHECK),
-        (command("python build.py", "unknown"), Kind.COMMAND),
-        (told("a", "fileChange"), Kind.FILE_CHANGE),
-        (told("a", "plan"), Kind.PLAN),
-        (told("a", "mcpToolCall"), Kind.COMMAND),
+        (command("cat a.py", "read"), SegmentKind.FILE_READ),
+        (command("rg x && cat a.py", "search", "read"), SegmentKind.FILE_READ),
+        (command("ls; make", "listFiles", "unknown"), SegmentKind.COMMAND),
+        (command("make"), SegmentKind.COMMAND),
+        (command("make test"), SegmentKind.CHECK),
+        (command("npm run test -- --watch=false", "unknown"), SegmentKind.CHECK),
+        (command("python3 -c 'print(1)'", "unknown"), SegmentKind.CHECK),
+        (command("pytest -q tests", "unknown"), SegmentKind.CHECK),
+        (command("python build.py", "unknown"), SegmentKind.COMMAND),
+        (told("a", "fileChange"), SegmentKind.FILE_CHANGE),
+        (told("a", "plan"), SegmentKind.PLAN),
+        (told("a", "mcpToolCall"), SegmentKind.COMMAND),
     ],
 )
-def test_a_call_is_what_codex_says_it_was(entry: Entry, kind: Kind) -> None:
+def test_a_call_is_what_codex_says_it_was(entry: Entry, kind: SegmentKind) -> None:
     assert kind_of(one(call("a"), output("a"), entries=[entry])) is kind
 
 
 @pytest.mark.parametrize(
     ("item", "kind"),
     [
-        (call("a", "make"), Kind.COMMAND),
-        (call("a", "cargo test"), Kind.CHECK),
-        (call("a", "apply_patch <<'EOF'\n*** Begin Patch\n"), Kind.FILE_CHANGE),
-        (call("a", name="apply_patch"), Kind.FILE_CHANGE),
-        ({"type": "custom_tool_call", "call_id": "a", "name": "apply_patch", "input": "*** Begin Patch"}, Kind.FILE_CHANGE),
-        (call("a", name="update_plan"), Kind.PLAN),
-        (call("a", name="get_messages"), Kind.CONTEXT_TOOL),
-        (call("a", name="discard_messages"), Kind.CONTEXT_TOOL),
-        (call("a", name="generate_title"), Kind.TITLE),
-        (call("a", name="lookup"), Kind.TOOL_CALL),
-        ({"type": "local_shell_call", "call_id": "a", "action": {"command": ["make", "test"]}}, Kind.COMMAND),
-        ({"type": "local_shell_call", "call_id": "a", "action": {"command": ["sh", "-c", "make test"]}}, Kind.CHECK),
-        ({"type": "web_search_call", "id": "ws"}, Kind.TOOL_CALL),
+        (call("a", "make"), SegmentKind.COMMAND),
+        (call("a", "cargo test"), SegmentKind.CHECK),
+        (call("a", "apply_patch <<'EOF'\n*** Begin Patch\n"), SegmentKind.FILE_CHANGE),
+        (call("a", name="apply_patch"), SegmentKind.FILE_CHANGE),
+        (
+            {"type": "custom_tool_call", "call_id": "a", "name": "apply_patch", "input": "*** Begin Patch"},
+            SegmentKind.FILE_CHANGE,
+        ),
+        (call("a", name="update_plan"), SegmentKind.PLAN),
+        (call("a", name="get_messages"), SegmentKind.CONTEXT_TOOL),
+        (call("a", name="discard_messages"), SegmentKind.CONTEXT_TOOL),
+        (call("a", name="generate_title"), SegmentKind.TITLE),
+        (call("a", name="lookup"), SegmentKind.TOOL_CALL),
+        ({"type": "local_shell_call", "call_id": "a", "action": {"command": ["make", "test"]}}, SegmentKind.COMMAND),
+        ({"type": "local_shell_call", "call_id": "a", "action": {"command": ["sh", "-c", "make test"]}}, SegmentKind.CHECK),
+        ({"type": "web_search_call", "id": "ws"}, SegmentKind.TOOL_CALL),
     ],
 )
-def test_a_call_that_nothing_is_told_of_is_known_by_its_name(item: dict[str, Any], kind: Kind) -> None:
+def test_a_call_that_nothing_is_told_of_is_known_by_its_name(item: dict[str, Any], kind: SegmentKind) -> None:
     assert kind_of(one(item)) is kind
 
 
 def test_a_patch_stays_a_change_whatever_codex_calls_the_command() -> None:
     assert (
         kind_of(one(call("a", "apply_patch <<'EOF'\n*** Begin Patch\n"), entries=[command("apply_patch", "unknown")]))
-        is Kind.FILE_CHANGE
+        is SegmentKind.FILE_CHANGE
     )
 
 
 def test_of_several_calls_of_one_thought_the_one_that_is_needed_most_counts() -> None:
     group = one(thought(), call("a", "cat a"), call("b", name="apply_patch"), output("a"), output("b"))
-    assert kind_of(group) is Kind.FILE_CHANGE
+    assert kind_of(group) is SegmentKind.FILE_CHANGE
 
 
 def test_what_is_no_call_is_a_message() -> None:
-    assert kind_of(one(message("user", "go"))) is Kind.MESSAGE
-    assert kind_of(one(thought())) is Kind.MESSAGE
+    assert kind_of(one(message("user", "go"))) is SegmentKind.MESSAGE
+    assert kind_of(one(thought())) is SegmentKind.MESSAGE
 
 
 def test_a_preview_is_one_line_that_tells_the_unit_from_others() -> None:

@@ -1,7 +1,7 @@
 """What the active context consists of: units, their names, and why some stay."""
 
 import pytest
-from trimpoint.core.context.segments import SUMMARY_ID, Unit, context_units
+from trimpoint.core.context.segments import SUMMARY_ID, ContextSegment, context_segments
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 
@@ -9,19 +9,19 @@ from tests.core.given import activity, raw, raw_message, started
 from tests.core.items import call, changed, message, output, ran, thought, turn
 
 
-def units(state: ThreadState) -> dict[str, Unit]:
-    return {unit.short_id: unit for unit in context_units(state)}
+def units(state: ThreadState) -> dict[str, ContextSegment]:
+    return {unit.short_id: unit for unit in context_segments(state)}
 
 
 def protections(state: ThreadState) -> dict[str, str | None]:
-    return {unit.preview: unit.protected for unit in context_units(state)}
+    return {unit.preview: unit.protected for unit in context_segments(state)}
 
 
 def test_a_context_is_listed_in_the_order_the_model_sees_it() -> None:
     thread = started()
     turn(thread, "one?", "one!", (thought(), call("a"), output("a", "x " * 100), ran("", "a", "cat a.py", ["read"])))
     turn(thread, "two?", "two!")
-    listed = context_units(thread.state)
+    listed = context_segments(thread.state)
     assert [(unit.short_id, unit.role, str(unit.kind), unit.preview) for unit in listed] == [
         ("m1.1", "user", "message", "one?"),
         ("m1.2", "tool", "fileRead", "cat a.py"),
@@ -98,7 +98,7 @@ def test_where_code_called_tools_that_changed_files_none_of_it_goes() -> None:
         (call("z"), output("z"), ran("", "z", "ls")),
     )
     turn(thread, "new?", "new!")
-    by_position = [unit.protected for unit in context_units(thread.state) if unit.role == "tool"]
+    by_position = [unit.protected for unit in context_segments(thread.state) if unit.role == "tool"]
     assert by_position == ["codeChange", "codeChange", None]
 
 
@@ -116,7 +116,7 @@ def test_in_a_turn_that_runs_nothing_is_final_and_half_a_call_is_not_shown() -> 
     turn_id = thread.begin_turn("go")
     seen = (raw_message("user", "go"), raw_message("assistant", "I look"), raw(**call("a")), raw(**output("a")), raw(**call("b")))
     thread.report(ev.ContextItemsRecorded(turn_id, seen))
-    assert [(unit.short_id, unit.protected) for unit in context_units(thread.state)] == [
+    assert [(unit.short_id, unit.protected) for unit in context_segments(thread.state)] == [
         ("m1.1", "newest"),
         ("m1.2", "newest"),
         ("m1.3", None),
@@ -133,7 +133,7 @@ def test_thoughts_that_nobody_can_read_again_cost_nothing() -> None:
         thought("rs_2", sealed=None),
         message("user", "stop"),
     )
-    listed = context_units(thread.state)
+    listed = context_segments(thread.state)
     assert [unit.positions for unit in listed] == [(0,), (2, 3), (5,), (6,)]
 
 
@@ -145,7 +145,7 @@ def test_what_was_not_recorded_as_the_model_saw_it_stays() -> None:
     thread.report(
         ev.ContextItemsRecorded(turn_id, (raw_message("user", "two?"),)), ev.TurnCompleted(turn_id, "interrupted", None, False)
     )
-    listed = context_units(thread.state)
+    listed = context_segments(thread.state)
     assert [(unit.short_id, unit.preview, unit.protected) for unit in listed] == [
         ("m1.1", "one?", "notRecorded"),
         ("m1.2", "one!", "notRecorded"),
@@ -158,21 +158,21 @@ def test_the_summary_is_part_of_the_context_and_stays() -> None:
     thread = started(turns=3)
     thread.compact("what came before")
     turn(thread, "new?", "new!")
-    first = context_units(thread.state)[0]
+    first = context_segments(thread.state)[0]
     assert (first.short_id, first.kind, first.preview, first.protected) == (SUMMARY_ID, "summary", "what came before", "summary")
 
 
 def test_a_context_of_nothing_has_no_units() -> None:
     thread = started(turns=2)
     thread.clear()
-    assert context_units(thread.state) == []
+    assert context_segments(thread.state) == []
 
 
 def test_what_has_no_entry_gets_a_name_and_ids_used_twice_are_told_apart() -> None:
     thread = started()
     for word in ("one", "two"):
         turn(thread, f"{word}?", f"{word}!", (call("c"), output("c"), ran("", "c", word)), (call(word), output(word)))
-    calls = [unit.entry_ids for unit in context_units(thread.state) if unit.role == "tool"]
+    calls = [unit.entry_ids for unit in context_segments(thread.state) if unit.role == "tool"]
     assert calls == [("turn-1#c",), ("turn-1#@3",), ("turn-2#c",), ("turn-2#@3",)]
 
 
@@ -180,4 +180,4 @@ def test_what_has_no_entry_gets_a_name_and_ids_used_twice_are_told_apart() -> No
 def test_a_message_of_nobody_in_particular_is_listed_all_the_same(role: str | None) -> None:
     thread = started()
     turn(thread, "go", "done", {"type": "message", "role": role, "content": []}, {"type": "unheard_of"})
-    assert [unit.role for unit in context_units(thread.state)] == ["user", str(role), "assistant", "assistant"]
+    assert [unit.role for unit in context_segments(thread.state)] == ["user", str(role), "assistant", "assistant"]

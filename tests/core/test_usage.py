@@ -2,7 +2,7 @@
 
 import pytest
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.usage import Basis, Report, TokenCounts, model_in
+from trimpoint.core.model.usage import SampleSource, TokenCounts, UsageSample, model_in
 
 from tests.core.given import SETTINGS, Conversation, raw, started
 
@@ -39,7 +39,7 @@ def complete(thread: Conversation, turn_id: str, error_kind: str = "") -> None:
 
 def test_each_model_call_is_counted_and_the_last_says_what_the_context_holds() -> None:
     usage = after(call("turn-1", 2_000, 2_010), call("turn-1", 3_000, 5_020)).state.usage
-    assert usage.report == Report(3_010, 5_020, Basis.MEASURED)
+    assert usage.report == UsageSample(3_010, 5_020, SampleSource.MEASURED)
     assert usage.era == usage.thread == counts(2_000, 3_000)
     assert usage.window == WINDOW
 
@@ -50,7 +50,7 @@ def test_a_resume_that_repeats_the_last_report_counts_nothing_twice() -> None:
     assert thread.report(call("turn-1", 2_000, 2_010)) == ()
     thread.write(call("turn-1", 2_000, 2_010))
     assert thread.state.usage.thread == counts(2_000)
-    assert thread.state.usage.report == Report(2_010, 2_010, Basis.MEASURED)
+    assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.MEASURED)
 
 
 def test_a_call_that_was_missed_is_counted_when_a_resume_tells_of_it() -> None:
@@ -63,7 +63,7 @@ def test_a_call_that_was_missed_is_counted_when_a_resume_tells_of_it() -> None:
 def test_what_was_spent_before_a_thread_was_taken_over_is_shown_but_not_counted() -> None:
     thread = started(turns=1)
     thread.report(call("turn-1", 9_000, 50_000))
-    assert thread.state.usage.report == Report(9_010, 50_000, Basis.MEASURED)
+    assert thread.state.usage.report == UsageSample(9_010, 50_000, SampleSource.MEASURED)
     assert thread.state.usage.thread == TokenCounts()
 
 
@@ -72,10 +72,10 @@ def test_codexs_own_compaction_repeats_the_last_report_then_calls_then_estimates
     complete(thread, "turn-1")
     thread.begin_turn()
     thread.report(call("turn-2", 245_000, 245_010), call("turn-2", 1_000, 246_020), made_up("turn-2", 6_008, 246_020))
-    assert thread.state.usage.report == Report(6_008, 246_020, Basis.ESTIMATED)
+    assert thread.state.usage.report == UsageSample(6_008, 246_020, SampleSource.ESTIMATED)
     assert thread.state.usage.era == counts(245_000, 1_000)
     thread.report(call("turn-2", 1_500, 247_530))
-    assert thread.state.usage.report == Report(1_510, 247_530, Basis.MEASURED)
+    assert thread.state.usage.report == UsageSample(1_510, 247_530, SampleSource.MEASURED)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_after_an_overflow_the_context_is_full_whatever_codex_makes_up(
     before: tuple[ev.UsageReported, ...], missing: int
 ) -> None:
     thread = after(*before, *before, made_up("turn-1", missing, WINDOW))
-    assert thread.state.usage.report == Report(missing, WINDOW, Basis.FULL)
+    assert thread.state.usage.report == UsageSample(missing, WINDOW, SampleSource.FULL)
     complete(thread, "turn-1", "contextWindowExceeded")
     thread.write(made_up("turn-1", missing, WINDOW))
-    assert thread.state.usage.report == Report(missing, WINDOW, Basis.FULL)
+    assert thread.state.usage.report == UsageSample(missing, WINDOW, SampleSource.FULL)
     assert thread.state.usage.thread.output == 10 * len(before)
 
 
@@ -100,39 +100,39 @@ def test_the_call_that_compacts_after_an_overflow_is_counted_and_ends_it() -> No
     thread.report(
         made_up("turn-2", WINDOW, WINDOW), call("turn-2", 1_000, WINDOW + 1_010), made_up("turn-2", 6_009, WINDOW + 1_010)
     )
-    assert thread.state.usage.report == Report(6_009, WINDOW + 1_010, Basis.ESTIMATED)
+    assert thread.state.usage.report == UsageSample(6_009, WINDOW + 1_010, SampleSource.ESTIMATED)
     assert thread.state.usage.thread == counts(1_000)
 
 
 def test_an_overflow_that_codex_does_not_report_as_usage_fills_the_context_too() -> None:
     thread = after(call("turn-1", 2_000, 2_010))
     complete(thread, "turn-1", "contextWindowExceeded")
-    assert thread.state.usage.report == Report(2_010, 2_010, Basis.FULL)
+    assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.FULL)
     thread.write(call("turn-1", 2_000, 2_010))  # a resume
-    assert thread.state.usage.report.basis is Basis.FULL
+    assert thread.state.usage.report.basis is SampleSource.FULL
 
 
 def test_an_overflow_of_which_nothing_was_ever_reported_fills_the_context_too() -> None:
     thread = after()
     complete(thread, "turn-1", "contextWindowExceeded")
-    assert thread.state.usage.report == Report(0, 0, Basis.FULL)
+    assert thread.state.usage.report == UsageSample(0, 0, SampleSource.FULL)
 
 
 def test_a_total_that_happens_to_be_the_window_is_no_overflow() -> None:
     thread = after(call("turn-1", 2_000, WINDOW), made_up("turn-1", 700, WINDOW))
-    assert thread.state.usage.report == Report(700, WINDOW, Basis.ESTIMATED)
+    assert thread.state.usage.report == UsageSample(700, WINDOW, SampleSource.ESTIMATED)
 
 
 def test_an_estimate_after_an_overflow_that_no_call_ended_is_an_estimate() -> None:
     thread = after(made_up("turn-1", 257_390, WINDOW), made_up("turn-1", 6_007, WINDOW))
-    assert thread.state.usage.report == Report(6_007, WINDOW, Basis.ESTIMATED)
+    assert thread.state.usage.report == UsageSample(6_007, WINDOW, SampleSource.ESTIMATED)
 
 
 def test_an_overflow_of_the_past_says_nothing_of_what_came_after_it() -> None:
     thread = after(call("turn-1", 2_000, 2_010))
     thread.begin_turn()
     complete(thread, "turn-1", "contextWindowExceeded")
-    assert thread.state.usage.report == Report(2_010, 2_010, Basis.MEASURED)
+    assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.MEASURED)
     complete(thread, "turn-2")
     thread.clear()
     thread.write(ev.TurnCompleted("turn-2", "failed", error_kind="contextWindowExceeded"))
@@ -158,7 +158,7 @@ def test_a_revert_brings_back_what_was_last_heard_before_the_turn() -> None:
         thread.report(call(f"turn-{number}", given, given + 2_020))
         complete(thread, f"turn-{number}")
     thread.write(ev.TurnsReverted("turn-2"))
-    assert thread.state.usage.report == Report(2_010, 2_010, Basis.MEASURED)
+    assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.MEASURED)
     assert thread.state.usage.thread == counts(2_000, 4_000, 6_000)
     thread.report(call("turn-1", 2_000, 2_010))  # Codex's running total went back with the turns
     thread.begin_turn()
@@ -173,7 +173,7 @@ def test_a_revert_of_an_overflow_takes_the_overflow_back() -> None:
     thread.report(made_up("turn-2", 256_390, WINDOW))
     complete(thread, "turn-2", "contextWindowExceeded")
     thread.write(ev.TurnsReverted("turn-2"))
-    assert thread.state.usage.report == Report(2_010, 2_010, Basis.MEASURED)
+    assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.MEASURED)
 
 
 def test_what_was_heard_of_another_generation_is_not_brought_back() -> None:
@@ -191,7 +191,7 @@ def test_what_was_heard_of_another_generation_is_not_brought_back() -> None:
 def test_usage_of_a_turn_that_is_not_in_the_books_still_tells_of_the_context() -> None:
     thread = started()
     thread.report(made_up("a compaction's", 6_008, 2_000))
-    assert thread.state.usage.report == Report(6_008, 2_000, Basis.ESTIMATED)
+    assert thread.state.usage.report == UsageSample(6_008, 2_000, SampleSource.ESTIMATED)
 
 
 def test_the_first_call_of_a_generation_is_remembered() -> None:
@@ -208,7 +208,7 @@ def test_another_model_has_another_window() -> None:
     thread.report(ev.SettingsChanged(raw(start={"cwd": "/work"}, current={"model": "gpt-5", "effort": "high"})))
     assert thread.state.usage.window == WINDOW
     thread.report(ev.SettingsChanged(raw(start={"cwd": "/work"}, current={"model": "tiny"})))
-    assert (thread.state.usage.window, thread.state.usage.report) == (None, Report(2_010, 2_010, Basis.MEASURED))
+    assert (thread.state.usage.window, thread.state.usage.report) == (None, UsageSample(2_010, 2_010, SampleSource.MEASURED))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from trimpoint.codex.appserver.orphans import record_child
 from trimpoint.config import Config, LimitsSection, parse_config
 from trimpoint.doctor import checkpoints, codex, configuration, environment, kernel, paths, processes
 from trimpoint.doctor.checks import CHECKS
-from trimpoint.doctor.findings import Check, Finding, Installation, examine, ok, warn, worst
+from trimpoint.doctor.findings import Check, Finding, Installation, examine, max_severity, ok, warn
 from trimpoint.journal import framing
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.service import units
@@ -79,7 +79,7 @@ def program(folder: Path, name: str, script: str) -> Path:
 
 def test_each_value_has_its_origin_and_secrets_stay_hidden(machine: Machine) -> None:
     text = '[codex]\noverrides = ["provider.bearer=sk-secret"]\n[limits]\nmax_clients = 7\n[log]\nlevel = "debug"\n'
-    found = sole(configuration.look(machine.installation(text=text, TRIMPOINT_LOG="error", flags={"codex.path": "/named"})))
+    found = sole(configuration.check(machine.installation(text=text, TRIMPOINT_LOG="error", flags={"codex.path": "/named"})))
     settings: dict[str, Any] = found.facts["settings"]
     assert settings["limits.max_clients"] == {"value": 7, "origin": str(machine.folder / "config.toml")}
     assert settings["log.level"]["origin"] == "TRIMPOINT_LOG"
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_used_is_a_failure_with_its_own_words(machine: Mac
     broken = Installation(
         broken.config, broken.config_path, broken.state_dir, broken.socket, {}, {}, "config.toml:3: unknown key."
     )
-    found = sole(configuration.look(broken))
+    found = sole(configuration.check(broken))
     assert (found.status, found.text) == ("fail", "config.toml:3: unknown key.")
 
 
@@ -114,23 +114,23 @@ def test_a_file_that_cannot_be_used_is_a_failure_with_its_own_words(machine: Mac
 )
 def test_the_version_is_compared_with_those_that_were_tested(machine: Machine, script: str, status: str, words: str) -> None:
     path = program(machine.folder / "bin", "codex", script)
-    found = sole(codex.look(machine.installation()))
+    found = sole(codex.check(machine.installation()))
     assert (found.status, found.facts["path"], found.facts["source"]) == (status, str(path), "path")
     assert words in found.text
 
 
 def test_codex_is_not_given_a_home_to_write_to(machine: Machine) -> None:
     program(machine.folder / "bin", "codex", f'echo "$CODEX_HOME" > {machine.folder}/home-given; echo codex-cli 0.163.0')
-    sole(codex.look(machine.installation()))
+    sole(codex.check(machine.installation()))
     assert not Path((machine.folder / "home-given").read_text().strip()).exists()
 
 
 def test_a_codex_that_hangs_or_cannot_run_is_not_waited_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codex, "_VERSION_DEADLINE_S", 0.01)
     program(machine.folder / "bin", "codex", "exec sleep 60")
-    assert sole(codex.look(machine.installation())).status == "fail"
+    assert sole(codex.check(machine.installation())).status == "fail"
     (machine.folder / "bin" / "codex").write_bytes(b"\x7fELF nonsense")
-    assert sole(codex.look(machine.installation())).status == "fail"
+    assert sole(codex.check(machine.installation())).status == "fail"
 
 
 def test_a_named_codex_that_is_none_is_said(machine: Machine) -> None:
@@ -138,7 +138,7 @@ def test_a_named_codex_that_is_none_is_said(machine: Machine) -> None:
         machine.installation(flags={"codex.path": "/nowhere"}),
         machine.installation(text='[codex]\npath = "/nowhere"\n'),
     ):
-        found = sole(codex.look(installation))
+        found = sole(codex.check(installation))
         assert (found.status, "/nowhere cannot be used as Codex" in found.text) == ("fail", True)
 
 
@@ -160,7 +160,7 @@ def test_the_login_is_told_and_nothing_of_it_shown(
     if auth is not None:
         (machine.folder / "codex-home" / "auth.json").write_text(auth)
         (machine.folder / "codex-home" / "auth.json").chmod(mode)
-    found = sole(codex.look_at_login(machine.installation()))
+    found = sole(codex.check_login(machine.installation()))
     assert (found.status, words in found.text) == (status, True)
     assert "secret" not in str(found)
 
@@ -177,31 +177,31 @@ def test_a_system_without_user_namespaces_is_warned_of(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     values = {"user.max_user_namespaces": "0"} if is_forbidden else {}
     monkeypatch.setattr(codex, "_sysctl", values.get)
-    assert sole(codex.look_at_sandbox(machine.installation())).status == ("warn" if is_forbidden else "ok")
+    assert sole(codex.check_sandbox(machine.installation())).status == ("warn" if is_forbidden else "ok")
 
 
 # --- places --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_runtime_folder_is_there_ours_and_closed(machine: Machine) -> None:
-    assert sole(paths.look_at_runtime_folder(machine.installation())).status == "warn"
+    assert sole(paths.check_runtime_folder(machine.installation())).status == "warn"
     machine.make("runtime")
     named = machine.installation(XDG_RUNTIME_DIR=str(machine.folder / "runtime"))
-    assert sole(paths.look_at_runtime_folder(named)).status == "ok"
+    assert sole(paths.check_runtime_folder(named)).status == "ok"
     (machine.folder / "runtime").chmod(0o722)
-    assert "can be written to by others (mode 0722)" in sole(paths.look_at_runtime_folder(named)).text
+    assert "can be written to by others (mode 0722)" in sole(paths.check_runtime_folder(named)).text
 
 
 def test_a_state_directory_that_is_not_there_yet_is_well(machine: Machine) -> None:
-    found = sole(paths.look_at_state_directory(machine.installation()))
+    found = sole(paths.check_state_directory(machine.installation()))
     assert (found.status, found.facts["exists"], machine.state_dir.exists()) == ("ok", False, False)
 
 
 def test_a_state_directory_is_ours_alone(machine: Machine) -> None:
     machine.make("state")
-    assert sole(paths.look_at_state_directory(machine.installation())).status == "ok"
+    assert sole(paths.check_state_directory(machine.installation())).status == "ok"
     machine.state_dir.chmod(0o770)
-    found = sole(paths.look_at_state_directory(machine.installation()))
+    found = sole(paths.check_state_directory(machine.installation()))
     assert (found.status, "mode 0770" in found.text, "chmod 700" in found.hint) == ("fail", True, True)
 
 
@@ -209,18 +209,18 @@ def test_a_state_directory_of_someone_else_is_a_failure(machine: Machine, monkey
     machine.make("state")
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    assert f"belongs to uid {owner}" in sole(paths.look_at_state_directory(machine.installation())).text
+    assert f"belongs to uid {owner}" in sole(paths.check_state_directory(machine.installation())).text
 
 
 def test_a_file_in_the_place_of_the_state_directory_is_a_failure(machine: Machine) -> None:
     machine.state_dir.touch()
-    assert "is not a folder" in sole(paths.look_at_state_directory(machine.installation())).text
+    assert "is not a folder" in sole(paths.check_state_directory(machine.installation())).text
 
 
 def test_a_state_directory_that_cannot_be_written_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.make("state")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert "cannot be written to" in sole(paths.look_at_state_directory(machine.installation())).text
+    assert "cannot be written to" in sole(paths.check_state_directory(machine.installation())).text
 
 
 @pytest.mark.parametrize(("free_bytes", "status"), [(10**12, "ok"), (100 * 1024**2, "warn"), (1024**2, "fail")])
@@ -235,32 +235,32 @@ def test_a_disk_that_fills_up_is_told_in_time(
         return os.statvfs_result((1, 1, real.f_blocks, free_bytes, free_bytes, 10, 10, 10, 0, 255))
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    assert sole(paths.look_at_state_directory(machine.installation())).status == status
+    assert sole(paths.check_state_directory(machine.installation())).status == status
 
 
 def test_who_holds_the_state_directory_is_named(machine: Machine) -> None:
     machine.make("state")
-    assert sole(paths.look_at_daemon(machine.installation())).facts == {"pid": None}
+    assert sole(paths.check_daemon(machine.installation())).facts == {"pid": None}
     with (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = sole(paths.look_at_daemon(machine.installation()))
+        found = sole(paths.check_daemon(machine.installation()))
     assert found.facts == {"pid": os.getpid()}
 
 
 def test_a_holder_that_cannot_be_seen_is_said_to_be_one(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "lock_holders", lambda _: [0])
-    assert "cannot be seen" in sole(paths.look_at_daemon(machine.installation())).text
+    assert "cannot be seen" in sole(paths.check_daemon(machine.installation())).text
 
 
 def test_a_socket_path_too_long_is_a_failure(machine: Machine) -> None:
     long = Machine(machine.folder / ("x" * 120))
-    assert "at most 107 are possible" in sole(paths.look_at_socket(long.installation())).text
+    assert "at most 107 are possible" in sole(paths.check_socket(long.installation())).text
 
 
 def test_a_socket_folder_open_to_others_is_a_failure(machine: Machine) -> None:
     machine.make("run")
     machine.socket.parent.chmod(0o777)
-    assert "written to by others" in sole(paths.look_at_socket(machine.installation())).text
+    assert "written to by others" in sole(paths.check_socket(machine.installation())).text
 
 
 def listening(machine: Machine) -> socket.socket:
@@ -272,16 +272,16 @@ def listening(machine: Machine) -> socket.socket:
 
 def test_what_is_in_the_place_of_the_socket_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.make("run", "state")
-    assert "nobody listens" in sole(paths.look_at_socket(machine.installation())).text
+    assert "nobody listens" in sole(paths.check_socket(machine.installation())).text
     machine.socket.touch()
-    assert sole(paths.look_at_socket(machine.installation())).status == "fail"
+    assert sole(paths.check_socket(machine.installation())).status == "fail"
     machine.socket.unlink()
     with listening(machine) as sock:
-        assert "systemd perhaps" in sole(paths.look_at_socket(machine.installation())).text
+        assert "systemd perhaps" in sole(paths.check_socket(machine.installation())).text
         sock.setblocking(False)
         with pytest.raises(BlockingIOError):  # nobody had connected, which would have started a daemon
             sock.accept()
-    found = sole(paths.look_at_socket(machine.installation()))
+    found = sole(paths.check_socket(machine.installation()))
     assert (found.status, "left over" in found.text) == ("warn", True)
 
 
@@ -291,7 +291,7 @@ def test_a_socket_of_someone_else_is_a_failure(machine: Machine, monkeypatch: py
         monkeypatch.setattr(paths, "_unsafe", lambda _: None)
         owner = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-        assert f"belongs to uid {owner}" in sole(paths.look_at_socket(machine.installation())).text
+        assert f"belongs to uid {owner}" in sole(paths.check_socket(machine.installation())).text
 
 
 ANSWERS = [
@@ -315,7 +315,7 @@ def test_whether_the_daemon_answers_is_found_out_without_an_introduction(
     with listening(machine) as sock, (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with subprocess.Popen([sys.executable, "-c", server, str(sock.fileno()), answer.hex()], pass_fds=[sock.fileno()]):
-            found = sole(paths.look_at_socket(machine.installation()))
+            found = sole(paths.check_socket(machine.installation()))
     assert (found.status, words in found.text) == (status, True)
 
 
@@ -324,14 +324,14 @@ def test_a_daemon_that_hangs_is_a_failure(machine: Machine, monkeypatch: pytest.
     machine.make("run", "state")
     with listening(machine), (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "no answer within" in sole(paths.look_at_socket(machine.installation())).text
+        assert "no answer within" in sole(paths.check_socket(machine.installation())).text
 
 
 def test_a_daemon_without_its_socket_is_warned_of(machine: Machine) -> None:
     machine.make("state")
     with (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert sole(paths.look_at_socket(machine.installation())).status == "warn"
+        assert sole(paths.check_socket(machine.installation())).status == "warn"
 
 
 # --- processes -----------------------------------------------------------------------------------------------------------
@@ -339,7 +339,7 @@ def test_a_daemon_without_its_socket_is_warned_of(machine: Machine) -> None:
 
 def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
     machine.make("state")
-    assert sole(processes.look_at_leftovers(machine.installation())).facts["records"] == 0
+    assert sole(processes.check_orphans(machine.installation())).facts["records"] == 0
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(["/bin/cat"], env={"TRIMPOINT_CHILD": "1-abc"}, bufsize=0, **pipes) as child:
         # Its echo proves that it runs: for an instant after the exec, the kernel shows no environment yet.
@@ -348,13 +348,13 @@ def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
         child.stdin.write(b"x")
         child.stdout.read(1)
         record_child(machine.state_dir, "key", pid=child.pid, mark="1-abc", codex=Path("/codex"))
-        found = sole(processes.look_at_leftovers(machine.installation()))
+        found = sole(processes.check_orphans(machine.installation()))
         assert (found.status, found.facts["running"], f"kill {child.pid}" in found.hint) == ("warn", [child.pid], True)
         with (machine.state_dir / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            assert sole(processes.look_at_leftovers(machine.installation())).status == "ok"
+            assert sole(processes.check_orphans(machine.installation())).status == "ok"
         child.kill()
-    assert "have ended" in sole(processes.look_at_leftovers(machine.installation())).text
+    assert "have ended" in sole(processes.check_orphans(machine.installation())).text
     assert list(machine.state_dir.glob("child-*"))
 
 
@@ -363,14 +363,14 @@ LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fc
 
 def test_another_codex_that_holds_threads_is_named_without_its_arguments(machine: Machine) -> None:
     installation = machine.installation()
-    assert [finding for finding in processes.look_at_other_daemons(installation) if finding.status != "ok"] == []
+    assert [finding for finding in processes.check_other_daemons(installation) if finding.status != "ok"] == []
     machine.make("codex-home", "codex-home/thread-writer-locks")
     lock = machine.folder / "codex-home" / "thread-writer-locks" / "t-1.lock"
     (lock.parent / ".coordination.lock").touch()
     with subprocess.Popen([sys.executable, "-c", LOCKER, str(lock), "-c", "key=sk-secret"], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        [found] = [finding for finding in processes.look_at_other_daemons(installation) if finding.status == "warn"]
+        [found] = [finding for finding in processes.check_other_daemons(installation) if finding.status == "warn"]
         holder.kill()
     assert found.facts == {"pid": holder.pid, "threads": ["t-1"]}
     assert "holds 1 thread" in found.text
@@ -383,7 +383,7 @@ def test_another_trimpoint_is_seen(machine: Machine, monkeypatch: pytest.MonkeyP
         kernel.Process(9, ("vi", "trimpoint")), kernel.Process(10, ("python", "/venv/bin/trimpoint", "status")),
     ]  # fmt: skip
     monkeypatch.setattr(kernel, "own_processes", lambda: running)
-    assert [finding.facts["pid"] for finding in processes.look_at_other_daemons(machine.installation())] == [7, 8]
+    assert [finding.facts["pid"] for finding in processes.check_other_daemons(machine.installation())] == [7, 8]
 
 
 def test_own_processes_are_seen_and_described_by_program_and_command_alone() -> None:
@@ -406,29 +406,29 @@ def test_git_is_new_enough_or_there_are_no_checkpoints(
     if script is not None:
         program(machine.folder / "bin", "git", script)
     monkeypatch.setenv("PATH", str(machine.folder / "bin"))
-    assert sole(environment.look_at_git(machine.installation())).status == status
+    assert sole(environment.check_git(machine.installation())).status == status
 
 
 def test_a_git_that_cannot_run_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     program(machine.folder / "bin", "git", "").write_bytes(b"\x7fELF nonsense")
     monkeypatch.setenv("PATH", str(machine.folder / "bin"))
-    assert "does not run" in sole(environment.look_at_git(machine.installation())).text
+    assert "does not run" in sole(environment.check_git(machine.installation())).text
 
 
 def test_journals_that_cannot_be_continued_are_counted(machine: Machine) -> None:
-    assert sole(environment.look_at_journals(machine.installation())).text == "no threads"
+    assert sole(environment.check_journals(machine.installation())).text == "no threads"
     machine.make("state", "state/threads")
     threads = machine.state_dir / "threads"
     (threads / "foreign.journal").write_bytes(b"something else entirely, and long enough")
     (threads / "torn.journal").write_bytes(framing.encode_header()[:3])
-    found = sole(environment.look_at_journals(machine.installation()))
+    found = sole(environment.check_journals(machine.installation()))
     assert (found.status, found.facts["readOnly"], found.facts["threads"]) == ("warn", 1, 2)
     (threads / "foreign.journal").unlink()
-    assert sole(environment.look_at_journals(machine.installation())).status == "ok"
+    assert sole(environment.check_journals(machine.installation())).status == "ok"
 
 
 def test_checkpoints_are_counted_by_repository(machine: Machine) -> None:
-    look: Callable[[], Finding] = lambda: sole(checkpoints.look(machine.installation()))  # noqa: E731
+    look: Callable[[], Finding] = lambda: sole(checkpoints.check(machine.installation()))  # noqa: E731
     assert look().text == "none yet"
     machine.make("tree")
     tree = machine.folder / "tree"
@@ -450,14 +450,14 @@ async def _write_catalogue(state_dir: Path, *threads: ThreadSummary) -> None:
 
 
 def test_more_clients_than_descriptors_are_warned_of(machine: Machine) -> None:
-    assert sole(environment.look_at_descriptors(machine.installation())).status == "ok"
+    assert sole(environment.check_descriptors(machine.installation())).status == "ok"
     config = msgspec.structs.replace(Config(), limits=LimitsSection(max_clients=10**9))
-    assert sole(environment.look_at_descriptors(machine.installation(config))).status == "warn"
+    assert sole(environment.check_descriptors(machine.installation(config))).status == "warn"
 
 
 def test_the_units_are_told_apart(machine: Machine) -> None:
     installation = machine.installation()
-    look: Callable[[], Finding] = lambda: sole(environment.look_at_service(installation))  # noqa: E731
+    look: Callable[[], Finding] = lambda: sole(environment.check_service(installation))  # noqa: E731
     assert look().text == "not installed"
     folder = units.unit_folder(installation.environ)
     units.install(folder, units.rendered(["/bin/true"], None, {}))
@@ -479,7 +479,7 @@ def test_a_check_that_cannot_look_is_a_failure_and_not_the_end(machine: Machine)
     results = examine((Check("a", cannot), Check("b", lambda _: [warn("odd", "do")])), machine.installation())
     assert [(result.check, result.finding.status) for result in results] == [("a", "fail"), ("b", "warn")]
     assert "/secret/place Permission denied" in results[0].finding.text
-    assert (worst(results), worst(results[1:]), worst([])) == ("fail", "warn", "ok")
+    assert (max_severity(results), max_severity(results[1:]), max_severity([])) == ("fail", "warn", "ok")
 
 
 def test_looking_at_everything_changes_nothing(machine: Machine) -> None:

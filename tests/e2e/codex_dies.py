@@ -6,32 +6,32 @@ import signal
 import anyio
 import pytest
 from trimpoint.core.model import events as ev
-from trimpoint.operations.routing.notification_router import Inbound
+from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.threads.writer import ThreadWriter
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 
 GONE_DEADLINE_S = 10.0
 
 
-def codex_dies_while_writing(monkeypatch: pytest.MonkeyPatch, house: House, event: type[ev.Event]) -> None:
+def codex_dies_while_writing(monkeypatch: pytest.MonkeyPatch, harness: Harness, event: type[ev.Event]) -> None:
     """The first time that `event` has been decided, Codex is killed, and the disk takes until the daemon has noticed."""
-    settle, epoch_ended = ThreadWriter.settle, Inbound.on_epoch_ended
+    settle, epoch_ended = ThreadWriter.flush, NotificationRouter.on_epoch_ended
     gone = anyio.Event()
     killed: list[int] = []
 
-    def notice(self: Inbound, epoch: int, reason: str) -> None:
+    def notice(self: NotificationRouter, epoch: int, reason: str) -> None:
         epoch_ended(self, epoch, reason)
         gone.set()
 
     async def settle_late(self: ThreadWriter) -> None:
         waiting = [one for unpublished in self._unpublished for one in unpublished.record.events]
         if not killed and any(isinstance(one, event) for one in waiting):
-            killed.append(house.child_pid())
+            killed.append(harness.child_pid())
             os.kill(killed[0], signal.SIGKILL)
             with anyio.fail_after(GONE_DEADLINE_S):
                 await gone.wait()
         await settle(self)
 
-    monkeypatch.setattr(Inbound, "on_epoch_ended", notice)
+    monkeypatch.setattr(NotificationRouter, "on_epoch_ended", notice)
     monkeypatch.setattr(ThreadWriter, "settle", settle_late)

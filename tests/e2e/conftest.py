@@ -31,7 +31,7 @@ def longer() -> int:
 CODEX_BIN = Path(os.environ.get("TRIMPOINT_TEST_CODEX") or codex_cli_bin.bundled_codex_path())
 
 
-class House:
+class Harness:
     """Where a test's daemons live: state, sockets, a worktree and a Codex home that outlive a daemon."""
 
     def __init__(self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script, overrides: list[str]) -> None:
@@ -86,22 +86,22 @@ Overrides = Callable[[ScriptedModel], list[str]]
 
 
 @asynccontextmanager
-async def opened_house(overrides: Overrides = codex_overrides, script: Script | None = None) -> AsyncIterator[House]:
-    """A house with a fresh Codex home."""
+async def opened_harness(overrides: Overrides = codex_overrides, script: Script | None = None) -> AsyncIterator[Harness]:
+    """A harness with a fresh Codex home."""
     script = script or Script(summary="The gist of it all.", encrypted_summary="SEALED")
     with TemporaryDirectory(prefix="tp") as folder:
         async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
-            yield House(Path(folder), codex_home, model, script, overrides(model))
+            yield Harness(Path(folder), codex_home, model, script, overrides(model))
 
 
 @pytest.fixture
-async def house() -> AsyncIterator[House]:
-    async with opened_house() as opened:
+async def harness() -> AsyncIterator[Harness]:
+    async with opened_harness() as opened:
         yield opened
 
 
 @pytest.fixture
-async def sealed_house() -> AsyncIterator[House]:
+async def sealed_harness() -> AsyncIterator[Harness]:
     """Its provider seals compaction summaries."""
-    async with opened_house(remote_overrides) as opened:
+    async with opened_harness(remote_overrides) as opened:
         yield opened

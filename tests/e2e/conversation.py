@@ -13,7 +13,7 @@ from tests.e2e.expectation import ExpectedTurn, Line, Piece, counts_of, pieces, 
 TURN_DEADLINE_S = 20.0
 
 
-class Scene:
+class ScriptedTurn:
     """What the model answers in one turn, and what of it is to be seen where."""
 
     def __init__(self, prompt: str) -> None:
@@ -49,20 +49,20 @@ class AnswersByPrompt(Script):
 
     def __init__(self) -> None:
         super().__init__()
-        self._scenes: dict[str, list[Reply]] = {}
+        self._scripted_turns: dict[str, list[Reply]] = {}
 
     def when(self, prompt: str, *replies: Reply) -> None:
         """To this prompt the model answers these, one after each tool call."""
-        self._scenes[prompt] = list(replies)
+        self._scripted_turns[prompt] = list(replies)
 
     def __call__(self, request: ModelRequest) -> Reply | Awaitable[Reply]:
         if request.kind != "turn":
             return super().__call__(request)
         asked = max(index for index, item in enumerate(request.input) if _asks(item))
         calls = sum(item["type"] == "function_call_output" for item in request.input[asked:])
-        scene = self._scenes.get(_text(request.input[asked]))
+        setup = self._scripted_turns.get(_text(request.input[asked]))
         # What nobody prepared is the daemon's own question: for a summary that it can read.
-        return scene[calls] if scene is not None else say(self.summary)
+        return setup[calls] if setup is not None else say(self.summary)
 
 
 def _asks(item: dict[str, Any]) -> bool:

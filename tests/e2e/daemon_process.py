@@ -13,18 +13,18 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.testkit import codex_environment, config_flags
 
-from tests.e2e.conftest import CODEX_BIN, House
+from tests.e2e.conftest import CODEX_BIN, Harness
 
 START_DEADLINE_S = 30.0
 MAX_LINE_BYTES = 65_536
 
 
 @asynccontextmanager
-async def daemon_process(house: House) -> AsyncIterator[Process]:
-    """`trimpoint serve` on the house's state, ready for clients; killed, at the latest, when the block ends."""
-    log = house.home / "daemon.log"
+async def daemon_process(harness: Harness) -> AsyncIterator[Process]:
+    """`trimpoint serve` on the harness's state, ready for clients; killed, at the latest, when the block ends."""
+    log = harness.home / "daemon.log"
     with log.open("ab") as stderr:
-        process = await anyio.open_process(_command(house), stdin=None, stderr=stderr, env=_environment(house))
+        process = await anyio.open_process(_command(harness), stdin=None, stderr=stderr, env=_environment(harness))
     try:
         assert process.stdout is not None
         with anyio.fail_after(START_DEADLINE_S):
@@ -47,22 +47,22 @@ async def kill(process: Process) -> None:
         await process.aclose()
 
 
-def _command(house: House) -> list[str]:
-    config = house.home / "config.toml"
+def _command(harness: Harness) -> list[str]:
+    config = harness.home / "config.toml"
     config.write_text(
-        f"[compaction]\nmin_messages = {house.config.compaction.min_messages}\ndeadline_s = 30.0\n"
-        f'[context]\nauto = "{house.config.context.auto}"\n'
-        f"preserve_recent_turns = {house.config.context.preserve_recent_turns}\n"
-        f'[log]\nlevel = "{house.config.log.level}"\n'
-        "[limits]\n" + "".join(f"{name} = {value}\n" for name, value in msgspec.to_builtins(house.config.limits).items())
+        f"[compaction]\nmin_messages = {harness.config.compaction.min_messages}\ndeadline_s = 30.0\n"
+        f'[context]\nauto = "{harness.config.context.auto}"\n'
+        f"preserve_recent_turns = {harness.config.context.preserve_recent_turns}\n"
+        f'[log]\nlevel = "{harness.config.log.level}"\n'
+        "[limits]\n" + "".join(f"{name} = {value}\n" for name, value in msgspec.to_builtins(harness.config.limits).items())
     )
-    places = ["--socket", str(house.socket), "--state-dir", str(house.state_dir), "--config", str(config)]
-    codex = ["--codex", str(CODEX_BIN), *config_flags(house.overrides)]
+    places = ["--socket", str(harness.socket), "--state-dir", str(harness.state_dir), "--config", str(config)]
+    codex = ["--codex", str(CODEX_BIN), *config_flags(harness.overrides)]
     return [sys.executable, "-m", "trimpoint", "serve", "--json", *places, *codex]
 
 
-def _environment(house: House) -> dict[str, str]:
-    own = codex_environment(house.codex_home) | {"HOME": str(house.home)}
+def _environment(harness: Harness) -> dict[str, str]:
+    own = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
     return own | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.e2e.wire import Message, Wire
+from tests.e2e.wire import JsonRpcClient, Message
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # What two homes, two models and two moments of the same script have different: paths, ports, dates, digests, numbers of items.
@@ -24,7 +24,7 @@ _LONG_AGO_S = 1_000_000_000
 class Transcript:
     """Answers under labels, in order. Ids are numbered as they come, so that two transcripts name the same thread alike."""
 
-    def __init__(self, wire: Wire, ids: dict[str, str] | None = None) -> None:
+    def __init__(self, wire: JsonRpcClient, ids: dict[str, str] | None = None) -> None:
         self.wire = wire
         self.answers: list[tuple[str, Any]] = []
         self.ids = {} if ids is None else ids

@@ -19,7 +19,7 @@ def spending(input_tokens: int) -> Usage:
     )
 
 
-class Gauge:
+class MeterProbe:
     """Prompts whose answers report a given usage, and readings of the meter."""
 
     def __init__(self, talk: Conversation) -> None:
@@ -48,7 +48,7 @@ class Gauge:
                     return dict(meter)
 
     @property
-    def heard(self) -> list[dict[str, Any]]:
+    def received(self) -> list[dict[str, Any]]:
         """Every meter that the client was told, oldest first."""
         return [m["params"] for m in self.talk.client.notifications if m["method"] == "context/updated"]
 

@@ -5,27 +5,27 @@ from pathlib import Path
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.testkit.codex_over_stdio import codex_over_stdio
 
 pytestmark = pytest.mark.codex
 
 
-async def _talk_straight_to_codex(house: House, turns: int) -> str:
-    async with codex_over_stdio(house.overrides, house.codex_home) as codex:
-        thread_id = await codex.start_thread(house.worktree)
+async def _talk_straight_to_codex(harness: Harness, turns: int) -> str:
+    async with codex_over_stdio(harness.overrides, harness.codex_home) as codex:
+        thread_id = await codex.start_thread(harness.worktree)
         for number in range(1, turns + 1):
-            house.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
+            harness.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
             await codex.turn(thread_id, f"prompt-{number}.")
     return str(thread_id)
 
 
-async def test_a_thread_from_before_is_adopted_and_cleared_item_for_item(house: House) -> None:
-    thread_id = await _talk_straight_to_codex(house, 3)
-    async with house.daemon(), house.client() as client:
+async def test_a_thread_from_before_is_adopted_and_cleared_item_for_item(harness: Harness) -> None:
+    thread_id = await _talk_straight_to_codex(harness, 3)
+    async with harness.daemon(), harness.client() as client:
         resumed = await client.request("thread/resume", threadId=thread_id)
-        talk = Conversation(client, thread_id, house.model, house.script)
+        talk = Conversation(client, thread_id, harness.model, harness.script)
         talk.turns = 3
         full = await talk.turn()
         texts = [entry["text"] for entry in await talk.timeline() if entry["kind"] == "message"]
@@ -42,8 +42,8 @@ async def test_a_thread_from_before_is_adopted_and_cleared_item_for_item(house: 
     assert after.input[start : start + len(full.input) - first] == full.input[first:]
 
 
-async def test_a_fork_starts_with_its_origins_history_and_is_cleared_on_its_own(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_fork_starts_with_its_origins_history_and_is_cleared_on_its_own(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
         forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
@@ -70,8 +70,8 @@ def test_a_rollout_that_is_gone_yields_no_lines(tmp_path: Path) -> None:
     assert whole_conversation(str(tmp_path / "sessions" / "rollout-x.jsonl")) == []
 
 
-async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_context(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_context(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
         await talk.type("/clear 1")

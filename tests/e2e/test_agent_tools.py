@@ -11,7 +11,7 @@ from trimpoint.config import DiscardSection
 from trimpoint.core.context.segments import FOLLOW_UP_PREFIX
 from trimpoint.testkit import ModelRequest, Reply, call, held, run, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
 pytestmark = pytest.mark.codex
@@ -22,15 +22,15 @@ DEADLINE_S = 20.0
 
 
 @pytest.fixture
-def small_house(house: House) -> House:
-    house.config = msgspec.structs.replace(house.config, discard=DiscardSection(floor_tokens=20, target_tokens=1_500))
-    return house
+def small_harness(harness: Harness) -> Harness:
+    harness.config = msgspec.structs.replace(harness.config, discard=DiscardSection(floor_tokens=20, target_tokens=1_500))
+    return harness
 
 
-async def begin(client: Client, house: House, **params: Any) -> Conversation:
-    settings = {"cwd": str(house.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+async def begin(client: Client, harness: Harness, **params: Any) -> Conversation:
+    settings = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
     answer = await client.request("thread/start", **{**settings, "trimpoint": {"agentTools": True}, **params})
-    return Conversation(client, answer["thread"]["id"], house.model, house.script)
+    return Conversation(client, answer["thread"]["id"], harness.model, harness.script)
 
 
 def tool_names(request: ModelRequest) -> set[str]:
@@ -71,16 +71,16 @@ async def until_follow_up_ended(talk: Conversation, turns: int) -> dict[str, Any
     with anyio.fail_after(DEADLINE_S):
         seen = 0
         while True:
-            message = await talk.client.heard("turn/completed", after=seen)
+            message = await talk.client.received("turn/completed", after=seen)
             seen = talk.client.messages.index(message, seen) + 1
             turns -= 1
             if turns == 0:
                 return dict(message["params"]["turn"])
 
 
-async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(small_house: House) -> None:
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await begin(client, small_house, dynamicTools=[LOOKUP])
+async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(small_harness: Harness) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await begin(client, small_harness, dynamicTools=[LOOKUP])
         await work(talk, "one")
         talk.script.then(
             call("get_messages", {}), discarding("of-one", "prompt-one."), say("I am done looking."), say("And on I went.")
@@ -111,13 +111,13 @@ async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(small_
     assert {"get_messages", "discard_messages", "lookup"} <= tool_names(last)
 
 
-async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_them(small_house: House) -> None:
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await begin(client, small_house, dynamicTools=[LOOKUP])
-        small_house.script.then(call("get_messages", {}), call("lookup", {}), say("done."))
+async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_them(small_harness: Harness) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await begin(client, small_harness, dynamicTools=[LOOKUP])
+        small_harness.script.then(call("get_messages", {}), call("lookup", {}), say("done."))
         started = await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}])
         with anyio.fail_after(DEADLINE_S):
-            question = await client.heard("item/tool/call")
+            question = await client.received("item/tool/call")
             assert question["params"]["tool"] == "lookup"
             content = [{"type": "inputText", "text": "found"}]
             await client.send({"id": question["id"], "result": {"contentItems": content, "success": True}})
@@ -126,12 +126,12 @@ async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_th
             )
         asked = [message["params"]["tool"] for message in client.messages if message.get("method") == "item/tool/call"]
         assert asked == ["lookup"]
-        assert small_house.model.turn_requests()[-1].mentions("found")
+        assert small_harness.model.turn_requests()[-1].mentions("found")
 
 
-async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(small_house: House) -> None:
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await begin(client, small_house)
+async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(small_harness: Harness) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await begin(client, small_harness)
         await work(talk, "one")
         talk.script.then(call("get_messages", {}), discarding("answer-one."), call("discard_messages", {"short_ids": ["m9.9"]}))
         talk.script.then(call("discard_messages", {"short_ids": []}), say("So be it."))
@@ -145,9 +145,9 @@ async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(small
         assert len((await talk.snapshot())["turns"]) == 3
 
 
-async def test_an_agent_discards_while_a_client_clears(small_house: House) -> None:
-    async with small_house.daemon(), small_house.client() as client, small_house.client("other") as other:
-        talk = await begin(client, small_house)
+async def test_an_agent_discards_while_a_client_clears(small_harness: Harness) -> None:
+    async with small_harness.daemon(), small_harness.client() as client, small_harness.client("other") as other:
+        talk = await begin(client, small_harness)
         await other.request("thread/resume", threadId=talk.thread_id)
         for word in ("one", "two"):
             await work(talk, word)
@@ -174,10 +174,10 @@ async def test_an_agent_discards_while_a_client_clears(small_house: House) -> No
         assert (await talk.snapshot())["operation"]["phase"] == "ready"
 
 
-async def test_a_prompt_that_comes_meanwhile_takes_the_place_of_the_follow_up(small_house: House) -> None:
+async def test_a_prompt_that_comes_meanwhile_takes_the_place_of_the_follow_up(small_harness: Harness) -> None:
     release = anyio.Event()
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await begin(client, small_house)
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await begin(client, small_harness)
         await work(talk, "one")
         talk.script.then(
             call("get_messages", {}), discarding("of-one"), say("ended."), held(say("mine."), release), say("after.")
@@ -192,15 +192,15 @@ async def test_a_prompt_that_comes_meanwhile_takes_the_place_of_the_follow_up(sm
     assert not requests[-1].mentions("line-7-of-one")
 
 
-async def test_an_interrupted_turn_takes_nothing_out(small_house: House) -> None:
+async def test_an_interrupted_turn_takes_nothing_out(small_harness: Harness) -> None:
     release = anyio.Event()
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await begin(client, small_house)
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await begin(client, small_harness)
         await work(talk, "one")
         talk.script.then(call("get_messages", {}), discarding("of-one"), held(say("never."), release))
         started = await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "tidy up."}])
         with anyio.fail_after(DEADLINE_S):
-            await small_house.model.wait_for_request(lambda request: request.mentions("will leave your context"))
+            await small_harness.model.wait_for_request(lambda request: request.mentions("will leave your context"))
             await client.request("turn/interrupt", threadId=talk.thread_id, turnId=started["turn"]["id"])
             await client.expect(
                 lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
@@ -212,20 +212,20 @@ async def test_an_interrupted_turn_takes_nothing_out(small_house: House) -> None
         assert (await talk.snapshot())["contextTrimPoints"] == []
 
 
-async def test_the_tools_stay_through_a_clear_a_restart_and_a_fork(small_house: House) -> None:
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await begin(client, small_house)
+async def test_the_tools_stay_through_a_clear_a_restart_and_a_fork(small_harness: Harness) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await begin(client, small_harness)
         await work(talk, "zero")
         await work(talk, "one")
         assert (await talk.type("/clear 1"))["status"] == "completed"
-    async with small_house.daemon(), small_house.client() as client:
+    async with small_harness.daemon(), small_harness.client() as client:
         talk.client = client
         await client.request("thread/resume", threadId=talk.thread_id)
         talk.script.then(call("get_messages", {}), say("seen."))
         await talk.prompt("look.")
         assert "line-$i-of-one" in result_of(talk.model.turn_requests()[-1], "get_messages")
         forked = await client.request("thread/fork", threadId=talk.thread_id)
-        fork = Conversation(client, forked["thread"]["id"], small_house.model, small_house.script)
+        fork = Conversation(client, forked["thread"]["id"], small_harness.model, small_harness.script)
         fork.script.then(call("get_messages", {}), say("seen."))
         await fork.prompt("look again.")
         assert "line-$i-of-one" in result_of(fork.model.turn_requests()[-1], "get_messages")
@@ -235,31 +235,31 @@ async def test_the_tools_stay_through_a_clear_a_restart_and_a_fork(small_house: 
         assert "get_messages" in tool_names(fork.model.turn_requests()[-1])
 
 
-async def test_who_does_not_ask_for_the_tools_does_not_get_them(small_house: House) -> None:
-    async with small_house.daemon(), small_house.client() as client:
+async def test_who_does_not_ask_for_the_tools_does_not_get_them(small_harness: Harness) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
         for option in ({"agentTools": False}, {}, None):
-            talk = await begin(client, small_house, trimpoint=option)
+            talk = await begin(client, small_harness, trimpoint=option)
             await work(talk, "one")
             assert not {"get_messages", "discard_messages"} & tool_names(talk.model.turn_requests()[-1])
 
 
-async def test_the_configuration_gives_them_to_all_but_those_who_have_tools_of_that_name(small_house: House) -> None:
-    small_house.config = msgspec.structs.replace(small_house.config, discard=DiscardSection(100, 1_500, agent_tools=True))
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await Conversation.begin(client, small_house.worktree, small_house.model, small_house.script)
+async def test_the_configuration_gives_them_to_all_but_those_who_have_tools_of_that_name(small_harness: Harness) -> None:
+    small_harness.config = msgspec.structs.replace(small_harness.config, discard=DiscardSection(100, 1_500, agent_tools=True))
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await Conversation.begin(client, small_harness.worktree, small_harness.model, small_harness.script)
         await work(talk, "one")
         assert {"get_messages", "discard_messages"} <= tool_names(talk.model.turn_requests()[-1])
-        talk = await begin(client, small_house, trimpoint=None, dynamicTools=[{**LOOKUP, "name": "get_messages"}])
-        small_house.script.then(call("get_messages", {}), say("done."))
+        talk = await begin(client, small_harness, trimpoint=None, dynamicTools=[{**LOOKUP, "name": "get_messages"}])
+        small_harness.script.then(call("get_messages", {}), say("done."))
         await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}])
         with anyio.fail_after(DEADLINE_S):
-            question = await client.heard("item/tool/call")
+            question = await client.received("item/tool/call")
         assert question["params"]["tool"] == "get_messages"
 
 
 @pytest.mark.parametrize("option", [{"agentTools": "yes"}, {"agentTool": True}, "yes", {"agentTools": True}])
-async def test_an_option_that_is_not_right_and_a_name_that_is_taken_are_refused(small_house: House, option: Any) -> None:
-    async with small_house.daemon(), small_house.client() as client:
+async def test_an_option_that_is_not_right_and_a_name_that_is_taken_are_refused(small_harness: Harness, option: Any) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
         with pytest.raises(RemoteError) as refused:
-            await begin(client, small_house, trimpoint=option, dynamicTools=[{**LOOKUP, "name": "discard_messages"}])
+            await begin(client, small_harness, trimpoint=option, dynamicTools=[{**LOOKUP, "name": "discard_messages"}])
         assert refused.value.data["reason"] == "invalid_params"

@@ -10,8 +10,8 @@ import pytest
 from trimpoint.config import LimitsSection
 from trimpoint.testkit import held, say
 
-from tests.e2e.conftest import House
-from tests.e2e.wire import Message, Wire, dial
+from tests.e2e.conftest import Harness
+from tests.e2e.wire import JsonRpcClient, Message, connect_socket
 
 pytestmark = pytest.mark.codex
 
@@ -22,36 +22,36 @@ INPUT = [{"type": "text", "text": "hello"}]
 
 
 @asynccontextmanager
-async def speaking(house: House) -> AsyncIterator[Wire]:
+async def speaking(harness: Harness) -> AsyncIterator[JsonRpcClient]:
     """An initialized client, and at the end the proof that both it and a new one are still served."""
-    async with house.daemon(), dial(house.socket) as wire:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         yield wire
         await works(wire)
-        await works_for_another(house)
+        await works_for_another(harness)
 
 
-async def works(wire: Wire) -> None:
+async def works(wire: JsonRpcClient) -> None:
     """Both ways are open: to the daemon and through it to Codex."""
     assert (await wire.result("sidecar/status"))["codex"]["state"] == "connected"
     assert (await wire.result("model/list"))["data"]
 
 
-async def works_for_another(house: House) -> None:
-    async with dial(house.socket) as other:
+async def works_for_another(harness: Harness) -> None:
+    async with connect_socket(harness.socket) as other:
         await other.initialize("another")
         await works(other)
 
 
-async def started(wire: Wire, house: House) -> str:
-    answer = await wire.result("thread/start", cwd=str(house.worktree), approvalPolicy="never", sandbox="danger-full-access")
+async def started(wire: JsonRpcClient, harness: Harness) -> str:
+    answer = await wire.result("thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="danger-full-access")
     return str(answer["thread"]["id"])
 
 
-async def answer_without_id(wire: Wire, data: bytes) -> Message:
+async def answer_without_id(wire: JsonRpcClient, data: bytes) -> Message:
     """What is said to bytes that have no id one could answer to."""
     after = len(wire.received)
-    await wire.say(data)
+    await wire.send_bytes(data)
     return dict(await wire.until(lambda message: isinstance(message, dict) and "id" in message and message["id"] is None, after))
 
 
@@ -64,8 +64,8 @@ NO_MESSAGES = [
 ]  # fmt: skip
 
 
-async def test_a_line_that_is_no_message_is_answered_and_survived(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_a_line_that_is_no_message_is_answered_and_survived(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         for line, code in NO_MESSAGES:
             answer = await answer_without_id(wire, line + b"\n")
             assert answer["error"]["code"] == code, line
@@ -81,34 +81,34 @@ WRONG_REQUESTS = [
 ]  # fmt: skip
 
 
-async def test_a_wrong_request_is_answered_under_its_id(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_a_wrong_request_is_answered_under_its_id(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         for number, (line, code) in enumerate(WRONG_REQUESTS):
-            await wire.say(line % b"x%d" % number + b"\n")
+            await wire.send_bytes(line % b"x%d" % number + b"\n")
             assert (await wire.answer_to(f"x{number}"))["error"]["code"] == code, line
 
 
-async def test_blank_lines_and_white_space_are_nothing(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_blank_lines_and_white_space_are_nothing(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         after = len(wire.received)
-        await wire.say(b"\n\r\n   \n\t\n")
+        await wire.send_bytes(b"\n\r\n   \n\t\n")
         answer = await wire.ask("sidecar/status")
         assert [message for message in wire.received[after:] if "id" in message] == [answer]
 
 
-async def test_an_answer_to_nothing_is_not_answered_as_a_request(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_an_answer_to_nothing_is_not_answered_as_a_request(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         after = len(wire.received)
         for line in (
             b'{"id":99,"result":{}}', b'{"id":"q1","error":{}}', b'{"id":1,"result":1,"error":{"code":1}}', b'{"id":null,"result":1}'
         ):  # fmt: skip
-            await wire.say(line + b"\n")
+            await wire.send_bytes(line + b"\n")
         await wire.ask("sidecar/status")
         assert [message for message in wire.received[after:] if "error" in message] == []
 
 
-async def test_an_unknown_method_gets_the_error_that_codex_has_for_it(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_an_unknown_method_gets_the_error_that_codex_has_for_it(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         for method in ("no/such/method", "", "thread/", "rpc.discover", "initialized", "thread/start/", "🦀", "x" * 5000):
             error = (await wire.ask(method))["error"]
             assert error["code"] == CODEX_REFUSES, method
@@ -116,11 +116,11 @@ async def test_an_unknown_method_gets_the_error_that_codex_has_for_it(house: Hou
             assert "data" not in error
 
 
-async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it(house: House) -> None:
+async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it(harness: Harness) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({}, "missing field"), ({"threadId": 5}, "invalid type"), ({"threadId": None}, "invalid type"), ({"threadId": []}, "invalid type")
     ]  # fmt: skip
-    async with speaking(house) as wire:
+    async with speaking(harness) as wire:
         for method in NEED_A_THREAD:
             for params, words in wrong:
                 error = (await wire.ask(method, **params))["error"]
@@ -130,8 +130,8 @@ async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it
                 )
 
 
-async def test_an_unknown_thread_gets_the_error_that_codex_has_for_it(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_an_unknown_thread_gets_the_error_that_codex_has_for_it(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         for method in NEED_A_THREAD:
             for thread_id in (STRANGER, "not an id", "", "../../etc/passwd", "x" * 10_000):
                 answer = await wire.ask(
@@ -153,8 +153,8 @@ OWN_AND_NEED_A_THREAD: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-async def test_our_own_methods_name_the_thread_they_do_not_know(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_our_own_methods_name_the_thread_they_do_not_know(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         for method, params in OWN_AND_NEED_A_THREAD:
             for thread_id in (STRANGER, "not an id", "", "x" * 10_000):
                 data = (await wire.ask(method, threadId=thread_id, **params))["error"]["data"]
@@ -162,33 +162,33 @@ async def test_our_own_methods_name_the_thread_they_do_not_know(house: House) ->
                 assert data["hint"]
 
 
-async def test_parameters_as_an_array_are_refused(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_parameters_as_an_array_are_refused(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         for method in ("thread/start", "turn/start", "thread/resume", "thread/archive", "commands/execute", "timeline/read"):
             await wire.send({"id": method, "method": method, "params": [STRANGER, None, []]})
             assert (await wire.answer_to(method))["error"]["data"]["reason"] == "invalid_params", method
-    assert house.model.requests == []
+    assert harness.model.requests == []
 
 
-async def test_wrong_types_in_our_own_methods_are_named(house: House) -> None:
+async def test_wrong_types_in_our_own_methods_are_named(harness: Harness) -> None:
     wrong: list[dict[str, Any]] = [
         {"text": 7}, {"text": None}, {}, {"text": "/help", "threadID": "t"}, {"text": "/help", "commandId": 7}, {"text": ["/help"]}
     ]  # fmt: skip
-    async with speaking(house) as wire:
+    async with speaking(harness) as wire:
         for params in wrong:
             error = (await wire.ask("commands/execute", **params))["error"]
             assert (error["code"], error["data"]["reason"]) == (-32602, "invalid_params"), params
 
 
-async def test_an_input_of_the_wrong_shape_leaves_the_thread_idle(house: House) -> None:
-    async with speaking(house) as wire:
-        thread_id = await started(wire, house)
+async def test_an_input_of_the_wrong_shape_leaves_the_thread_idle(harness: Harness) -> None:
+    async with speaking(harness) as wire:
+        thread_id = await started(wire, harness)
         for turn_input in ("hello", None, 7, [7], [{}], [{"type": "text"}], [{"type": "nonsense"}], INPUT[0]):
             answer = await wire.ask("turn/start", threadId=thread_id, input=turn_input)
             assert answer["error"]["code"] == CODEX_REFUSES, turn_input
             snapshot = await wire.result("orchestration/snapshot")
             assert [thread["busy"] for thread in snapshot["threads"]] == [None]
-    assert house.model.requests == []
+    assert harness.model.requests == []
 
 
 WRONG_COMMANDS = [
@@ -198,9 +198,9 @@ WRONG_COMMANDS = [
 ]  # fmt: skip
 
 
-async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(house: House) -> None:
-    async with speaking(house) as wire:
-        thread_id = await started(wire, house)
+async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(harness: Harness) -> None:
+    async with speaking(harness) as wire:
+        thread_id = await started(wire, harness)
         for text, words in WRONG_COMMANDS:
             outcome = await wire.result("commands/execute", threadId=thread_id, text=text)
             assert (outcome["handled"], outcome["status"], outcome["reason"]) == (True, "failed", "usage"), text
@@ -208,20 +208,20 @@ async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(
             assert "Usage: /" in outcome["message"]
         snapshot = await wire.result("orchestration/snapshot", threadId=thread_id)
         assert snapshot["thread"]["contextTrimPoints"] == []
-    assert house.model.requests == []
+    assert harness.model.requests == []
 
 
-async def test_what_is_no_command_of_ours_is_left_alone(house: House) -> None:
-    async with speaking(house) as wire:
-        thread_id = await started(wire, house)
+async def test_what_is_no_command_of_ours_is_left_alone(harness: Harness) -> None:
+    async with speaking(harness) as wire:
+        thread_id = await started(wire, harness)
         for text in ("", " ", "/", "clear", "/clearance", "//clear", "hello /clear", "/ clear"):
             outcome = await wire.result("commands/execute", threadId=thread_id, text=text)
             assert outcome["handled"] is False, text
 
 
-async def test_a_huge_message_is_passed_on_and_answered(house: House) -> None:
-    async with speaking(house) as wire:
-        thread_id = await started(wire, house)
+async def test_a_huge_message_is_passed_on_and_answered(harness: Harness) -> None:
+    async with speaking(harness) as wire:
+        thread_id = await started(wire, harness)
         error = (await wire.ask("turn/start", threadId=thread_id, input=[{"type": "text", "text": "x" * 3_000_000}]))["error"]
         assert error["data"]["input_error_code"] == "input_too_large"
         outcome = await wire.result("commands/execute", threadId=thread_id, text="/clear " + "x" * 3_000_000)
@@ -229,16 +229,16 @@ async def test_a_huge_message_is_passed_on_and_answered(house: House) -> None:
         assert len(outcome["message"]) < 1000
 
 
-async def test_a_message_over_the_limit_is_refused_and_the_next_is_served(house: House) -> None:
-    house.config = msgspec.structs.replace(house.config, limits=LimitsSection(max_message_bytes=100_000))
-    async with speaking(house) as wire:
-        await wire.say(b'{"id":"x","method":"model/list","params":{"pad":"' + b"x" * 200_000 + b'"}}\n')
+async def test_a_message_over_the_limit_is_refused_and_the_next_is_served(harness: Harness) -> None:
+    harness.config = msgspec.structs.replace(harness.config, limits=LimitsSection(max_message_bytes=100_000))
+    async with speaking(harness) as wire:
+        await wire.send_bytes(b'{"id":"x","method":"model/list","params":{"pad":"' + b"x" * 200_000 + b'"}}\n')
         refusal = await wire.until(lambda message: "error" in message)
         assert refusal["error"]["data"]["reason"] == "message_too_large"
 
 
-async def test_nothing_works_before_the_handshake_and_all_does_after_it(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_nothing_works_before_the_handshake_and_all_does_after_it(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         for method in ("thread/start", "sidecar/status", "no/such/method", "commands/list", "sidecar/shutdown"):
             error = (await wire.ask(method))["error"]
             assert (error["code"], error["message"]) == (CODEX_REFUSES, "Not initialized"), method
@@ -247,14 +247,14 @@ async def test_nothing_works_before_the_handshake_and_all_does_after_it(house: H
         await works(wire)
 
 
-async def test_a_second_handshake_is_refused_in_the_words_of_codex(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_a_second_handshake_is_refused_in_the_words_of_codex(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         error = (await wire.initialize("somebody else"))["error"]
         assert (error["code"], error["message"]) == (CODEX_REFUSES, "Already initialized")
 
 
-async def test_a_wrong_handshake_may_be_tried_again(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_a_wrong_handshake_may_be_tried_again(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         for params in (
             {},
             {"clientInfo": "me"},
@@ -265,53 +265,53 @@ async def test_a_wrong_handshake_may_be_tried_again(house: House) -> None:
         await works(wire)
 
 
-async def test_requests_sent_right_behind_the_handshake_are_served(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_requests_sent_right_behind_the_handshake_are_served(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         info = {"name": "hasty", "version": "1"}
         messages = [
             {"id": 1, "method": "initialize", "params": {"clientInfo": info}}, {"method": "initialized"},
             {"id": 2, "method": "model/list", "params": {}}, {"id": 3, "method": "sidecar/status"},
         ]  # fmt: skip
-        await wire.say(b"".join(msgspec.json.encode(message) + b"\n" for message in messages))
+        await wire.send_bytes(b"".join(msgspec.json.encode(message) + b"\n" for message in messages))
         assert "result" in await wire.answer_to(2)
         assert "result" in await wire.answer_to(3)
         assert wire.received[0].get("id") == 1
 
 
-async def test_a_client_that_dies_in_the_middle_of_a_line_disturbs_nobody(house: House) -> None:
+async def test_a_client_that_dies_in_the_middle_of_a_line_disturbs_nobody(harness: Harness) -> None:
     cut_off = [
         b'{"id":5,"meth',
         b"",
         b'{"id":5,"method":"thread/start","params":{"cwd":"/tm',
         b'[{"id":5,"method":"thread/start"},{"id"',
     ]
-    async with speaking(house) as wire:
+    async with speaking(harness) as wire:
         for last in cut_off:
-            async with dial(house.socket) as dying:
+            async with connect_socket(harness.socket) as dying:
                 await dying.initialize("dying")
-                await dying.say(last)
-                await dying.vanish()
+                await dying.send_bytes(last)
+                await dying.abort()
             await works(wire)
-        async with dial(house.socket) as dying:
-            await dying.say(b"Content-Length: 100\r\n\r\n{")
-            await dying.vanish()
+        async with connect_socket(harness.socket) as dying:
+            await dying.send_bytes(b"Content-Length: 100\r\n\r\n{")
+            await dying.abort()
         assert (await wire.result("sidecar/status"))["threads"] == 0
-    assert house.model.requests == []
+    assert harness.model.requests == []
 
 
-async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(house: House) -> None:
-    async with speaking(house) as wire:
-        thread_id = await started(wire, house)
-        async with dial(house.socket) as dying:
+async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(harness: Harness) -> None:
+    async with speaking(harness) as wire:
+        thread_id = await started(wire, harness)
+        async with connect_socket(harness.socket) as dying:
             await dying.initialize("dying")
             await dying.result("thread/resume", threadId=thread_id)
-            house.script.then(say("the answer."))
+            harness.script.then(say("the answer."))
             flood = [{"id": number, "method": "model/list", "params": {}} for number in range(50)]  # Codex takes some 130 at once
             prompt = {"id": "turn", "method": "turn/start", "params": {"threadId": thread_id, "input": INPUT}}
-            await dying.say(b"".join(msgspec.json.encode(message) + b"\n" for message in [*flood, prompt]))
+            await dying.send_bytes(b"".join(msgspec.json.encode(message) + b"\n" for message in [*flood, prompt]))
             assert "result" in await dying.answer_to("turn")
-            await dying.vanish()
-        completed = await wire.heard("turn/completed", threadId=thread_id)
+            await dying.abort()
+        completed = await wire.received_after("turn/completed", threadId=thread_id)
         assert completed["params"]["turn"]["status"] == "completed"
         read = await wire.result("thread/read", threadId=thread_id, includeTurns=True)
         assert [item["type"] for item in read["thread"]["turns"][0]["items"]] == ["userMessage", "agentMessage"]
@@ -320,8 +320,8 @@ async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(house
 IDS = ["0", "-1", "9007199254740993", "123456789012345678901234567890", "1.5", "1e3", '""', '"text"', '"\\u00e9"', '"🦀"', "null"]
 
 
-async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(house: House) -> None:
-    async with house.daemon(), await anyio.connect_unix(house.socket) as stream:
+async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(harness: Harness) -> None:
+    async with harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
         await stream.send(b'{"id":"0th","method":"initialize","params":{"clientInfo":{"name":"ids","version":"1"}}}\n')
         for method in ("sidecar/status", "thread/loaded/list", "no/such/method", "timeline/read"):
             lines = [f'{{"id":{request_id},"method":"{method}","params":{{}}}}\n' for request_id in IDS]
@@ -332,8 +332,8 @@ async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(house: 
                     heard += await stream.receive()
 
 
-async def test_a_batch_is_answered_with_a_batch_bad_members_among_good_ones(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_a_batch_is_answered_with_a_batch_bad_members_among_good_ones(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         await wire.send(
             [
                 {"id": "a", "method": "sidecar/status"}, {"id": "b", "method": "no/such/method"}, 7, {"method": "initialized"}, [],
@@ -347,35 +347,35 @@ async def test_a_batch_is_answered_with_a_batch_bad_members_among_good_ones(hous
         assert sum(answer["id"] is None for answer in batch) == 2
 
 
-async def test_a_batch_that_wants_no_answer_gets_none(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_a_batch_that_wants_no_answer_gets_none(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         await wire.send([{"method": "initialized"}, {"method": "no/such/notification", "params": {}}])
         await works(wire)
         assert not any(isinstance(message, list) for message in wire.received)
 
 
-async def test_a_whole_handshake_may_come_as_a_batch_in_the_other_dialect(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_a_whole_handshake_may_come_as_a_batch_in_the_other_dialect(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         params = {"clientInfo": {"name": "batch", "version": "1"}}
         await wire.send(
             [
                 {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, {"jsonrpc": "2.0", "method": "initialized"},
-                {"jsonrpc": "2.0", "id": 2, "method": "thread/start", "params": {"cwd": str(house.worktree)}},
+                {"jsonrpc": "2.0", "id": 2, "method": "thread/start", "params": {"cwd": str(harness.worktree)}},
             ]
         )  # fmt: skip
         batch = await wire.until(lambda message: isinstance(message, list))
         assert [answer["id"] for answer in sorted(batch, key=lambda answer: answer["id"])] == [1, 2]
-        notification = await wire.heard("thread/started")
+        notification = await wire.received_after("thread/started")
         assert {message["jsonrpc"] for message in [*batch, notification]} == {"2.0"}
 
 
-async def test_a_client_is_spoken_to_in_the_dialect_it_speaks(house: House) -> None:
-    async with speaking(house) as plain, dial(house.socket) as versioned:
+async def test_a_client_is_spoken_to_in_the_dialect_it_speaks(harness: Harness) -> None:
+    async with speaking(harness) as plain, connect_socket(harness.socket) as versioned:
         info = {"clientInfo": {"name": "versioned", "version": "1"}}
         await versioned.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info})
         await versioned.answer_to(1)
-        thread_id = await started(plain, house)
-        await versioned.heard("thread/started")
+        thread_id = await started(plain, harness)
+        await versioned.received_after("thread/started")
         await versioned.send({"jsonrpc": "2.0", "id": 2, "method": "no/such/method"})
         await versioned.send({"jsonrpc": "2.0", "id": 3, "method": "thread/read", "params": {"threadId": thread_id}})
         await versioned.answer_to(3)
@@ -383,8 +383,8 @@ async def test_a_client_is_spoken_to_in_the_dialect_it_speaks(house: House) -> N
         assert {message.get("jsonrpc") for message in plain.received} == {None}
 
 
-async def test_a_client_that_sends_content_length_is_answered_in_it(house: House) -> None:
-    async with house.daemon(), await anyio.connect_unix(house.socket) as stream:
+async def test_a_client_that_sends_content_length_is_answered_in_it(harness: Harness) -> None:
+    async with harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
         body = msgspec.json.encode({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "lsp", "version": "1"}}})
         bad = b"{nonsense"
         asked = msgspec.json.encode({"id": 2, "method": "model/list"})
@@ -399,8 +399,8 @@ async def test_a_client_that_sends_content_length_is_answered_in_it(house: House
         assert b"\n{" not in heard.replace(b"\r\n\r\n{", b"")
 
 
-async def test_broken_framing_ends_that_connection_alone_and_says_why(house: House) -> None:
-    async with speaking(house), await anyio.connect_unix(house.socket) as stream:
+async def test_broken_framing_ends_that_connection_alone_and_says_why(harness: Harness) -> None:
+    async with speaking(harness), await anyio.connect_unix(harness.socket) as stream:
         await stream.send(b"Content-Length: many\r\n\r\n{}")
         heard = b""
         with anyio.fail_after(20), pytest.raises(anyio.EndOfStream):  # noqa: PT012 - it is heard until it ends
@@ -409,20 +409,20 @@ async def test_broken_framing_ends_that_connection_alone_and_says_why(house: Hou
         assert b"parse_error" in heard
 
 
-async def test_too_many_requests_at_once_are_refused_and_the_others_answered(house: House) -> None:
-    house.config = msgspec.structs.replace(house.config, limits=LimitsSection(max_requests_in_flight=4))
-    async with speaking(house) as wire, dial(house.socket) as other:
+async def test_too_many_requests_at_once_are_refused_and_the_others_answered(harness: Harness) -> None:
+    harness.config = msgspec.structs.replace(harness.config, limits=LimitsSection(max_requests_in_flight=4))
+    async with speaking(harness) as wire, connect_socket(harness.socket) as other:
         await other.initialize("other")
-        thread_id = await started(wire, house)
+        thread_id = await started(wire, harness)
         release = anyio.Event()
-        house.script.at_compaction(held(say("Held gist."), release))
+        harness.script.at_compaction(held(say("Held gist."), release))
         await wire.result("turn/start", threadId=thread_id, input=INPUT)
-        await wire.heard("turn/completed", threadId=thread_id)
+        await wire.received_after("turn/completed", threadId=thread_id)
         requests = [
             {"id": n, "method": "commands/execute", "params": {"threadId": thread_id, "text": "/compact --force"}}
             for n in range(6)
         ]
-        await wire.say(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
+        await wire.send_bytes(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
         answers = [await wire.answer_to(number) for number in (4, 5)]
         for answer in answers:
             assert (answer["error"]["code"], answer["error"]["data"]["reason"]) == (-32001, "overloaded")
@@ -433,8 +433,8 @@ async def test_too_many_requests_at_once_are_refused_and_the_others_answered(hou
         assert sorted(outcomes) == ["completed", "skipped", "skipped", "skipped"]
 
 
-async def test_notifications_of_a_client_are_taken_without_a_word(house: House) -> None:
-    async with speaking(house) as wire:
+async def test_notifications_of_a_client_are_taken_without_a_word(harness: Harness) -> None:
+    async with speaking(harness) as wire:
         after = len(wire.received)
         for message in (
             {"method": "initialized"},

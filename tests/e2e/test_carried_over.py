@@ -6,14 +6,14 @@ import anyio
 import pytest
 from trimpoint.testkit import call, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
 pytestmark = pytest.mark.codex
 
 
-async def test_settings_as_they_stand_now_are_carried_over(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_settings_as_they_stand_now_are_carried_over(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         started = await talk.client.request(
             "turn/start",
@@ -41,13 +41,13 @@ async def test_settings_as_they_stand_now_are_carried_over(house: House) -> None
     assert request.mentions("workspace-write")
 
 
-async def test_developer_instructions_and_dynamic_tools_are_carried_over(house: House) -> None:
+async def test_developer_instructions_and_dynamic_tools_are_carried_over(harness: Harness) -> None:
     tool = {"type": "function", "name": "lookup", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
-    async with house.daemon(), house.client() as client:
+    async with harness.daemon(), harness.client() as client:
         answer = await client.request(
-            "thread/start", cwd=str(house.worktree), developerInstructions="Speak like a sailor.", dynamicTools=[tool]
+            "thread/start", cwd=str(harness.worktree), developerInstructions="Speak like a sailor.", dynamicTools=[tool]
         )
-        talk = Conversation(client, answer["thread"]["id"], house.model, house.script)
+        talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         before = await talk.turn()
         assert (await talk.type("/clear"))["status"] == "completed"
         after = await talk.turn()
@@ -56,9 +56,9 @@ async def test_developer_instructions_and_dynamic_tools_are_carried_over(house: 
         assert "lookup" in str(request.body["tools"])
 
 
-async def test_a_background_terminal_survives_a_clear_and_is_still_listed(house: House) -> None:
-    async with house.conversation() as talk:
-        marker = house.worktree / "pid"
+async def test_a_background_terminal_survives_a_clear_and_is_still_listed(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        marker = harness.worktree / "pid"
         os.mkfifo(marker)  # reading it waits for the shell to have started
         command = f"echo $$ > {marker}; exec tail -f /dev/null"
         talk.script.then(call("exec_command", {"cmd": command, "yield_time_ms": 250}), say("answer-1."))
@@ -89,8 +89,8 @@ async def _ended(pid: int) -> None:
         os.close(pidfd)
 
 
-async def test_a_goal_is_carried_over(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_goal_is_carried_over(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         await talk.client.request("thread/goal/set", threadId=talk.thread_id, objective="Ship it.", status="paused")
         assert (await talk.type("/clear"))["status"] == "completed"

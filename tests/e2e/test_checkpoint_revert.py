@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trimpoint.testkit import held, run, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.expectation import Piece, pieces
 from tests.e2e.worktree import git, with_repository, worktree_files
@@ -22,33 +22,33 @@ async def edit(talk: Conversation, command: str) -> None:
     await talk.prompt(f"prompt-{talk.turns}.")
 
 
-async def test_a_revert_takes_files_ledger_and_context_back_to_a_turn(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_revert_takes_files_ledger_and_context_back_to_a_turn(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
-        then = worktree_files(house.worktree)
+        then = worktree_files(harness.worktree)
         await edit(talk, "echo two > a.txt; echo new > b.txt; rm kept.txt")
         await edit(talk, "mkdir d; mv b.txt d/c.txt")
-        now = worktree_files(house.worktree)
+        now = worktree_files(harness.worktree)
         outcome = await talk.type("/revert 1")
-        reverted = worktree_files(house.worktree)
+        reverted = worktree_files(harness.worktree)
         snapshot = await talk.snapshot()
         request = await talk.turn()
         undone = await talk.type("/revert --undo")
         again = await talk.turn()
-        status = git(house.worktree, "status", "--porcelain")
+        status = git(harness.worktree, "status", "--porcelain")
     assert outcome["status"] == "completed", outcome
     assert reverted == then != now
     assert len(snapshot["turns"]) == 1
     assert seen_turns(request, 4) == [1, 4]
     assert undone["status"] == "completed", undone
-    assert worktree_files(house.worktree) == now
+    assert worktree_files(harness.worktree) == now
     assert seen_turns(again, 5) == [1, 2, 3, 5]
     assert status.splitlines() == [" D kept.txt", "?? a.txt", "?? d/"]
 
 
-async def test_a_turn_that_was_cleared_away_comes_back_with_exactly_its_context(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_that_was_cleared_away_comes_back_with_exactly_its_context(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         requests = [await talk.turn(tool=True) for _ in range(3)]
         await talk.type("/clear 1")
         requests.append(await talk.turn(tool=True))
@@ -66,16 +66,16 @@ async def test_a_turn_that_was_cleared_away_comes_back_with_exactly_its_context(
     assert seen_turns(earlier, 7) == [1, 2, 7]
 
 
-async def test_a_reverted_context_survives_the_child_and_the_daemon(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_reverted_context_survives_the_child_and_the_daemon(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
         await talk.type("/clear")
         await talk.turn()
         assert (await talk.type("/revert 2 --context"))["status"] == "completed"
         thread_id = talk.thread_id
-    async with house.daemon(), house.client() as client:
-        talk = Conversation(client, thread_id, house.model, house.script)
+    async with harness.daemon(), harness.client() as client:
+        talk = Conversation(client, thread_id, harness.model, harness.script)
         talk.turns = 4
         request = await talk.turn()
         assert (await talk.type("/clear 2"))["status"] == "completed"
@@ -84,8 +84,8 @@ async def test_a_reverted_context_survives_the_child_and_the_daemon(house: House
     assert seen_turns(kept, 6) == [2, 5, 6]
 
 
-async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_is_said(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_is_said(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         await talk.turn()
         refused = await talk.type("/revert 1")
@@ -98,32 +98,32 @@ async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_
     assert taken["status"] == "completed"
 
 
-async def test_files_that_somebody_else_changed_are_not_overwritten_unless_forced(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_files_that_somebody_else_changed_are_not_overwritten_unless_forced(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
-        (house.worktree / "a.txt").write_text("mine\n")
-        (house.worktree / "unseen.txt").write_text("mine too\n")
+        (harness.worktree / "a.txt").write_text("mine\n")
+        (harness.worktree / "unseen.txt").write_text("mine too\n")
         refused = await talk.type("/revert 1")
-        untouched = worktree_files(house.worktree)
+        untouched = worktree_files(harness.worktree)
         request = await talk.turn()
-        shutil.copy(house.worktree / "a.txt", house.worktree / "b.txt")
+        shutil.copy(harness.worktree / "a.txt", harness.worktree / "b.txt")
         forced = await talk.type("/revert 1 --force")
     assert refused["reason"] == "files_changed"
     assert "a.txt" in refused["message"]
     assert untouched["a.txt"] == ("file", b"mine\n")
     assert seen_turns(request, 3) == [1, 2, 3]
     assert forced["status"] == "completed", forced
-    assert worktree_files(house.worktree)["a.txt"] == ("file", b"one\n")
+    assert worktree_files(harness.worktree)["a.txt"] == ("file", b"one\n")
 
 
-async def test_a_turn_behind_a_summary_that_only_codex_can_read_can_be_had_back(sealed_house: House) -> None:
-    async with sealed_house.conversation() as talk:
+async def test_a_turn_behind_a_summary_that_only_codex_can_read_can_be_had_back(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
         await talk.turn()
         await talk.turn()
         # The sample that would read the summary is answered with nothing.
-        sealed_house.script.then(say(""))
+        sealed_harness.script.then(say(""))
         compacted = await talk.type("/compact")
         await talk.turn()
         await talk.type("/clear")
@@ -137,16 +137,16 @@ async def test_a_turn_behind_a_summary_that_only_codex_can_read_can_be_had_back(
     assert not request.mentions("prompt-4.")
 
 
-async def test_a_thread_from_before_trimpoint_goes_back_to_a_turn_of_that_time(house: House) -> None:
-    async with codex_over_stdio(house.overrides, house.codex_home) as codex:
-        thread_id = await codex.start_thread(house.worktree)
+async def test_a_thread_from_before_trimpoint_goes_back_to_a_turn_of_that_time(harness: Harness) -> None:
+    async with codex_over_stdio(harness.overrides, harness.codex_home) as codex:
+        thread_id = await codex.start_thread(harness.worktree)
         for number in (1, 2, 3):
-            house.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
+            harness.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
             await codex.turn(thread_id, f"prompt-{number}.")
-    with_repository(house.worktree)
-    async with house.daemon(), house.client() as client:
+    with_repository(harness.worktree)
+    async with harness.daemon(), harness.client() as client:
         await client.request("thread/resume", threadId=thread_id)
-        talk = Conversation(client, str(thread_id), house.model, house.script)
+        talk = Conversation(client, str(thread_id), harness.model, harness.script)
         talk.turns = 3
         await talk.type("/clear 1")
         await edit(talk, "echo four > a.txt")
@@ -158,14 +158,14 @@ async def test_a_thread_from_before_trimpoint_goes_back_to_a_turn_of_that_time(h
     assert seen_turns(request, 5) == [1, 2, 5]
 
 
-async def test_a_thread_that_was_replaced_is_not_reverted_before_it_is_brought_back(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_thread_that_was_replaced_is_not_reverted_before_it_is_brought_back(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
         replaced = await talk.type("/new")
         refused = await talk.type("/revert 1")
-        successor = Conversation(talk.client, replaced["newThreadId"], house.model, house.script)
+        successor = Conversation(talk.client, replaced["newThreadId"], harness.model, harness.script)
         successor.turns = 2
         await edit(successor, "echo three > a.txt")
         await talk.client.request("thread/unarchive", threadId=talk.thread_id)
@@ -175,33 +175,33 @@ async def test_a_thread_that_was_replaced_is_not_reverted_before_it_is_brought_b
     assert refused["reason"] == "thread_archived"
     assert changed["reason"] == "files_changed"
     assert forced["status"] == "completed", forced
-    assert worktree_files(house.worktree)["a.txt"] == ("file", b"one\n")
+    assert worktree_files(harness.worktree)["a.txt"] == ("file", b"one\n")
     assert seen_turns(request, 1) == [1]
 
 
-async def test_a_revert_is_refused_while_another_thread_works_in_the_worktree(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_revert_is_refused_while_another_thread_works_in_the_worktree(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
-        other = await Conversation.begin(talk.client, house.worktree, house.model, house.script)
+        other = await Conversation.begin(talk.client, harness.worktree, harness.model, harness.script)
         await edit(other, "true")
         go_on = anyio.Event()
-        house.script.then(held(say("done."), go_on))
+        harness.script.then(held(say("done."), go_on))
         await talk.client.request("turn/start", threadId=other.thread_id, input=[{"type": "text", "text": "go on"}])
         refused = await talk.type("/revert 1")
         go_on.set()
     assert refused["reason"] == "files_changed"
     assert other.thread_id in refused["message"]
-    assert worktree_files(house.worktree)["a.txt"] == ("file", b"two\n")
+    assert worktree_files(harness.worktree)["a.txt"] == ("file", b"two\n")
 
 
-async def test_a_file_that_is_open_for_writing_is_named_and_left_alone(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_file_that_is_open_for_writing_is_named_and_left_alone(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
-        async with await anyio.open_process(["sh", "-c", "exec 3<>a.txt; echo open; read line"], cwd=house.worktree) as editor:
+        async with await anyio.open_process(["sh", "-c", "exec 3<>a.txt; echo open; read line"], cwd=harness.worktree) as editor:
             assert editor.stdout is not None
             await editor.stdout.receive()
             refused = await talk.type("/revert 1")
@@ -213,9 +213,9 @@ async def test_a_file_that_is_open_for_writing_is_named_and_left_alone(house: Ho
     assert outcome["status"] == "completed"
 
 
-async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_words(house: House) -> None:
-    with_repository(house.worktree)
-    async with house.conversation() as talk:
+async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_words(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
         await edit(talk, "for i in $(seq 200); do echo 1 > f$i; done")
         await edit(talk, "for i in $(seq 200); do echo 2 > f$i; done")
         written: list[str] = []
@@ -224,7 +224,7 @@ async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_wo
         async def keep_writing() -> None:
             while not stop.is_set():
                 written.append(f"mine {len(written)}\n")
-                (house.worktree / "f150").write_text(written[-1])
+                (harness.worktree / "f150").write_text(written[-1])
                 await anyio.lowlevel.checkpoint()
 
         async with anyio.create_task_group() as tasks:
@@ -233,7 +233,7 @@ async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_wo
                 await anyio.lowlevel.checkpoint()
             outcomes = [await talk.type("/revert 1") for _ in range(3)]
             stop.set()
-        after = worktree_files(house.worktree)
+        after = worktree_files(harness.worktree)
     assert {outcome["reason"] for outcome in outcomes} == {"files_changed"}
     assert after["f150"] == ("file", written[-1].encode())
     assert {after[f"f{number}"] for number in range(1, 150)} == {("file", b"2\n")}

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 from trimpoint.testkit import Usage, reasoning, run, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
 from tests.e2e.expectation import Piece, pieces
 
 pytestmark = pytest.mark.codex
 
 
-async def test_clear_3_leaves_exactly_the_last_three_turns_item_for_item(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_clear_3_leaves_exactly_the_last_three_turns_item_for_item(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         requests = [await talk.turn(tool=number % 2 == 0) for number in range(1, 13)]
         outcome = await talk.type("/clear 3")
         assert outcome["status"] == "completed", outcome
@@ -27,8 +27,8 @@ async def test_clear_3_leaves_exactly_the_last_three_turns_item_for_item(house: 
     assert len(after.input) == start + len(kept) + 2  # the last answer and the new prompt
 
 
-async def test_clear_leaves_nothing(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_clear_leaves_nothing(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
         assert (await talk.type("/clear"))["status"] == "completed"
@@ -36,15 +36,15 @@ async def test_clear_leaves_nothing(house: House) -> None:
     assert seen_turns(after, 3) == []
 
 
-async def test_a_summary_that_codex_made_by_itself_in_a_kept_turn_does_not_tell_what_was_cleared(house: House) -> None:
-    house.overrides.append("model_auto_compact_token_limit=40000")
-    async with house.conversation() as talk:
+async def test_a_summary_that_codex_made_by_itself_in_a_kept_turn_does_not_tell_what_was_cleared(harness: Harness) -> None:
+    harness.overrides.append("model_auto_compact_token_limit=40000")
+    async with harness.conversation() as talk:
         await talk.turn()
-        house.script.at_compaction(reasoning("hm", encrypted_content="SEALED") + say("What prompt-1 was about."))
+        harness.script.at_compaction(reasoning("hm", encrypted_content="SEALED") + say("What prompt-1 was about."))
         full = replace(say("Half way.") + run("echo two"), usage=Usage(input_tokens=50_000))
         talk.script.then(run("echo one"), full, say("Done."))
         await talk.prompt("work")
-        assert [request.kind for request in house.model.requests].count("inline_compaction") == 1
+        assert [request.kind for request in harness.model.requests].count("inline_compaction") == 1
         listed = await talk.client.request("context/messages/list", threadId=talk.thread_id)
         assert (await talk.type("/clear 1"))["status"] == "completed"
         after = await talk.turn()

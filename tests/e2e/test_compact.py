@@ -4,14 +4,14 @@ import anyio
 import pytest
 from trimpoint.testkit import hang, http_error, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
 
 pytestmark = pytest.mark.codex
 
 
-async def test_compact_leaves_the_summary_and_nothing_else(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_compact_leaves_the_summary_and_nothing_else(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(4):
             await talk.turn(tool=True)
         outcome = await talk.type("/compact focus on the files")
@@ -19,7 +19,7 @@ async def test_compact_leaves_the_summary_and_nothing_else(house: House) -> None
         assert outcome["summary"] == "The gist of it all."
         after = await talk.turn()
         snapshot = await talk.snapshot()
-    compaction = next(request for request in house.model.requests if request.kind == "inline_compaction")
+    compaction = next(request for request in harness.model.requests if request.kind == "inline_compaction")
     assert compaction.mentions("Additional summarization guidance: focus on the files")
     assert seen_turns(after, 4) == []
     assert after.mentions("<conversation-summary messages=8>The gist of it all.</conversation-summary>")
@@ -28,8 +28,8 @@ async def test_compact_leaves_the_summary_and_nothing_else(house: House) -> None
     assert (point["prunedMessageCount"], point["summary"], point["trigger"]) == (8, "The gist of it all.", "compact")
 
 
-async def test_compact_keep_has_the_summary_then_the_kept_turns(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_compact_keep_has_the_summary_then_the_kept_turns(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(5):
             await talk.turn(tool=True)
         assert (await talk.type("/compact --keep 2"))["status"] == "completed"
@@ -39,8 +39,8 @@ async def test_compact_keep_has_the_summary_then_the_kept_turns(house: House) ->
     assert texts.index("conversation-summary") < texts.index("prompt-4.")
 
 
-async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(sealed_house: House) -> None:
-    async with sealed_house.conversation() as talk:
+async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
         talk.script.then(say("A readable gist."))
@@ -53,8 +53,8 @@ async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(seal
     assert not after.mentions("SEALED")
 
 
-async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(sealed_house: House) -> None:
-    async with sealed_house.conversation() as talk:
+async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
         talk.script.then(say(""))
@@ -77,8 +77,8 @@ async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(
     [(http_error(500, "boom"), "high demand"), (say(""), "empty summary"), (say("  \n"), "empty summary")],
     ids=["failed", "empty", "blank"],
 )
-async def test_a_compaction_that_fails_changes_nothing(house: House, reply: object, words: str) -> None:
-    async with house.conversation() as talk:
+async def test_a_compaction_that_fails_changes_nothing(harness: Harness, reply: object, words: str) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
         before = await talk.snapshot()
@@ -94,11 +94,11 @@ async def test_a_compaction_that_fails_changes_nothing(house: House, reply: obje
     assert seen_turns(request, 3) == [1, 2, 3]
 
 
-async def test_a_hung_compaction_times_out_and_changes_nothing(house: House) -> None:
-    house.config = house.config.__class__(
-        codex=house.config.codex, compaction=house.config.compaction.__class__(min_messages=2, deadline_s=0.5)
+async def test_a_hung_compaction_times_out_and_changes_nothing(harness: Harness) -> None:
+    harness.config = harness.config.__class__(
+        codex=harness.config.codex, compaction=harness.config.compaction.__class__(min_messages=2, deadline_s=0.5)
     )
-    async with house.conversation() as talk:
+    async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn()
         talk.script.at_compaction(hang())
@@ -108,9 +108,9 @@ async def test_a_hung_compaction_times_out_and_changes_nothing(house: House) -> 
     assert seen_turns(request, 2) == [1, 2]
 
 
-async def test_a_short_conversation_is_not_compacted_unless_forced(house: House) -> None:
-    house.config = house.config.__class__(codex=house.config.codex)
-    async with house.conversation() as talk:
+async def test_a_short_conversation_is_not_compacted_unless_forced(harness: Harness) -> None:
+    harness.config = harness.config.__class__(codex=harness.config.codex)
+    async with harness.conversation() as talk:
         await talk.turn()
         skipped = await talk.type("/compact")
         assert (skipped["status"], skipped["reason"]) == ("skipped", "not_enough_messages")
@@ -118,8 +118,8 @@ async def test_a_short_conversation_is_not_compacted_unless_forced(house: House)
         assert forced["status"] == "completed", forced
 
 
-async def test_a_turn_sent_during_a_compaction_waits_and_is_not_lost(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_sent_during_a_compaction_waits_and_is_not_lost(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
         release = anyio.Event()
@@ -133,7 +133,7 @@ async def test_a_turn_sent_during_a_compaction_waits_and_is_not_lost(house: Hous
                 outcomes.append(await talk.type("/compact"))
 
             tasks.start_soon(compact)
-            await house.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+            await harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
             second = await talk.type("/compact")
             assert (second["status"], second["reason"]) == ("skipped", "already_in_progress")
             assert second["blocker"]["kind"] == "operation"
@@ -144,7 +144,7 @@ async def test_a_turn_sent_during_a_compaction_waits_and_is_not_lost(house: Hous
             tasks.start_soon(turn)
             await talk.client.request("sidecar/status")
             release.set()
-        after = house.model.turn_requests()[-1]
+        after = harness.model.turn_requests()[-1]
     assert outcomes[0]["status"] == "completed"
     assert after.mentions("prompt-4.")
     assert after.mentions("Held gist.")

@@ -13,9 +13,9 @@ import pytest
 from trimpoint.testkit import Reply, hang, http_error, run, say
 from trimpoint_protocol.methods import NOTIFICATIONS
 
-from tests.e2e.conftest import House, opened_house
+from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.dialect import Transcript, differences
-from tests.e2e.wire import Wire, dial, straight
+from tests.e2e.wire import JsonRpcClient, connect_socket, connect_to_codex
 
 pytestmark = pytest.mark.codex
 
@@ -27,24 +27,24 @@ UNTIMED = (
     "configWarning", "remoteControl/status/changed", "deprecationNotice", "account/rateLimits/updated", "thread/readState/changed",
 )  # fmt: skip
 
-Scenario = Callable[[Transcript, House], Awaitable[None]]
+Scenario = Callable[[Transcript, Harness], Awaitable[None]]
 
 
 async def both(scenario: Scenario) -> tuple[Transcript, Transcript]:
     """What `scenario` heard straight from a Codex, and through a daemon."""
-    async with opened_house() as house, straight(house) as wire:
+    async with opened_harness() as harness, connect_to_codex(harness) as wire:
         codex = Transcript(wire)
         await wire.initialize()
-        await scenario(codex, house)
-    async with opened_house() as house, house.daemon(), dial(house.socket) as wire:
+        await scenario(codex, harness)
+    async with opened_harness() as harness, harness.daemon(), connect_socket(harness.socket) as wire:
         daemon = Transcript(wire)
         await wire.initialize()
-        await scenario(daemon, house)
+        await scenario(daemon, harness)
     return codex, daemon
 
 
-async def begun(talk: Transcript, house: House, **params: Any) -> str:
-    settings = {"cwd": str(house.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access", **params}
+async def begun(talk: Transcript, harness: Harness, **params: Any) -> str:
+    settings = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access", **params}
     answer = await talk.ask("start", "thread/start", **settings)
     return str(answer["result"]["thread"]["id"])
 
@@ -53,13 +53,13 @@ def unexplained(codex: Transcript, daemon: Transcript) -> list[str]:
     return [difference for difference in differences(codex, daemon) if not ORIGINATOR.search(difference)]
 
 
-async def a_life(talk: Transcript, house: House) -> None:
-    thread_id = await begun(talk, house)
+async def a_life(talk: Transcript, harness: Harness) -> None:
+    thread_id = await begun(talk, harness)
     await talk.ask("read before a turn", "thread/read", threadId=thread_id)
     await talk.ask("read turns before a turn", "thread/read", threadId=thread_id, includeTurns=True)
     await talk.ask("list before a turn", "thread/list")
     await talk.ask("resume before a turn", "thread/resume", threadId=thread_id)
-    house.script.then(say("one."), run("echo hi"), say("two."))
+    harness.script.then(say("one."), run("echo hi"), say("two."))
     await talk.turn(thread_id, "first")
     await talk.turn(thread_id, "second")
     for label, method, params in READS:
@@ -115,7 +115,7 @@ def without_originator(params: Any) -> str:
 
 
 async def test_each_client_is_greeted_as_by_codex() -> None:
-    async def nothing_more(talk: Transcript, house: House) -> None:
+    async def nothing_more(talk: Transcript, harness: Harness) -> None:
         await talk.wire.settled()
 
     codex, daemon = await both(nothing_more)
@@ -126,8 +126,8 @@ async def test_each_client_is_greeted_as_by_codex() -> None:
     assert ours.keys() == greeting.keys()
 
 
-async def archived_and_back(talk: Transcript, house: House) -> None:
-    thread_id = await begun(talk, house)
+async def archived_and_back(talk: Transcript, harness: Harness) -> None:
+    thread_id = await begun(talk, harness)
     await talk.turn(thread_id, "first")
     await talk.ask("archive", "thread/archive", threadId=thread_id)
     for label, method in (
@@ -158,11 +158,13 @@ async def test_a_thread_goes_into_the_archive_and_comes_back_as_with_codex() -> 
 
 
 @pytest.mark.parametrize("turns", [0, 1])
-async def test_a_thread_whose_present_generation_never_had_a_turn_comes_back_from_the_archive(house: House, turns: int) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_a_thread_whose_present_generation_never_had_a_turn_comes_back_from_the_archive(
+    harness: Harness, turns: int
+) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         talk = Transcript(wire)
-        thread_id = await begun(talk, house)
+        thread_id = await begun(talk, harness)
         for _ in range(turns):
             await talk.turn(thread_id, "before")
         if turns:
@@ -176,9 +178,9 @@ async def test_a_thread_whose_present_generation_never_had_a_turn_comes_back_fro
         assert len(read["thread"]["turns"]) == turns + 1
 
 
-async def forked(talk: Transcript, house: House) -> None:
-    thread_id = await begun(talk, house)
-    house.script.then(say("one."), say("of the fork."))
+async def forked(talk: Transcript, harness: Harness) -> None:
+    thread_id = await begun(talk, harness)
+    harness.script.then(say("one."), say("of the fork."))
     await talk.turn(thread_id, "first")
     answer = await talk.ask("fork", "thread/fork", threadId=thread_id)
     fork_id = answer["result"]["thread"]["id"]
@@ -197,7 +199,7 @@ async def test_a_fork_is_made_and_read_as_with_codex() -> None:
     assert unexplained(codex, daemon) == []
 
 
-async def questions_about_the_house(talk: Transcript, house: House) -> None:
+async def questions_about_the_house(talk: Transcript, harness: Harness) -> None:
     for label, method, params in ASIDE:
         await talk.ask(label, method, **params)
 
@@ -217,9 +219,9 @@ async def test_what_is_about_no_thread_is_answered_as_by_codex() -> None:
     assert ours == []
 
 
-async def mistakes(talk: Transcript, house: House) -> None:
-    thread_id = await begun(talk, house)
-    house.script.then(say("one."))
+async def mistakes(talk: Transcript, harness: Harness) -> None:
+    thread_id = await begun(talk, harness)
+    harness.script.then(say("one."))
     await talk.turn(thread_id, "first")
     for method, params in MISTAKEN.items():
         await talk.ask(f"{method} without a thread", method, **params)
@@ -252,9 +254,9 @@ async def test_mistakes_get_the_errors_that_codex_has_for_them() -> None:
     assert unexplained(codex, daemon) == []
 
 
-async def against_the_rules(talk: Transcript, house: House) -> None:
+async def against_the_rules(talk: Transcript, harness: Harness) -> None:
     await talk.ask("initialize twice", "initialize", clientInfo={"name": "x", "version": "1"})
-    thread_id = await begun(talk, house)
+    thread_id = await begun(talk, harness)
     await talk.turn(thread_id, "first")
     await talk.ask("archive", "thread/archive", threadId=thread_id)
     await talk.ask("turn of an archived thread", "turn/start", threadId=thread_id, input=INPUT)
@@ -280,12 +282,12 @@ async def test_where_a_rule_of_ours_refuses_the_error_says_more_than_codexs() ->
 ARCHIVED = "{'reason': 'thread_archived', 'retryable': False, 'hint': 'Unarchive the thread with thread/unarchive.'}"
 
 
-async def compacted(talk: Transcript, house: House) -> None:
-    thread_id = await begun(talk, house)
+async def compacted(talk: Transcript, harness: Harness) -> None:
+    thread_id = await begun(talk, harness)
     await talk.turn(thread_id, "first")
     after = len(talk.wire.received)
     await talk.ask("compact", "thread/compact/start", threadId=thread_id)
-    await talk.wire.heard("turn/completed", after)
+    await talk.wire.received_after("turn/completed", after)
 
 
 async def test_a_compaction_looks_like_one_of_codexs() -> None:
@@ -298,12 +300,12 @@ async def test_a_compaction_looks_like_one_of_codexs() -> None:
         assert [method for method in compaction if method in shape] == shape
 
 
-async def troubled(talk: Transcript, house: House) -> None:
-    thread_id = await begun(talk, house, approvalPolicy="untrusted")
+async def troubled(talk: Transcript, harness: Harness) -> None:
+    thread_id = await begun(talk, harness, approvalPolicy="untrusted")
     wire = talk.wire
 
     async def begin(label: str, *replies: Reply) -> str:
-        house.script.then(*replies)
+        harness.script.then(*replies)
         answer = await talk.ask(label, "turn/start", threadId=thread_id, input=INPUT)
         return str(answer["result"]["turn"]["id"])
 
@@ -312,13 +314,13 @@ async def troubled(talk: Transcript, house: House) -> None:
 
     await end(await begin("a turn that fails", http_error(400, "no")))
     turn_id = await begin("a turn that asks", run("touch made.txt"))
-    question = await wire.heard(COMMAND)
+    question = await wire.received_after(COMMAND)
     await talk.ask("read while it asks", "thread/read", threadId=thread_id)
     await wire.send({"id": question["id"], "result": {"decision": "cancel"}})
     await end(turn_id)
     # What is steered in makes Codex ask the model again, and again it gets no end.
     turn_id = await begin("a turn to interrupt", hang("half a"), hang("half a"), hang("half a"))
-    await wire.heard("item/agentMessage/delta")
+    await wire.received_after("item/agentMessage/delta")
     await talk.ask("steer", "turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=INPUT)
     await talk.ask("steer another", "turn/steer", threadId=thread_id, expectedTurnId="x", input=INPUT)
     await talk.ask("prompt meanwhile", "turn/start", threadId=thread_id, input=INPUT)
@@ -339,12 +341,12 @@ async def test_turns_that_fail_are_interrupted_steered_or_ask_look_as_with_codex
         assert daemon.said(method) == codex.said(method), method
 
 
-async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_trim(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_trim(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
-        thread_id = await begun(Transcript(wire), house)
+        thread_id = await begun(Transcript(wire), harness)
         talk = Transcript(wire)
-        house.script.then(say("one."), run("echo hi"), say("two."))
+        harness.script.then(say("one."), run("echo hi"), say("two."))
         for text in ("first", "second"):
             await talk.turn(thread_id, text)
         before = Transcript(wire)
@@ -360,13 +362,13 @@ async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_tr
     assert [line for line in differences(before, after) if not cursors_and_state.search(line)] == []
 
 
-async def test_pages_go_on_across_generations_and_name_no_provider(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_pages_go_on_across_generations_and_name_no_provider(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         talk = Transcript(wire)
-        thread_id = await begun(talk, house)
+        thread_id = await begun(talk, harness)
         for number in range(1, 7):
-            house.script.then(say(f"answer {number}."))
+            harness.script.then(say(f"answer {number}."))
             await talk.turn(thread_id, f"prompt {number}")
             if number % 2 == 0:
                 await wire.result("commands/execute", threadId=thread_id, text="/clear 1")
@@ -380,7 +382,7 @@ async def test_pages_go_on_across_generations_and_name_no_provider(house: House)
         rest = await wire.result(
             "thread/items/list", threadId=thread_id, cursor=resumed["itemsBackwardsCursor"], sortDirection="desc"
         )
-        providers = {str(request.thread_id) for request in house.model.requests} - {thread_id}
+        providers = {str(request.thread_id) for request in harness.model.requests} - {thread_id}
         assert len(providers) == 3 - 1
         assert [provider for provider in providers if provider in str(wire.received)] == []
     assert texts == [f"prompt {number}" for number in range(6, 0, -1)]
@@ -389,11 +391,11 @@ async def test_pages_go_on_across_generations_and_name_no_provider(house: House)
 
 
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact"])
-async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(house: House, text: str) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(harness: Harness, text: str) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         talk = Transcript(wire)
-        thread_id = await begun(talk, house)
+        thread_id = await begun(talk, harness)
         for number in range(2):
             await talk.turn(thread_id, f"prompt {number}")
         await wire.result("thread/settings/update", threadId=thread_id, summary="detailed")
@@ -401,21 +403,21 @@ async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(hou
         assert (await wire.result("commands/execute", threadId=thread_id, text=text))["status"] == "completed"
         await talk.turn(thread_id, "last")
         read = await wire.result("thread/read", threadId=thread_id)
-    assert house.model.requests[-1].body["reasoning"]["summary"] == "detailed"
+    assert harness.model.requests[-1].body["reasoning"]["summary"] == "detailed"
     assert read["thread"]["name"] == "the newest name"
 
 
-async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_once(house: House) -> None:
+async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_once(harness: Harness) -> None:
     text = " ".join(map(str, range(8_000)))
-    async with house.daemon(), dial(house.socket) as one, AsyncExitStack() as joiners:
+    async with harness.daemon(), connect_socket(harness.socket) as one, AsyncExitStack() as joiners:
         await one.initialize()
-        thread_id = await begun(Transcript(one), house)
-        house.script.then(dataclasses.replace(say(text), delta_chars=4))
+        thread_id = await begun(Transcript(one), harness)
+        harness.script.then(dataclasses.replace(say(text), delta_chars=4))
         await one.result("turn/start", threadId=thread_id, input=INPUT)
-        await one.heard(DELTA)
-        late: list[Wire] = []
+        await one.received_after(DELTA)
+        late: list[JsonRpcClient] = []
         for _ in range(5):
-            late.append(await joiners.enter_async_context(dial(house.socket)))
+            late.append(await joiners.enter_async_context(connect_socket(harness.socket)))
             await late[-1].initialize()
             await late[-1].result("thread/resume", threadId=thread_id)
         for wire in (one, *late):
@@ -432,23 +434,23 @@ async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_onc
 DELTA = "item/agentMessage/delta"
 
 
-async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(house: House) -> None:
+async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(harness: Harness) -> None:
     # Straight on Codex it would hear only the thread's status (measured: 0.163). There nobody can send a prompt to a thread that is
     # not loaded; here the daemon loads it, after a restart say, on behalf of just this client.
-    async with house.daemon(), dial(house.socket) as one, dial(house.socket) as two:
+    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
         await one.initialize()
         await two.initialize()
-        thread_id = await begun(Transcript(one), house)
+        thread_id = await begun(Transcript(one), harness)
         await Transcript(two).turn(thread_id, "hello")
         assert {"turn/started", "item/completed", "turn/completed"} <= set(two.methods())
 
 
-async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as one, dial(house.socket) as two:
+async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
         await one.initialize()
         await two.initialize()
         talk = Transcript(one)
-        thread_id = await begun(talk, house)
+        thread_id = await begun(talk, harness)
         await talk.turn(thread_id, "hello")
         await one.result("thread/settings/update", threadId=thread_id, summary="detailed")
         await one.result("thread/name/set", threadId=thread_id, name="x")
@@ -456,7 +458,7 @@ async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(ho
         await one.result("thread/goal/clear", threadId=thread_id)
         await one.result("thread/archive", threadId=thread_id)
         await one.result("thread/unarchive", threadId=thread_id)
-        await two.heard("thread/unarchived")
+        await two.received_after("thread/unarchived")
         heard = [message["method"] for message in two.received if thread_id in str(message.get("params"))]
     # Measured with two connections to one Codex (0.163).
     assert set(heard) == {

@@ -10,7 +10,7 @@ from trimpoint.core.context.active_context import is_preamble
 from trimpoint.testkit import ModelRequest, reasoning, run, say
 from trimpoint.threads.ids import new_uuid7
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
 pytestmark = pytest.mark.codex
@@ -19,14 +19,14 @@ LINES = "for i in $(seq 200); do echo line-$i-of-{}; done"
 
 
 @pytest.fixture
-def small_house(house: House) -> House:
+def small_harness(harness: Harness) -> Harness:
     """A conversation in it is large enough to be made smaller."""
-    house.config = _with_floor(house, 300, 1_500)
-    return house
+    harness.config = _with_floor(harness, 300, 1_500)
+    return harness
 
 
-def _with_floor(house: House, floor_tokens: int, target_tokens: int) -> Config:
-    return msgspec.structs.replace(house.config, discard=DiscardSection(floor_tokens=floor_tokens, target_tokens=target_tokens))
+def _with_floor(harness: Harness, floor_tokens: int, target_tokens: int) -> Config:
+    return msgspec.structs.replace(harness.config, discard=DiscardSection(floor_tokens=floor_tokens, target_tokens=target_tokens))
 
 
 async def listed(talk: Conversation) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def said(request: ModelRequest) -> list[dict[str, Any]]:
     return [item for item in request.input if not is_preamble(item)]
 
 
-async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_for_item(small_house: House) -> None:
-    async with small_house.conversation() as talk:
+async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_for_item(small_harness: Harness) -> None:
+    async with small_harness.conversation() as talk:
         for word in ("one", "two", "three"):
             await work(talk, word)
         before = said(await asked_next(talk, "prompt-four."))
@@ -84,8 +84,8 @@ async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_f
     assert len(after) == len(kept) + 2  # an answer and a prompt
 
 
-async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(small_house: House) -> None:
-    async with small_house.conversation() as talk:
+async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(small_harness: Harness) -> None:
+    async with small_harness.conversation() as talk:
         await work(talk, "one")
         await work(talk, "two")
         total = (await listed(talk))["totalEstTokens"]
@@ -109,13 +109,13 @@ async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(sma
     assert left["totalEstTokens"] < total
 
 
-async def test_it_stays_out_after_a_restart_and_through_clear_and_compact(small_house: House) -> None:
-    async with small_house.daemon(), small_house.client() as client:
-        talk = await Conversation.begin(client, small_house.worktree, small_house.model, small_house.script)
+async def test_discarded_items_stay_out_after_a_restart_and_through_clear_and_compact(small_harness: Harness) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await Conversation.begin(client, small_harness.worktree, small_harness.model, small_harness.script)
         for word in ("one", "two", "three"):
             await work(talk, word)
         await discard(talk, *(await row(talk, "line-$i-of-three"))["entryIds"])
-    async with small_house.daemon(), small_house.client() as client:
+    async with small_harness.daemon(), small_harness.client() as client:
         talk.client = client
         await client.request("thread/resume", threadId=talk.thread_id)
         request = await asked_next(talk)
@@ -134,8 +134,8 @@ async def test_it_stays_out_after_a_restart_and_through_clear_and_compact(small_
         assert request.mentions("The gist of it all.")
 
 
-async def test_a_revert_brings_back_what_was_discarded_after_the_turn(small_house: House) -> None:
-    async with small_house.conversation() as talk:
+async def test_a_revert_brings_back_what_was_discarded_after_the_turn(small_harness: Harness) -> None:
+    async with small_harness.conversation() as talk:
         for word in ("one", "two", "three"):
             await work(talk, word)
         before = said(talk.model.turn_requests()[-1])
@@ -152,8 +152,8 @@ async def test_a_revert_brings_back_what_was_discarded_after_the_turn(small_hous
     assert not any(entry.get("trimmed") for entry in timeline)
 
 
-async def test_a_revert_to_a_turn_after_it_leaves_it_out(small_house: House) -> None:
-    async with small_house.conversation() as talk:
+async def test_a_revert_to_a_turn_after_it_leaves_it_out(small_harness: Harness) -> None:
+    async with small_harness.conversation() as talk:
         await work(talk, "one")
         await work(talk, "two")
         await discard(talk, *(await row(talk, "line-$i-of-one"))["entryIds"])
@@ -178,8 +178,8 @@ def unnumbered(snapshot: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in snapshot.items() if name not in ("sequence", "threadSequence")}
 
 
-async def test_a_refusal_names_what_it_is_about_and_nothing_changes(small_house: House) -> None:
-    async with small_house.conversation() as talk:
+async def test_a_refusal_names_what_it_is_about_and_nothing_changes(small_harness: Harness) -> None:
+    async with small_harness.conversation() as talk:
         await work(talk, "one")
         await work(talk, "two")
         before = await talk.snapshot()
@@ -199,9 +199,9 @@ async def test_a_refusal_names_what_it_is_about_and_nothing_changes(small_house:
         assert (await refusal(talk, *calls[0]["entryIds"]))["reason"] in ("already_discarded", "already_in_progress")
 
 
-async def test_compress_previews_and_takes_by_priority_until_the_target(small_house: House) -> None:
-    small_house.config = _with_floor(small_house, 1_000, 2_500)
-    async with small_house.conversation() as talk:
+async def test_compress_previews_and_takes_by_priority_until_the_target(small_harness: Harness) -> None:
+    small_harness.config = _with_floor(small_harness, 1_000, 2_500)
+    async with small_harness.conversation() as talk:
         for word in ("one", "two", "three", "four"):
             await work(talk, word)
         before = await talk.snapshot()
@@ -226,8 +226,8 @@ async def test_compress_previews_and_takes_by_priority_until_the_target(small_ho
         assert (await talk.type("/compress lots"))["reason"] == "usage"
 
 
-async def test_it_stays_out_where_raw_items_have_to_come_from_codex_s_own_files(small_house: House) -> None:
-    async with small_house.conversation() as talk:
+async def test_discarded_items_stay_out_where_raw_items_come_from_the_rollout_files(small_harness: Harness) -> None:
+    async with small_harness.conversation() as talk:
         for word in ("one", "two"):
             await work(talk, word)
         before = said(talk.model.turn_requests()[-1])
@@ -243,8 +243,8 @@ async def test_it_stays_out_where_raw_items_have_to_come_from_codex_s_own_files(
     assert said(request)[: len(kept)] == kept
 
 
-async def test_a_fork_leaves_out_what_its_parent_discarded_and_so_does_a_clear_of_it(small_house: House) -> None:
-    async with small_house.conversation() as talk:
+async def test_a_fork_leaves_out_what_its_parent_discarded_and_so_does_a_clear_of_it(small_harness: Harness) -> None:
+    async with small_harness.conversation() as talk:
         for word in ("zero", "one", "two"):
             await work(talk, word)
         await discard(talk, *(await row(talk, "line-$i-of-one"))["entryIds"])

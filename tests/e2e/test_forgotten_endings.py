@@ -16,13 +16,13 @@ from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations.provider.lost_endings import NEVER_TOLD, NOT_ANSWERED, NOT_ENDED, EndingLimits
 
 from tests.e2e import forgetful_codex
-from tests.e2e.wire import Wire, dial
+from tests.e2e.wire import JsonRpcClient, connect_socket
 
 BRIEF, LONG = 0.05, 3600.0
 
 
 @asynccontextmanager
-async def forgetful(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: float) -> AsyncIterator[tuple[Wire, str]]:
+async def forgetful(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: float) -> AsyncIterator[tuple[JsonRpcClient, str]]:
     """A client and its thread, over a Codex that forgets."""
     program = folder / "codex"
     program.write_text(f"#!{sys.executable}\n{inspect.getsource(forgetful_codex)}")
@@ -36,18 +36,18 @@ async def forgetful(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: flo
             anyio.create_task_group() as tasks,
         ):
             await tasks.start(lambda task_status: serve_unix(socket, daemon.serve, task_status=task_status))
-            async with dial(socket) as wire:
+            async with connect_socket(socket) as wire:
                 await wire.initialize()
                 yield wire, (await wire.result("thread/start", cwd="/"))["thread"]["id"]
             tasks.cancel_scope.cancel()
 
 
-async def prompt(wire: Wire, thread_id: str, text: str) -> str:
+async def prompt(wire: JsonRpcClient, thread_id: str, text: str) -> str:
     answer = await wire.result("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
     return str(answer["turn"]["id"])
 
 
-async def ended(wire: Wire, thread_id: str, turn_id: str) -> tuple[str, str | None]:
+async def ended(wire: JsonRpcClient, thread_id: str, turn_id: str) -> tuple[str, str | None]:
     """How the turn ended, for its clients and in the ledger; it is told once."""
 
     def is_its_end(one: object) -> bool:
@@ -111,7 +111,7 @@ async def test_a_turn_that_codex_does_not_know_any_more_ends(tmp_path: Path, mon
 async def test_a_turn_with_an_odd_end_leaves_the_thread_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with forgetful(tmp_path, monkeypatch) as (wire, thread_id):
         await prompt(wire, thread_id, "odd")
-        await wire.heard("turn/completed")
+        await wire.received_after("turn/completed")
         thread = (await wire.result("orchestration/snapshot", threadId=thread_id))["thread"]
         outcome = await wire.result("commands/execute", threadId=thread_id, text="/clear")
     assert [(turn["status"], turn["error"]) for turn in thread["turns"]] == [("failed", "boom")]

@@ -14,8 +14,8 @@ from trimpoint.codex.appserver.experimental import experimental_api
 from trimpoint.config import CodexSection
 from trimpoint.testkit import held, say
 
-from tests.e2e.conftest import House
-from tests.e2e.wire import DEADLINE_S, Wire, dial, straight
+from tests.e2e.conftest import Harness
+from tests.e2e.wire import DEADLINE_S, JsonRpcClient, connect_socket, connect_to_codex
 
 pytestmark = pytest.mark.codex
 
@@ -39,22 +39,22 @@ def process(script: str) -> tuple[str, dict[str, Any]]:
     }
 
 
-async def start(wire: Wire, request: tuple[str, dict[str, Any]], request_id: str = "started") -> None:
+async def start(wire: JsonRpcClient, request: tuple[str, dict[str, Any]], request_id: str = "started") -> None:
     method, params = request
     await wire.send({"id": request_id, "method": method, "params": params})
 
 
-async def printed(wire: Wire, after: int = 0) -> str:
+async def printed(wire: JsonRpcClient, after: int = 0) -> str:
     """What a command said first."""
-    message = await wire.heard("command/exec/outputDelta", after, processId="p")
+    message = await wire.received_after("command/exec/outputDelta", after, processId="p")
     return base64.b64decode(message["params"]["deltaBase64"]).decode()
 
 
 @asynccontextmanager
-async def codex_beside(wire: Wire, house: House) -> AsyncIterator[Wire]:
+async def codex_beside(wire: JsonRpcClient, harness: Harness) -> AsyncIterator[JsonRpcClient]:
     """A Codex without us, begun when ours is there: two that begin at once in a new home get in each other's way."""
     await wire.initialize()
-    async with straight(house) as codex:
+    async with connect_to_codex(harness) as codex:
         yield codex
 
 
@@ -68,8 +68,8 @@ async def all_said(fifo: Path) -> str:
         return await anyio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
 
 
-async def test_two_clients_use_the_same_handle_and_each_hears_its_own_command(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as one, dial(house.socket) as two:
+async def test_two_clients_use_the_same_handle_and_each_hears_its_own_command(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
         for wire, name in ((one, "one"), (two, "two")):
             await wire.initialize(name)
             await start(wire, command(f"echo of-{name}; read line; echo $line", streamStdin=True))
@@ -97,10 +97,15 @@ async def test_two_clients_use_the_same_handle_and_each_hears_its_own_command(ho
     ids=["command/exec", "process/spawn"],
 )
 async def test_what_another_client_runs_is_out_of_reach(
-    house: House, request_: tuple[str, dict[str, Any]], others: list[tuple[str, dict[str, Any]]]
+    harness: Harness, request_: tuple[str, dict[str, Any]], others: list[tuple[str, dict[str, Any]]]
 ) -> None:
     family = request_[0].rpartition("/")[0] if request_[0] == "process/spawn" else request_[0]
-    async with house.daemon(), dial(house.socket) as owner, dial(house.socket) as other, codex_beside(owner, house) as codex:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as owner,
+        connect_socket(harness.socket) as other,
+        codex_beside(owner, harness) as codex,
+    ):
         for wire in (other, codex):
             await wire.initialize()
         await start(owner, request_)
@@ -119,11 +124,11 @@ async def test_what_another_client_runs_is_out_of_reach(
 @pytest.mark.parametrize(
     "request_of", [command, lambda script: command(script, None), process], ids=["named", "nameless", "process/spawn"]
 )
-async def test_what_a_client_runs_ends_with_it(house: House, request_of: Callable[[str], tuple[str, dict[str, Any]]]) -> None:
-    leaving_fifo, staying_fifo, end_fifo = (house.worktree / name for name in ("leaving", "staying", "end"))
+async def test_what_a_client_runs_ends_with_it(harness: Harness, request_of: Callable[[str], tuple[str, dict[str, Any]]]) -> None:
+    leaving_fifo, staying_fifo, end_fifo = (harness.worktree / name for name in ("leaving", "staying", "end"))
     for fifo in (leaving_fifo, staying_fifo, end_fifo):
         os.mkfifo(fifo)
-    async with house.daemon(), dial(house.socket) as staying, anyio.create_task_group() as tasks:
+    async with harness.daemon(), connect_socket(harness.socket) as staying, anyio.create_task_group() as tasks:
         said: list[str] = []
         await staying.initialize("staying")
         await start(staying, request_of(f"exec 3> {staying_fifo}; echo runs >&3; read line < {end_fifo}; echo goes-on >&3"))
@@ -132,41 +137,41 @@ async def test_what_a_client_runs_ends_with_it(house: House, request_of: Callabl
             said.append(await all_said(staying_fifo))
 
         tasks.start_soon(listen)
-        async with dial(house.socket) as leaving:
+        async with connect_socket(harness.socket) as leaving:
             await leaving.initialize("leaving")
             await start(leaving, request_of(f"exec 3> {leaving_fifo}; echo runs >&3; exec sleep 3600"))
             opened = await anyio.to_thread.run_sync(leaving_fifo.open, abandon_on_cancel=True)
             with opened:
                 assert await anyio.to_thread.run_sync(opened.readline) == "runs\n"
-                await leaving.vanish()
+                await leaving.abort()
                 with anyio.fail_after(DEADLINE_S):
                     assert await anyio.to_thread.run_sync(opened.read, abandon_on_cancel=True) == ""
         await anyio.to_thread.run_sync(end_fifo.write_text, "go\n")
     assert said == ["runs\ngoes-on\n"]
 
 
-async def test_watches_with_the_same_handle_are_told_apart(house: House) -> None:
-    folders = [house.worktree / "a", house.worktree / "b"]
-    async with house.daemon(), dial(house.socket) as one, dial(house.socket) as two:
+async def test_watches_with_the_same_handle_are_told_apart(harness: Harness) -> None:
+    folders = [harness.worktree / "a", harness.worktree / "b"]
+    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
         for wire, folder in zip((one, two), folders, strict=True):
             folder.mkdir()
             await wire.initialize()
             await wire.result("fs/watch", watchId="w", path=str(folder))
         (folders[1] / "new").write_text("x")
-        changed = await two.heard("fs/changed", watchId="w")
+        changed = await two.received_after("fs/changed", watchId="w")
         assert all(path.startswith(str(folders[1])) for path in changed["params"]["changedPaths"])
         await one.settled()
         assert "fs/changed" not in one.methods()
         await two.result("fs/unwatch", watchId="w")
         (folders[0] / "new").write_text("x")
-        await one.heard("fs/changed", watchId="w")
+        await one.received_after("fs/changed", watchId="w")
 
 
-async def test_search_sessions_with_the_same_handle_are_told_apart(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as one, dial(house.socket) as two:
+async def test_search_sessions_with_the_same_handle_are_told_apart(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
         for wire, name in ((one, "one"), (two, "two")):
             await wire.initialize()
-            folder = house.worktree / name
+            folder = harness.worktree / name
             folder.mkdir()
             (folder / f"needle-{name}").write_text("x")
             await wire.result("fuzzyFileSearch/sessionStart", sessionId="s", roots=[str(folder)])
@@ -174,36 +179,36 @@ async def test_search_sessions_with_the_same_handle_are_told_apart(house: House)
             await wire.until(
                 lambda message, name=name: f"needle-{name}" in str(message) and message["params"]["sessionId"] == "s"
             )
-            await wire.heard("fuzzyFileSearch/sessionCompleted", sessionId="s")
-        await one.vanish()
+            await wire.received_after("fuzzyFileSearch/sessionCompleted", sessionId="s")
+        await one.abort()
         # Ended in Codex too, where a session that goes on would answer to anybody who knows its name there.
         await two.result("fuzzyFileSearch/sessionUpdate", sessionId="s", query="needle-t")
-        await two.heard("fuzzyFileSearch/sessionUpdated", query="needle-t")
+        await two.received_after("fuzzyFileSearch/sessionUpdated", query="needle-t")
         assert "needle-one" not in str(two.received)
 
 
-async def test_a_program_may_run_longer_than_any_other_request(house: House) -> None:
-    house.config = type(house.config)(codex=CodexSection(request_deadline_s=0.5), compaction=house.config.compaction)
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_a_program_may_run_longer_than_any_other_request(harness: Harness) -> None:
+    harness.config = type(harness.config)(codex=CodexSection(request_deadline_s=0.5), compaction=harness.config.compaction)
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         result = await wire.result("command/exec", command=["sh", "-c", "sleep 0.8; echo late"])
         assert result["stdout"] == "late\n"
 
 
-async def test_a_sample_is_cancelled_by_its_own_client_alone(house: House) -> None:
-    if "thread/sample/cancel" not in (await experimental_api(house.profile)).methods:
+async def test_a_sample_is_cancelled_by_its_own_client_alone(harness: Harness) -> None:
+    if "thread/sample/cancel" not in (await experimental_api(harness.profile)).methods:
         pytest.skip("this Codex cannot cancel a sample")
     release = anyio.Event()
-    async with house.conversation() as talk, dial(house.socket) as mine, dial(house.socket) as other:
+    async with harness.conversation() as talk, connect_socket(harness.socket) as mine, connect_socket(harness.socket) as other:
         await talk.turn()
         for wire in (mine, other):
             await wire.initialize()
         read = await mine.result("thread/read", threadId=talk.thread_id, includeTurns=True)
-        house.script.then(held(say("sampled"), release))
+        harness.script.then(held(say("sampled"), release))
         sample = {"threadId": talk.thread_id, "expectedTurnId": read["thread"]["turns"][-1]["id"], "prompt": "sample-prompt."}
         await start(mine, ("thread/sample", sample))
         with anyio.fail_after(DEADLINE_S):
-            await house.model.wait_for_request(lambda request: request.mentions("sample-prompt."))
+            await harness.model.wait_for_request(lambda request: request.mentions("sample-prompt."))
         await other.result("thread/sample/cancel", requestId="started")
         await mine.settled()
         assert "started" not in [message.get("id") for message in mine.received]
@@ -227,8 +232,13 @@ EXPERIMENTAL_REQUESTS: list[tuple[str, Any]] = [
 ]
 
 
-async def test_a_client_without_the_experimental_api_is_refused_as_codex_refuses_it(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as full, dial(house.socket) as ours, codex_beside(full, house) as codex:
+async def test_a_client_without_the_experimental_api_is_refused_as_codex_refuses_it(harness: Harness) -> None:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as full,
+        connect_socket(harness.socket) as ours,
+        codex_beside(full, harness) as codex,
+    ):
         for wire in (ours, codex):
             await wire.initialize(experimentalApi=False)
         for method, params in EXPERIMENTAL_REQUESTS:
@@ -237,13 +247,13 @@ async def test_a_client_without_the_experimental_api_is_refused_as_codex_refuses
         assert "error" not in await full.ask("thread/start", experimentalRawEvents=True)
 
 
-async def test_a_client_without_the_experimental_api_is_not_told_of_it(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as plain, dial(house.socket) as full:
+async def test_a_client_without_the_experimental_api_is_not_told_of_it(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as plain, connect_socket(harness.socket) as full:
         await plain.initialize(experimentalApi=False)
         await full.initialize()
-        thread_id = (await plain.result("thread/start", cwd=str(house.worktree)))["thread"]["id"]
+        thread_id = (await plain.result("thread/start", cwd=str(harness.worktree)))["thread"]["id"]
         await full.result("thread/resume", threadId=thread_id)
         await full.result("thread/settings/update", threadId=thread_id, effort="low")
-        await full.heard("thread/settings/updated", threadId=thread_id)
+        await full.received_after("thread/settings/updated", threadId=thread_id)
         await plain.settled()
         assert "thread/settings/updated" not in plain.methods()

@@ -19,9 +19,9 @@ from trimpoint.config import LimitsSection
 from trimpoint.gateway.transport.connection import Transport
 from trimpoint.gateway.transport.listeners import serve_unix
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.daemon_process import daemon_process
-from tests.e2e.wire import DEADLINE_S, Wire, dial
+from tests.e2e.wire import DEADLINE_S, JsonRpcClient, connect_socket
 
 pytestmark = pytest.mark.codex
 
@@ -29,11 +29,11 @@ MIB = 1024 * 1024
 HELLO = b'{"id":1,"method":"initialize","params":{"clientInfo":{"name":"x","version":"1"}}}\n'
 
 
-def limited(house: House, **limits: float) -> None:
-    house.config = msgspec.structs.replace(house.config, limits=LimitsSection(**limits))  # type: ignore[arg-type]
+def limited(harness: Harness, **limits: float) -> None:
+    harness.config = msgspec.structs.replace(harness.config, limits=LimitsSection(**limits))  # type: ignore[arg-type]
 
 
-async def works(wire: Wire) -> None:
+async def works(wire: JsonRpcClient) -> None:
     assert (await wire.result("sidecar/status"))["codex"]["state"] == "connected"
     assert (await wire.result("model/list"))["data"]
 
@@ -55,13 +55,13 @@ def many_descriptors() -> Iterator[int]:
 # --- connections that come to nothing ------------------------------------------------------------------------------------
 
 
-async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(house: House) -> None:
-    limited(house, handshake_deadline_s=0.2, max_clients=4)
-    async with house.daemon(), dial(house.socket) as good:
+async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(harness: Harness) -> None:
+    limited(harness, handshake_deadline_s=0.2, max_clients=4)
+    async with harness.daemon(), connect_socket(harness.socket) as good:
         await good.initialize()
         async with AsyncExitStack() as stack:
-            silent = [await stack.enter_async_context(dial(house.socket)) for _ in range(3)]
-            await silent[1].say(b'{"id":1,"method":"initia')
+            silent = [await stack.enter_async_context(connect_socket(harness.socket)) for _ in range(3)]
+            await silent[1].send_bytes(b'{"id":1,"method":"initia')
             await silent[2].ask("initialize", nothing="of use")
             for wire in silent:
                 await wire.until_closed()
@@ -74,23 +74,23 @@ async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(
         assert (await good.result("sidecar/status"))["clients"] == 1
 
 
-async def test_who_has_introduced_himself_may_be_silent_for_as_long_as_he_likes(house: House) -> None:
-    limited(house, handshake_deadline_s=0.1)
-    async with house.daemon(), dial(house.socket) as good, dial(house.socket) as overdue:
+async def test_who_has_introduced_himself_may_be_silent_for_as_long_as_he_likes(harness: Harness) -> None:
+    limited(harness, handshake_deadline_s=0.1)
+    async with harness.daemon(), connect_socket(harness.socket) as good, connect_socket(harness.socket) as overdue:
         await good.initialize()
         await overdue.until_closed()
-        async with dial(house.socket) as later:
+        async with connect_socket(harness.socket) as later:
             await later.until_closed()  # two deadlines have passed
         await works(good)
 
 
-async def test_a_thousand_clients_are_served_and_leave_nothing_behind(house: House, many_descriptors: int) -> None:
+async def test_a_thousand_clients_are_served_and_leave_nothing_behind(harness: Harness, many_descriptors: int) -> None:
     if many_descriptors < 2500:
         pytest.skip(f"the system allows {many_descriptors} descriptors, too few for a thousand clients")
-    async with daemon_process(house) as process, dial(house.socket) as first:
+    async with daemon_process(harness) as process, connect_socket(harness.socket) as first:
         await first.initialize()
         before = _descriptors(process)
-        served = await _thousand(house)
+        served = await _thousand(harness)
         assert served == 1000
         await works(first)
         with anyio.fail_after(DEADLINE_S):
@@ -103,14 +103,14 @@ def _descriptors(process: Process) -> int:
     return len(os.listdir(f"/proc/{process.pid}/fd"))
 
 
-async def _thousand(house: House) -> int:
+async def _thousand(harness: Harness) -> int:
     """How many of a thousand clients that are connected at the same time get two answers."""
     answered = 0
     everyone = anyio.Event()
 
     async def one() -> None:
         nonlocal answered
-        reader, writer = await asyncio.open_unix_connection(house.socket, limit=MIB)
+        reader, writer = await asyncio.open_unix_connection(harness.socket, limit=MIB)
         writer.write(HELLO + b'{"id":2,"method":"sidecar/status"}\n')
         while not (await reader.readline()).startswith(b'{"id":2,"result"'):
             pass
@@ -130,13 +130,13 @@ async def _thousand(house: House) -> int:
 # --- floods --------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are_served(house: House) -> None:
-    limited(house, max_outbox_bytes=MIB, max_requests_in_flight=64)
-    async with daemon_process(house) as process, dial(house.socket) as good:
+async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are_served(harness: Harness) -> None:
+    limited(harness, max_outbox_bytes=MIB, max_requests_in_flight=64)
+    async with daemon_process(harness) as process, connect_socket(harness.socket) as good:
         await good.initialize()
         before = memory_bytes(process, "VmRSS")
         with socket.socket(socket.AF_UNIX) as flood:
-            flood.connect(os.fspath(house.socket))
+            flood.connect(os.fspath(harness.socket))
             flood.setblocking(False)
             flood.send(HELLO)
             sent_bytes = await _pour(flood, b'{"id":7,"method":"sidecar/status"}\n' * 1000, 20 * MIB, good)
@@ -146,7 +146,7 @@ async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are
         assert memory_bytes(process, "VmHWM") - before < 32 * MIB
 
 
-async def _pour(flood: socket.socket, data: bytes, most_bytes: int, good: Wire) -> int:
+async def _pour(flood: socket.socket, data: bytes, most_bytes: int, good: JsonRpcClient) -> int:
     """Send until the daemon takes no more, twenty answers to somebody else long; how much it took."""
     sent, rest, stalled = 0, memoryview(data), 0
     while sent < most_bytes and stalled < 20:
@@ -159,12 +159,12 @@ async def _pour(flood: socket.socket, data: bytes, most_bytes: int, good: Wire) 
     return sent
 
 
-async def test_a_batch_too_large_is_refused_whole_and_quickly(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire, dial(house.socket) as good:
+async def test_a_batch_too_large_is_refused_whole_and_quickly(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire, connect_socket(harness.socket) as good:
         await wire.initialize()
         await good.initialize("good")
         after = len(wire.received)
-        await wire.say(b"[" + b",".join([b'{"id":1,"method":"sidecar/status"}'] * 500_000) + b"]\n")
+        await wire.send_bytes(b"[" + b",".join([b'{"id":1,"method":"sidecar/status"}'] * 500_000) + b"]\n")
         refusal = await wire.until(lambda message: "id" in message and message["id"] is None, after)
         assert "at most 1024 members, this one has 500000" in refusal["error"]["message"]
         await works(wire)
@@ -175,23 +175,23 @@ NESTED = [b"[" * 126 + b"]" * 126, b'{"a":' * 200 + b"1" + b"}" * 200, b"[" * 90
 
 
 @pytest.mark.parametrize("params", NESTED, ids=["one too many", "objects", "many"])
-async def test_what_codex_would_ignore_for_its_depth_is_refused_under_its_id(house: House, params: bytes) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_what_codex_would_ignore_for_its_depth_is_refused_under_its_id(harness: Harness, params: bytes) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
-        await wire.say(b'{"id":"deep","method":"model/list","params":{"x":%b}}\n' % params)
+        await wire.send_bytes(b'{"id":"deep","method":"model/list","params":{"x":%b}}\n' % params)
         error = (await wire.answer_to("deep"))["error"]
         assert (error["code"], "deeper than 127 levels" in error["message"]) == (-32600, True)
-        await wire.say(b'{"id":"fits","method":"model/list","params":{"x":%b}}\n' % (b"[" * 125 + b"]" * 125))
+        await wire.send_bytes(b'{"id":"fits","method":"model/list","params":{"x":%b}}\n' % (b"[" * 125 + b"]" * 125))
         assert (await wire.answer_to("fits"))["result"]["data"]
 
 
-async def test_a_bomb_of_brackets_harms_nobody(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire, dial(house.socket) as good:
+async def test_a_bomb_of_brackets_harms_nobody(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire, connect_socket(harness.socket) as good:
         await wire.initialize()
         await good.initialize("good")
         for bomb in (b"[" * 5 * MIB, b'{"a":' * MIB, b'{"id":1,"method":"m","params":' + b"[" * MIB + b"]" * MIB + b"}"):
             after = len(wire.received)
-            await wire.say(bomb + b"\n")
+            await wire.send_bytes(bomb + b"\n")
             await wire.until(lambda message: "error" in message, after)
             await works(good)
         await works(wire)
@@ -203,13 +203,15 @@ STREAM_BYTES = 100 * 1000 * 1000
 OUTBOX_BYTES = 8 * MIB
 
 
-async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_than_its_outbox(house: House) -> None:
-    limited(house, max_outbox_bytes=OUTBOX_BYTES)
-    async with daemon_process(house) as process, dial(house.socket) as owner:
+async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_than_its_outbox(harness: Harness) -> None:
+    limited(harness, max_outbox_bytes=OUTBOX_BYTES)
+    async with daemon_process(harness) as process, connect_socket(harness.socket) as owner:
         await owner.initialize()
-        answer = await owner.result("thread/start", cwd=str(house.worktree), approvalPolicy="never", sandbox="danger-full-access")
+        answer = await owner.result(
+            "thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="danger-full-access"
+        )
         thread_id = str(answer["thread"]["id"])
-        async with _taking_part(house, thread_id) as (reader, _), _taking_part(house, thread_id):
+        async with _taking_part(harness, thread_id) as (reader, _), _taking_part(harness, thread_id):
             await owner.result("thread/unsubscribe", threadId=thread_id)
             before = memory_bytes(process, "VmRSS")
             received = 0
@@ -219,18 +221,18 @@ async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_t
                 received += await _until_turn_completed(reader)
             assert memory_bytes(process, "VmHWM") - before < OUTBOX_BYTES + 8 * MIB
         await works(owner)
-        log = [msgspec.json.decode(line) for line in (house.home / "daemon.log").read_text().splitlines()]
-    [dropped] = [line for line in log if line["event"] == "client dropped"]
+        log = [msgspec.json.decode(line) for line in (harness.home / "daemon.log").read_text().splitlines()]
+    [dropped] = [line for line in log if line["event"] == "client_dropped"]
     assert dropped["max_outbox_bytes"] == OUTBOX_BYTES
     assert [
-        line["reason"] for line in log if line.get("client") == dropped["client"] and line["event"] == "client disconnected"
+        line["reason"] for line in log if line.get("client") == dropped["client"] and line["event"] == "client_disconnected"
     ] == [f"it does not read: {dropped['queued_bytes']} bytes wait for it, the limit is {OUTBOX_BYTES}"]
 
 
 @asynccontextmanager
-async def _taking_part(house: House, thread_id: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _taking_part(harness: Harness, thread_id: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A client of the thread that reads only what the test takes."""
-    reader, writer = await asyncio.open_unix_connection(house.socket, limit=MIB)
+    reader, writer = await asyncio.open_unix_connection(harness.socket, limit=MIB)
     writer.write(HELLO + msgspec.json.encode({"id": 2, "method": "thread/resume", "params": {"threadId": thread_id}}) + b"\n")
     with anyio.fail_after(DEADLINE_S):
         while not (await reader.readline()).startswith(b'{"id":2,"result"'):
@@ -257,9 +259,9 @@ SETRESUID = {"x86_64": 117, "aarch64": 147}
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 @pytest.mark.skipif(platform.machine() not in SETRESUID, reason="the number of the system call is not known")
-async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_connect(house: House) -> None:
+async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_connect(harness: Harness) -> None:
     # Handed over and open to all, as by a careless unit: only the daemon's own look at the peer is left.
-    path = house.state_dir.parent / "open.sock"
+    path = harness.state_dir.parent / "open.sock"
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.fspath(path))
     path.chmod(0o666)

@@ -8,18 +8,18 @@ import anyio
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
-from tests.e2e.wire import Message, Wire, dial
+from tests.e2e.wire import JsonRpcClient, Message, connect_socket
 
 pytestmark = pytest.mark.codex
 
 
-class Scene:
+class Setup:
     """A thread of two turns, whose next compaction waits for `release`."""
 
-    def __init__(self, house: House, wire: Wire, talk: Conversation) -> None:
-        self.house = house
+    def __init__(self, harness: Harness, wire: JsonRpcClient, talk: Conversation) -> None:
+        self.harness = harness
         self.wire = wire
         self.talk = talk
         self.thread_id = talk.thread_id
@@ -37,10 +37,10 @@ class Scene:
             await self.release.wait()
             return say("The gist.")
 
-        self.house.script.at_compaction(held)
+        self.harness.script.at_compaction(held)
         turn_id = str((await self.prompt(text, clientUserMessageId="mine"))["result"]["turn"]["id"])
         with anyio.fail_after(20):
-            await self.house.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+            await self.harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
         return turn_id
 
     async def ended(self, turn_id: str) -> dict[str, Any]:
@@ -56,82 +56,82 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene_in(house: House) -> AsyncIterator[Scene]:
+async def scene_in(harness: Harness) -> AsyncIterator[Setup]:
     async with AsyncExitStack() as stack:
-        talk = await stack.enter_async_context(house.conversation())
-        wire = await stack.enter_async_context(dial(house.socket))
+        talk = await stack.enter_async_context(harness.conversation())
+        wire = await stack.enter_async_context(connect_socket(harness.socket))
         await wire.initialize()
         for _ in range(2):
             await talk.turn()
         await wire.result("thread/resume", threadId=talk.thread_id)
         await wire.result("orchestration/subscribeThread", threadId=talk.thread_id)
-        scene = Scene(house, wire, talk)
-        yield scene
-        scene.release.set()
+        setup = Setup(harness, wire, talk)
+        yield setup
+        setup.release.set()
 
 
-async def test_interrupting_a_typed_compact_cancels_it_and_trims_nothing(house: House) -> None:
-    async with scene_in(house) as scene:
-        turn_id = await scene.compacting()
-        assert await scene.wire.result("turn/interrupt", threadId=scene.thread_id, turnId=turn_id) == {}
-        turn = await scene.ended(turn_id)
+async def test_interrupting_a_typed_compact_cancels_it_and_trims_nothing(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.compacting()
+        assert await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id) == {}
+        turn = await setup.ended(turn_id)
         assert turn["status"] == "interrupted"
         assert turn["items"][0]["text"] == "The compaction was cancelled and nothing has changed."
-        step = await scene.operation()
+        step = await setup.operation()
         assert (step["phase"], step["reason"]) == ("cancelled", "cancelled")
-        snapshot = await scene.talk.snapshot()
+        snapshot = await setup.talk.snapshot()
         assert snapshot["contextTrimPoints"] == []
-        listed = await scene.wire.result("thread/list")
-        assert [row["id"] for row in listed["data"]] == [scene.thread_id]
-        request = await scene.talk.turn()
+        listed = await setup.wire.result("thread/list")
+        assert [row["id"] for row in listed["data"]] == [setup.thread_id]
+        request = await setup.talk.turn()
     assert seen_turns(request, 3) == [1, 2, 3]
 
 
-async def test_a_compaction_that_codex_was_asked_for_is_cancelled_by_its_turn(house: House) -> None:
-    async with scene_in(house) as scene:
-        house.script.at_compaction(lambda _: never(scene))
-        await scene.wire.result("thread/compact/start", threadId=scene.thread_id)
-        started = await scene.wire.heard("turn/started", threadId=scene.thread_id)
+async def test_a_compaction_that_codex_was_asked_for_is_cancelled_by_its_turn(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        harness.script.at_compaction(lambda _: never(setup))
+        await setup.wire.result("thread/compact/start", threadId=setup.thread_id)
+        started = await setup.wire.received_after("turn/started", threadId=setup.thread_id)
         turn_id = started["params"]["turn"]["id"]
         with anyio.fail_after(20):
-            await house.model.wait_for_request(lambda request: request.kind == "inline_compaction")
-        assert await scene.wire.result("turn/interrupt", threadId=scene.thread_id, turnId=turn_id) == {}
-        assert (await scene.ended(turn_id))["status"] == "interrupted"
-        assert (await scene.operation())["phase"] == "cancelled"
-        assert (await scene.talk.snapshot())["contextTrimPoints"] == []
+            await harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+        assert await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id) == {}
+        assert (await setup.ended(turn_id))["status"] == "interrupted"
+        assert (await setup.operation())["phase"] == "cancelled"
+        assert (await setup.talk.snapshot())["contextTrimPoints"] == []
 
 
-async def never(scene: Scene) -> Reply:
-    await scene.release.wait()
+async def never(setup: Setup) -> Reply:
+    await setup.release.wait()
     return say("too late")
 
 
-async def test_a_command_that_waits_for_its_outcome_is_told_that_it_was_cancelled(house: House) -> None:
-    async with scene_in(house) as scene, anyio.create_task_group() as tasks:
-        house.script.at_compaction(lambda _: never(scene))
+async def test_a_command_that_waits_for_its_outcome_is_told_that_it_was_cancelled(harness: Harness) -> None:
+    async with scene_in(harness) as setup, anyio.create_task_group() as tasks:
+        harness.script.at_compaction(lambda _: never(setup))
         outcomes: list[dict[str, Any]] = []
 
         async def execute() -> None:
-            outcomes.append(await scene.talk.type("/compact"))
+            outcomes.append(await setup.talk.type("/compact"))
 
         tasks.start_soon(execute)
-        started = await scene.wire.heard("turn/started", threadId=scene.thread_id)
-        await scene.wire.result("turn/interrupt", threadId=scene.thread_id, turnId=started["params"]["turn"]["id"])
+        started = await setup.wire.received_after("turn/started", threadId=setup.thread_id)
+        await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=started["params"]["turn"]["id"])
         with anyio.fail_after(20):
             while not outcomes:
-                await scene.wire.settled()
-        progress = [one for one in scene.talk.client.messages if one.get("method") == "commands/progress"]
+                await setup.wire.settled()
+        progress = [one for one in setup.talk.client.messages if one.get("method") == "commands/progress"]
     assert (outcomes[0]["status"], outcomes[0]["reason"]) == ("cancelled", "cancelled")
     assert {one["params"]["operationId"] for one in progress} == {outcomes[0]["operationId"]}
 
 
-async def test_a_typed_compact_is_one_turn_to_its_client(house: House) -> None:
-    async with scene_in(house) as scene:
-        after = len(scene.wire.received)
-        scene.release.set()
-        turn_id = await scene.compacting()
-        await scene.ended(turn_id)
-        lines = [one for one in scene.wire.received[after:] if "method" in one]
+async def test_a_typed_compact_is_one_turn_to_its_client(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        after = len(setup.wire.received)
+        setup.release.set()
+        turn_id = await setup.compacting()
+        await setup.ended(turn_id)
+        lines = [one for one in setup.wire.received[after:] if "method" in one]
     turns = [one["params"]["turn"]["id"] for one in lines if one["method"] in ("turn/started", "turn/completed")]
     assert turns == [turn_id, turn_id]
     items = [(one["params"]["turnId"], one["params"]["item"]) for one in lines if one["method"] == "item/completed"]
@@ -140,40 +140,40 @@ async def test_a_typed_compact_is_one_turn_to_its_client(house: House) -> None:
     assert items[0][1]["clientId"] == "mine"
 
 
-async def test_a_command_that_runs_is_listed_and_gone_when_it_has_ended(house: House) -> None:
-    async with scene_in(house) as scene:
-        turn_id = await scene.compacting()
-        read = (await scene.wire.result("thread/read", threadId=scene.thread_id, includeTurns=True))["thread"]
+async def test_a_command_that_runs_is_listed_and_gone_when_it_has_ended(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.compacting()
+        read = (await setup.wire.result("thread/read", threadId=setup.thread_id, includeTurns=True))["thread"]
         assert [turn["status"] for turn in read["turns"]] == ["completed", "completed", "inProgress"]
         assert read["turns"][-1]["id"] == turn_id
         assert read["turns"][-1]["items"][0]["content"][0]["text"] == "/compact"
         assert read["status"]["type"] == "active"
-        listed = (await scene.wire.result("thread/turns/list", threadId=scene.thread_id))["data"]
+        listed = (await setup.wire.result("thread/turns/list", threadId=setup.thread_id))["data"]
         assert listed[0]["id"] == turn_id
-        assert (await scene.wire.result("thread/read", threadId=scene.thread_id))["thread"]["turns"] == []
-        scene.release.set()
-        await scene.ended(turn_id)
-        listed = (await scene.wire.result("thread/turns/list", threadId=scene.thread_id))["data"]
+        assert (await setup.wire.result("thread/read", threadId=setup.thread_id))["thread"]["turns"] == []
+        setup.release.set()
+        await setup.ended(turn_id)
+        listed = (await setup.wire.result("thread/turns/list", threadId=setup.thread_id))["data"]
     assert len(listed) == 2
     assert turn_id not in str(listed)
 
 
-async def test_a_command_takes_no_more_input(house: House) -> None:
-    async with scene_in(house) as scene:
-        turn_id = await scene.compacting()
-        more = {"threadId": scene.thread_id, "expectedTurnId": turn_id, "input": [{"type": "text", "text": "pile-on"}]}
-        answer = await scene.wire.ask("turn/steer", **more)
-        scene.release.set()
-        await scene.ended(turn_id)
+async def test_a_command_takes_no_more_input(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.compacting()
+        more = {"threadId": setup.thread_id, "expectedTurnId": turn_id, "input": [{"type": "text", "text": "pile-on"}]}
+        answer = await setup.wire.ask("turn/steer", **more)
+        setup.release.set()
+        await setup.ended(turn_id)
     assert answer["error"]["data"]["reason"] == "already_in_progress"
-    assert not any(request.mentions("pile-on") for request in house.model.turn_requests())
+    assert not any(request.mentions("pile-on") for request in harness.model.turn_requests())
 
 
-async def test_a_prompt_during_a_cancelled_compaction_is_answered_in_the_whole_context(house: House) -> None:
-    async with scene_in(house) as scene, anyio.create_task_group() as tasks:
-        turn_id = await scene.compacting()
-        tasks.start_soon(scene.talk.turn)
-        await scene.wire.settled()
-        await scene.wire.result("turn/interrupt", threadId=scene.thread_id, turnId=turn_id)
-        assert (await scene.ended(turn_id))["status"] == "interrupted"
-    assert seen_turns(house.model.turn_requests()[-1], 3) == [1, 2, 3]
+async def test_a_prompt_during_a_cancelled_compaction_is_answered_in_the_whole_context(harness: Harness) -> None:
+    async with scene_in(harness) as setup, anyio.create_task_group() as tasks:
+        turn_id = await setup.compacting()
+        tasks.start_soon(setup.talk.turn)
+        await setup.wire.settled()
+        await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id)
+        assert (await setup.ended(turn_id))["status"] == "interrupted"
+    assert seen_turns(harness.model.turn_requests()[-1], 3) == [1, 2, 3]

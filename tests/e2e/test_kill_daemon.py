@@ -20,7 +20,7 @@ from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.testkit import codex_overrides, held, remote_overrides, run, say
 from trimpoint.threads.ids import new_uuid7
 
-from tests.e2e.conftest import House, Overrides, longer, opened_house
+from tests.e2e.conftest import Harness, Overrides, longer, opened_harness
 from tests.e2e.conversation import AnswersByPrompt, Conversation
 from tests.e2e.daemon_process import codex_processes, daemon_process, kill
 from tests.e2e.expectation import UNANSWERED, ExpectedThread, ExpectedTurn, Findings, Piece, pieces, right_one
@@ -46,8 +46,8 @@ Strike = Callable[[Call, float], Awaitable[dict[str, Any]]]
 class Life:
     """A conversation that outlives its daemons. `possible` are the states that it may be in, all of them right."""
 
-    def __init__(self, house: House, script: AnswersByPrompt, seed: int) -> None:
-        self.house = house
+    def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
+        self.harness = harness
         self.script = script
         self.random = random.Random(seed)
         self.possible: Possible = [ExpectedThread()]
@@ -60,9 +60,9 @@ class Life:
     async def in_conversation(self, client: Client) -> Conversation:
         """Talk in the thread, which the first conversation begins."""
         if not self.thread_id:
-            begun = await Conversation.begin(client, self.house.worktree, self.house.model, self.script)
+            begun = await Conversation.begin(client, self.harness.worktree, self.harness.model, self.script)
             self.thread_id = begun.thread_id
-        return Conversation(client, self.thread_id, self.house.model, self.script)
+        return Conversation(client, self.thread_id, self.harness.model, self.script)
 
     def word(self, what: str) -> str:
         """Something not said before."""
@@ -133,20 +133,20 @@ class Life:
         self.possible = [after] if outcome else [self.possible[0], after]
 
     async def _turn(self, talk: Conversation, struck: Struck) -> None:
-        scene, never = self._scene(tool=self.random.random() < 0.5), anyio.Event()
-        last = held(scene.replies[-1], never) if self.random.random() < 0.3 else scene.replies[-1]
-        self.script.when(scene.prompt, *scene.replies[:-1], last)
+        setup, never = self._scene(tool=self.random.random() < 0.5), anyio.Event()
+        last = held(setup.replies[-1], never) if self.random.random() < 0.3 else setup.replies[-1]
+        self.script.when(setup.prompt, *setup.replies[:-1], last)
 
         async def ask() -> dict[str, Any]:
             try:
-                return await talk.prompt(scene.prompt)
+                return await talk.prompt(setup.prompt)
             except RemoteError as error:
                 if not error.data["retryable"]:
                     raise
                 return {"status": "refused"}
 
         ended = await struck(ask)
-        self.possible = scene.outcomes(self.possible[0], only_whole=ended.get("status") == "completed")
+        self.possible = setup.outcomes(self.possible[0], only_whole=ended.get("status") == "completed")
         never.set()
 
     def _scene(self, *, tool: bool) -> "KilledTurn":
@@ -253,9 +253,9 @@ def _left_by(answer: dict[str, Any], text: str, before: ExpectedThread, after: E
 async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states(seed: int, overrides: Overrides) -> None:
     async with _life(seed, overrides) as life:
         for _ in range(DAEMON_KILLS + 1):
-            async with daemon_process(life.house) as daemon, life.house.client() as client:
+            async with daemon_process(life.harness) as daemon, life.harness.client() as client:
                 with anyio.fail_after(ROUND_DEADLINE_S):
-                    _check_no_orphan(life.house, daemon)
+                    _check_no_orphan(life.harness, daemon)
                     talk = await life.in_conversation(client)
                     await life.look(talk)
                     await life.act(talk, _give_up)
@@ -265,12 +265,12 @@ async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states
 @OVERRIDES
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_a_codex_killed_at_any_instant_leaves_one_of_the_two_right_states(seed: int, overrides: Overrides) -> None:
-    async with _life(seed, overrides) as life, life.house.daemon(), life.house.client() as client:
+    async with _life(seed, overrides) as life, life.harness.daemon(), life.harness.client() as client:
         talk = await life.in_conversation(client)
         for _ in range(CHILD_KILLS):
             with anyio.fail_after(ROUND_DEADLINE_S):
                 await life.look(talk)
-                await life.act(talk, partial(_kill_child, life.house))
+                await life.act(talk, partial(_kill_child, life.harness))
                 await talk.until_codex_answers()
         with anyio.fail_after(ROUND_DEADLINE_S):
             await life.look(talk)
@@ -278,21 +278,21 @@ async def test_a_codex_killed_at_any_instant_leaves_one_of_the_two_right_states(
 
 @asynccontextmanager
 async def _life(seed: int, overrides: Overrides) -> AsyncIterator[Life]:
-    """A house and a conversation; a failure tells what was done in it and what its daemons said."""
+    """A harness and a conversation; a failure tells what was done in it and what its daemons said."""
     script = AnswersByPrompt()
-    async with opened_house(overrides, script) as house:
-        life = Life(house, script, seed)
+    async with opened_harness(overrides, script) as harness:
+        life = Life(harness, script, seed)
         try:
             yield life
         except BaseException as error:
             error.add_note(f"seed {seed}, after {life.log}")
-            if (log := house.home / "daemon.log").exists():
+            if (log := harness.home / "daemon.log").exists():
                 error.add_note(log.read_text()[-3000:])
             raise
 
 
-def _check_no_orphan(house: House, daemon: Process) -> None:
-    found = codex_processes(house.codex_home)
+def _check_no_orphan(harness: Harness, daemon: Process) -> None:
+    found = codex_processes(harness.codex_home)
     own = {pid for pid, parent in found.items() if parent == daemon.pid}
     # What Codex is about to run looks like Codex until it does.
     assert {pid: parent for pid, parent in found.items() if pid not in own and parent not in own} == {}
@@ -305,7 +305,7 @@ async def _give_up(call: Call, instant_s: float) -> dict[str, Any]:
     return {}
 
 
-async def _kill_child(house: House, call: Call, instant_s: float) -> dict[str, Any]:
+async def _kill_child(harness: Harness, call: Call, instant_s: float) -> dict[str, Any]:
     """Codex dies at that instant; the daemon answers all the same."""
     answers: list[dict[str, Any]] = []
     ended = anyio.Event()
@@ -318,5 +318,5 @@ async def _kill_child(house: House, call: Call, instant_s: float) -> dict[str, A
         tasks.start_soon(make)
         with anyio.move_on_after(instant_s):
             await ended.wait()
-        os.kill(house.child_pid(), signal.SIGKILL)
+        os.kill(harness.child_pid(), signal.SIGKILL)
     return answers[0]

@@ -13,7 +13,7 @@ import pytest
 from trimpoint.cli.connection.client import ConnectionLost, RemoteError
 from trimpoint.testkit import run, say
 
-from tests.e2e.conftest import House, longer
+from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.daemon_process import daemon_process, kill
 from tests.e2e.worktree import with_repository, worktree_files
@@ -47,12 +47,12 @@ async def until_idle(talk: Conversation) -> dict[str, Any]:
 
 
 @contextmanager
-def told_by_the_daemon(house: House) -> Iterator[None]:
+def told_by_the_daemon(harness: Harness) -> Iterator[None]:
     """Who looks into a failure wants to read the daemon's log."""
     try:
         yield
     except BaseException as error:
-        error.add_note((house.home / "daemon.log").read_text()[-6000:])
+        error.add_note((harness.home / "daemon.log").read_text()[-6000:])
         raise
 
 
@@ -68,31 +68,31 @@ async def until_files_are_written(talk: Conversation) -> None:
     """Until the daemon says that it restores files, or that there is nothing to wait for."""
     seen = 0
     while True:
-        step = await talk.client.heard("commands/progress", after=seen)
+        step = await talk.client.received("commands/progress", after=seen)
         if step["params"]["phase"] in ("restoring", "ready", "failed"):
             return
         seen = talk.client.messages.index(step, seen) + 1
 
 
-async def test_a_daemon_killed_in_a_revert_leaves_one_side_or_the_other(house: House) -> None:
+async def test_a_daemon_killed_in_a_revert_leaves_one_side_or_the_other(harness: Harness) -> None:
     chance = random.Random(7)
-    with_repository(house.worktree)
+    with_repository(harness.worktree)
     copies: list[dict[str, tuple[str, bytes]]] = []
-    async with daemon_process(house), house.client() as client:
-        talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+    async with daemon_process(harness), harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
         thread_id = talk.thread_id
         for _ in range(3):
             await edit_everything(talk)
-            copies.append(worktree_files(house.worktree))
+            copies.append(worktree_files(harness.worktree))
     assert len(copies[0]) > FILES
     assert copies[0] != copies[1] != copies[2]
     present, turns, sides = 3, 3, set[bool]()
     for number in range(KILLS):
         target = 1 if present == 3 else 3
         command = f"/revert {target}" if target < present else "/revert --undo"
-        with told_by_the_daemon(house), anyio.fail_after(ROUND_DEADLINE_S):
-            async with daemon_process(house) as daemon, house.client() as client, anyio.create_task_group() as tasks:
-                talk = Conversation(client, thread_id, house.model, house.script)
+        with told_by_the_daemon(harness), anyio.fail_after(ROUND_DEADLINE_S):
+            async with daemon_process(harness) as daemon, harness.client() as client, anyio.create_task_group() as tasks:
+                talk = Conversation(client, thread_id, harness.model, harness.script)
                 await until_idle(talk)  # the one before may have been killed between the record and the disk
                 tasks.start_soon(revert_unheard, talk, command)
                 if number % 2:
@@ -100,15 +100,15 @@ async def test_a_daemon_killed_in_a_revert_leaves_one_side_or_the_other(house: H
                 await anyio.sleep(chance.random() * (LONGEST_S / 4 if number % 2 else LONGEST_S))
                 await kill(daemon)
                 tasks.cancel_scope.cancel()
-            async with daemon_process(house), house.client() as client:
-                talk = Conversation(client, thread_id, house.model, house.script)
+            async with daemon_process(harness), harness.client() as client:
+                talk = Conversation(client, thread_id, harness.model, harness.script)
                 snapshot = await until_idle(talk)
                 sides.add(len(snapshot["turns"]) == target)
                 assert len(snapshot["turns"]) in (present, target)
                 present = len(snapshot["turns"])
-                assert worktree_files(house.worktree) == copies[present - 1], (command, snapshot["operation"])
-    async with daemon_process(house), house.client() as client:
-        talk = Conversation(client, thread_id, house.model, house.script)
+                assert worktree_files(harness.worktree) == copies[present - 1], (command, snapshot["operation"])
+    async with daemon_process(harness), harness.client() as client:
+        talk = Conversation(client, thread_id, harness.model, harness.script)
         talk.turns = turns
         request = await talk.turn()
     assert seen_turns(request, 4) == [*range(1, present + 1), 4]

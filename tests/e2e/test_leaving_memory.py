@@ -7,25 +7,25 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.config import ThreadsSection
 from trimpoint.threads import registry as engines
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
 pytestmark = pytest.mark.codex
 
 
-async def test_a_thread_goes_when_its_client_goes_and_comes_back_whole(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_thread_goes_when_its_client_goes_and_comes_back_whole(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "SWEEP_S", 0.02)
-    house.config = msgspec.structs.replace(house.config, threads=ThreadsSection(evict_after_s=0.01, snapshot_after_records=5))
-    async with house.daemon():
-        async with house.client() as client:
-            talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+    harness.config = msgspec.structs.replace(harness.config, threads=ThreadsSection(evict_after_s=0.01, snapshot_after_records=5))
+    async with harness.daemon():
+        async with harness.client() as client:
+            talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
             for _ in range(4):
                 await talk.turn(tool=True)
             assert (await talk.type("/clear 3"))["status"] == "completed"
             before = await talk.timeline(expand="all")
-        async with house.client() as client:
+        async with harness.client() as client:
             await _until_unloaded(talk, client)
-            assert list(house.state_dir.glob("snapshots/*"))
+            assert list(harness.state_dir.glob("snapshots/*"))
             talk.client = client
             assert await talk.timeline(expand="all") == before
             await client.request("thread/resume", threadId=talk.thread_id)

@@ -15,26 +15,26 @@ from trimpoint.config import ModelSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import ModelRequest, Reply, overflow, run, say
 
-from tests.e2e.conftest import CODEX_BIN, House
+from tests.e2e.conftest import CODEX_BIN, Harness
 from tests.e2e.conversation import Conversation
-from tests.e2e.gauge import Gauge, spending
+from tests.e2e.gauge import MeterProbe, spending
 
 pytestmark = pytest.mark.codex
 
 WINDOW = 258_400  # Codex's, of a model that it does not know
 
 
-async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         fresh = await gauge.meter()
         levels = [(await gauge.turn(given))["level"] for given in (30_000, 180_000, 181_000, 232_000, 233_000)]
-        told = [meter["usedTokens"] for meter in gauge.heard]
+        told = [meter["usedTokens"] for meter in gauge.received]
         last = await gauge.meter()
     assert (fresh["unknown"], fresh["windowTokens"], fresh["usedTokens"]) == (True, None, 0)
     assert levels == ["ok", "ok", "warning", "warning", "critical"]
     assert [used for used in told if used] == [30_010, 180_010, 181_010, 232_010, 233_010]
-    assert gauge.heard[-1] == last
+    assert gauge.received[-1] == last
     assert (last["model"], last["providerCompactsAtTokens"]) == ("gpt-5", 244_800)
     assert (last["currentTotalTokens"], last["totalTokens"]) == (gauge.spent, gauge.spent)
     assert last["totalTokens"] == gauge.codex["total"]["totalTokens"]
@@ -42,20 +42,20 @@ async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(house: H
     assert last["totalReasoningOutputTokens"] == gauge.codex["total"]["reasoningOutputTokens"]
 
 
-async def test_each_call_of_a_turn_with_tools_moves_the_meter(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_each_call_of_a_turn_with_tools_moves_the_meter(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         talk.script.then(run("echo hi"), say("done", usage=spending(50_000)))
         await talk.prompt("use a tool")
         meter = await gauge.meter()
     gauge.agrees_with_codex(meter)
-    assert [one["usedTokens"] for one in gauge.heard if not one["unknown"]][:2] == [1_010, 50_010]
+    assert [one["usedTokens"] for one in gauge.received if not one["unknown"]][:2] == [1_010, 50_010]
     assert meter["totalTokens"] == gauge.codex["total"]["totalTokens"]
 
 
-async def test_a_clear_makes_the_context_unknown_and_estimated_until_the_next_report(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_clear_makes_the_context_unknown_and_estimated_until_the_next_report(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         await gauge.turn(200_000)
         await talk.type("/clear")
@@ -67,9 +67,9 @@ async def test_a_clear_makes_the_context_unknown_and_estimated_until_the_next_re
     assert (after["currentTotalTokens"], after["totalTokens"]) == (31_010, gauge.spent)
 
 
-async def test_a_compaction_is_counted_and_begins_an_era(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_compaction_is_counted_and_begins_an_era(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         await gauge.turn(200_000)
         assert (await talk.type("/compact"))["status"] == "completed"
@@ -80,9 +80,9 @@ async def test_a_compaction_is_counted_and_begins_an_era(house: House) -> None:
     assert (after["compactionCount"], after["currentTotalTokens"]) == (1, 32_010)
 
 
-async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(sealed_house: House) -> None:
-    async with sealed_house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         await gauge.turn(200_000)
         assert (await talk.type("/compact"))["status"] == "completed"
@@ -93,9 +93,9 @@ async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(sealed_hou
     assert (after["compactionCount"], after["currentTotalTokens"]) == (1, 33_010)
 
 
-async def test_a_summary_that_only_codex_can_read_is_weighed_by_codex(sealed_house: House) -> None:
-    async with sealed_house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_summary_that_only_codex_can_read_is_weighed_by_codex(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         for given in (30_000, 100_000, 200_000):
             await gauge.turn(given)
         talk.script.then(say(""))
@@ -108,9 +108,9 @@ async def test_a_summary_that_only_codex_can_read_is_weighed_by_codex(sealed_hou
     assert (after["currentTotalTokens"], after["totalTokens"]) == (33_010, gauge.spent)
 
 
-async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         before = await gauge.turn(30_000)
         await gauge.turn(100_000)
         await gauge.turn(150_000)
@@ -119,13 +119,13 @@ async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(hous
         reverted = await gauge.meter()
         after = await gauge.turn(90_000)
     assert (reverted["usedTokens"], reverted["unknown"]) == (before["usedTokens"], False)
-    assert gauge.heard[-1] == after
+    assert gauge.received[-1] == after
     assert reverted["totalTokens"] == 280_030
 
 
-async def test_a_revert_into_a_pruned_section_makes_it_unknown_again(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_revert_into_a_pruned_section_makes_it_unknown_again(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         for given in (30_000, 100_000, 150_000):
             await gauge.turn(given)
         turns = (await talk.snapshot())["turns"]
@@ -138,13 +138,13 @@ async def test_a_revert_into_a_pruned_section_makes_it_unknown_again(house: Hous
     assert 29_900 < reverted["usedTokens"] < 30_500
 
 
-async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repeats_nothing(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repeats_nothing(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         before = await gauge.turn(200_000)
         with anyio.fail_after(20):
-            os.kill(house.child_pid(), signal.SIGKILL)
+            os.kill(harness.child_pid(), signal.SIGKILL)
             await talk.until_codex_answers()
         killed = await gauge.meter()
         after = await gauge.turn(201_000)
@@ -152,15 +152,15 @@ async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repea
     assert (after["currentTotalTokens"], after["totalTokens"]) == (gauge.spent, gauge.spent)
 
 
-async def test_another_daemon_shows_what_the_last_one_did(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_another_daemon_shows_what_the_last_one_did(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         before = await gauge.turn(200_000)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(house.daemon())
-        client = await stack.enter_async_context(house.client())
-        again = Gauge(Conversation(client, talk.thread_id, house.model, house.script))
+        await stack.enter_async_context(harness.daemon())
+        client = await stack.enter_async_context(harness.client())
+        again = MeterProbe(Conversation(client, talk.thread_id, harness.model, harness.script))
         again.spent = gauge.spent
         restarted = await again.meter()
         await client.request("thread/resume", threadId=talk.thread_id)
@@ -169,9 +169,9 @@ async def test_another_daemon_shows_what_the_last_one_did(house: House) -> None:
     assert restarted == resumed == before
 
 
-async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(200_000)
         await gauge.turn(200_000)
         talk.script.then(overflow())
@@ -190,10 +190,10 @@ async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(hous
     assert (reverted["usedTokens"], reverted["estimated"]) == (200_010, False)
 
 
-async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_meter_goes_on(house: House) -> None:
-    house.overrides.append("model_auto_compact_token_limit=40000")
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_meter_goes_on(harness: Harness) -> None:
+    harness.overrides.append("model_auto_compact_token_limit=40000")
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         near = await gauge.turn(30_000)
         await gauge.turn(40_000)
         talk.script.at_compaction(say("Codex's own summary", usage=spending(40_500)))
@@ -201,7 +201,7 @@ async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_me
         after = await gauge.turn(9_000)
         snapshot = await talk.snapshot()
         activities = [entry["activity"] for entry in await talk.timeline() if entry["kind"] == "activity"]
-        estimates = [one for one in gauge.heard if one["estimated"] and not one["unknown"]]
+        estimates = [one for one in gauge.received if one["estimated"] and not one["unknown"]]
     assert near["providerCompactsAtTokens"] == 40_000
     assert snapshot["contextTrimPoints"] == []
     assert snapshot["session"]["generation"] == 1
@@ -211,13 +211,13 @@ async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_me
     assert after["totalTokens"] == gauge.codex["total"]["totalTokens"]
 
 
-async def test_a_thread_that_is_taken_over_shows_what_codex_remembers_of_it(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_a_thread_that_is_taken_over_shows_what_codex_remembers_of_it(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         fork = await talk.client.request("thread/fork", threadId=talk.thread_id)
-        forked = Gauge(Conversation(talk.client, fork["thread"]["id"], house.model, house.script))
-        await talk.client.heard("thread/tokenUsage/updated", threadId=forked.talk.thread_id)
+        forked = MeterProbe(Conversation(talk.client, fork["thread"]["id"], harness.model, harness.script))
+        await talk.client.received("thread/tokenUsage/updated", threadId=forked.talk.thread_id)
         meter = await forked.meter()
         await forked.turn(31_000)
         parent = await gauge.meter()
@@ -234,7 +234,7 @@ SPAWN = {
 }
 
 
-async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(house: House) -> None:
+async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(harness: Harness) -> None:
     def respond(request: ModelRequest) -> Reply:
         if request.mentions("work-of-the-sub-agent") and not request.mentions("asked the parent"):
             return say("sub-agent's answer", usage=spending(240_000))
@@ -242,7 +242,7 @@ async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(h
             return say("parent's answer", usage=spending(32_000))
         return Reply(items=(SPAWN,), usage=spending(31_000))
 
-    async with house.conversation() as talk:
+    async with harness.conversation() as talk:
         talk.script.then(*[respond] * 9)  # how often the parent is asked once more depends on who is quicker
         with anyio.fail_after(20):
             await talk.prompt("asked the parent")
@@ -253,7 +253,7 @@ async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(h
                     and m["params"]["tokenUsage"]["last"]["totalTokens"] == 240_010
                 )
             )
-        parent = await Gauge(talk).meter()
+        parent = await MeterProbe(talk).meter()
         sub_agent = await talk.client.request("context/status", threadId=reported["params"]["threadId"])
         with pytest.raises(RemoteError, match="no thread"):
             await talk.client.request("context/status", threadId="nobody")
@@ -265,11 +265,11 @@ async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(h
     assert (sub_agent["generation"], sub_agent["windowTokens"]) == (None, WINDOW)
 
 
-async def test_another_model_has_no_window_until_codex_says_it_and_what_is_configured_holds_meanwhile(house: House) -> None:
+async def test_another_model_has_no_window_until_codex_says_it_and_what_is_configured_holds_meanwhile(harness: Harness) -> None:
     models = {"gpt-5.1": ModelSection(max_context_tokens=64_000)}
-    house.config = msgspec.structs.replace(house.config, models=models)
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+    harness.config = msgspec.structs.replace(harness.config, models=models)
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(32_000)
         await talk.client.request("thread/settings/update", threadId=talk.thread_id, model="gpt-5.2")
         unknown = await gauge.meter()
@@ -289,21 +289,21 @@ exec {codex} "$@"
 """
 
 
-async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_none(house: House) -> None:
-    wrapper = house.home / "codex"
+async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_none(harness: Harness) -> None:
+    wrapper = harness.home / "codex"
     wrapper.write_text(NO_WINDOW.format(codex=CODEX_BIN))
     wrapper.chmod(0o755)
-    profile = msgspec.structs.replace(house.profile, codex=wrapper)
+    profile = msgspec.structs.replace(harness.profile, codex=wrapper)
     meters: list[dict[str, Any]] = []
     for models in ({}, {"gpt-5": ModelSection(max_context_tokens=100_000)}):
-        house.config = msgspec.structs.replace(house.config, models=models)
-        async with running_daemon(house.config, house.state_dir, profile) as daemon, anyio.create_task_group() as tasks:
-            await tasks.start(partial(serve_unix, house.socket, daemon.serve))
-            async with house.client() as client:
-                talk = await Conversation.begin(client, house.worktree, house.model, house.script)
-                house.script.then(say("answer", usage=spending(75_000)))
+        harness.config = msgspec.structs.replace(harness.config, models=models)
+        async with running_daemon(harness.config, harness.state_dir, profile) as daemon, anyio.create_task_group() as tasks:
+            await tasks.start(partial(serve_unix, harness.socket, daemon.serve))
+            async with harness.client() as client:
+                talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+                harness.script.then(say("answer", usage=spending(75_000)))
                 await talk.prompt("how full is it?")
-                gauge = Gauge(talk)
+                gauge = MeterProbe(talk)
                 meters.append(await gauge.meter())
                 assert gauge.codex["modelContextWindow"] is None
             tasks.cancel_scope.cancel()
@@ -313,9 +313,9 @@ async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_n
     assert (configured["usedTokens"], configured["windowTokens"], configured["level"]) == (75_010, 100_000, "warning")
 
 
-async def test_what_a_client_injects_is_added_by_estimate(house: House) -> None:
-    async with house.conversation() as talk:
-        gauge = Gauge(talk)
+async def test_what_a_client_injects_is_added_by_estimate(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a long story " * 400}]}
         await talk.client.request("thread/inject_items", threadId=talk.thread_id, items=[item])

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import http_error
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
 
@@ -24,8 +24,8 @@ async def counted(client: Client) -> dict[tuple[str, ...], float]:
     return {(sample["name"], *sample["labels"].values()): sample["value"] for sample in samples}
 
 
-async def test_a_conversation_and_its_trim_are_counted(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_conversation_and_its_trim_are_counted(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         before = await counted(talk.client)
         await talk.turn()
         await talk.turn()
@@ -50,8 +50,8 @@ async def test_a_conversation_and_its_trim_are_counted(house: House) -> None:
         assert after["process_resident_memory_bytes",] > 1024 * 1024
 
 
-async def test_prometheus_reads_the_same_numbers(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_prometheus_reads_the_same_numbers(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         await talk.type("/clear")
         answer = await talk.client.request("sidecar/metrics", format="prometheus")
@@ -68,19 +68,19 @@ async def test_prometheus_reads_the_same_numbers(house: House) -> None:
     assert read == told
 
 
-async def test_a_codex_that_died_is_counted(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_codex_that_died_is_counted(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         assert (await counted(talk.client))["trimpoint_codex_up",] == 1
-        os.kill(house.child_pid(), signal.SIGKILL)
+        os.kill(harness.child_pid(), signal.SIGKILL)
         await talk.until_codex_answers()
         assert (await counted(talk.client))["trimpoint_codex_starts_total",] == 2
 
 
-async def test_what_is_logged_of_an_operation_says_whose_it_is_and_how_long_it_took(house: House) -> None:
+async def test_what_is_logged_of_an_operation_says_whose_it_is_and_how_long_it_took(harness: Harness) -> None:
     with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
-        async with house.conversation() as talk:
+        async with harness.conversation() as talk:
             await talk.turn()
-            house.script.at_compaction(http_error(400, "too long"))
+            harness.script.at_compaction(http_error(400, "too long"))
             await talk.type("/compact --force")
             await talk.type("/clear")
     [failed] = named("operation_failed", logs)

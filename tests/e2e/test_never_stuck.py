@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trimpoint.testkit import call, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
 pytestmark = pytest.mark.codex
@@ -14,26 +14,26 @@ pytestmark = pytest.mark.codex
 TOOL = {"type": "function", "name": "lookup", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
 
 
-async def test_an_interrupted_tool_call_leaves_the_thread_free(house: House) -> None:
-    async with house.daemon(), house.client() as client:
-        answer = await client.request("thread/start", cwd=str(house.worktree), dynamicTools=[TOOL])
-        talk = Conversation(client, answer["thread"]["id"], house.model, house.script)
+async def test_an_interrupted_tool_call_leaves_the_thread_free(harness: Harness) -> None:
+    async with harness.daemon(), harness.client() as client:
+        answer = await client.request("thread/start", cwd=str(harness.worktree), dynamicTools=[TOOL])
+        talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         talk.script.then(call("lookup", {}))
         with anyio.fail_after(20):
             params = {"threadId": talk.thread_id, "input": [{"type": "text", "text": "prompt-1."}]}
             turn = (await client.request("turn/start", **params))["turn"]
-            question = await client.heard("item/tool/call")
+            question = await client.received("item/tool/call")
             await client.request("turn/interrupt", threadId=talk.thread_id, turnId=turn["id"])
-            await client.heard("turn/completed")
-            resolved = await client.heard("serverRequest/resolved")
+            await client.received("turn/completed")
+            resolved = await client.received("serverRequest/resolved")
             outcome = await talk.type("/clear")
     assert resolved["params"]["requestId"] == question["id"]
     assert outcome["status"] == "completed", outcome
 
 
-async def test_a_thread_with_a_running_terminal_comes_back_from_the_archive(house: House) -> None:
-    async with house.conversation() as talk:
-        marker = house.worktree / "pid"
+async def test_a_thread_with_a_running_terminal_comes_back_from_the_archive(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        marker = harness.worktree / "pid"
         os.mkfifo(marker)
         talk.script.then(
             call("exec_command", {"cmd": f"echo $$ > {marker}; exec tail -f /dev/null", "yield_time_ms": 250}), say("up")

@@ -7,14 +7,14 @@ import anyio
 import pytest
 from trimpoint.testkit import held, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
 pytestmark = pytest.mark.codex
 
 
-async def test_new_archives_and_goes_on_with_nothing_of_the_old_thread(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_new_archives_and_goes_on_with_nothing_of_the_old_thread(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         await talk.turn()
         outcome = await talk.type("/new")
@@ -34,15 +34,15 @@ async def test_new_archives_and_goes_on_with_nothing_of_the_old_thread(house: Ho
     assert [row["id"] for row in archived["data"]] == [talk.thread_id]
 
 
-async def test_commands_are_blocked_while_a_turn_runs_and_name_it(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_commands_are_blocked_while_a_turn_runs_and_name_it(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         release = anyio.Event()
         talk.script.then(held(say("answer-2."), release))
         talk.turns = 2
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.prompt, "prompt-2.")
-            await house.model.wait_for_request(lambda request: request.mentions("prompt-2."))
+            await harness.model.wait_for_request(lambda request: request.mentions("prompt-2."))
             for text in ("/clear", "/clear 1", "/compact", "/new"):
                 outcome = await talk.type(text)
                 assert (outcome["status"], outcome["reason"]) == ("skipped", "turn_in_progress"), text
@@ -52,8 +52,8 @@ async def test_commands_are_blocked_while_a_turn_runs_and_name_it(house: House) 
     assert [turn["status"] for turn in snapshot["turns"]] == ["completed", "completed"]
 
 
-async def test_a_second_client_sees_the_same_thread_and_no_provider_id(house: House) -> None:
-    async with house.conversation() as talk, house.client("second") as second:
+async def test_a_second_client_sees_the_same_thread_and_no_provider_id(harness: Harness) -> None:
+    async with harness.conversation() as talk, harness.client("second") as second:
         await second.request("thread/resume", threadId=talk.thread_id)
         await second.request("orchestration/subscribeThread", threadId=talk.thread_id)
         await talk.turn(tool=True)
@@ -72,20 +72,20 @@ async def test_a_second_client_sees_the_same_thread_and_no_provider_id(house: Ho
     assert len(completed) == len(set(completed)) == 5  # four turns and the compaction's
     assert started == []
     assert [row["id"] for row in listed["data"]] == [talk.thread_id]
-    providers = _provider_ids(house)
+    providers = _provider_ids(harness)
     assert len(providers) >= 3
     assert [provider for provider in providers if provider != talk.thread_id and provider in everything] == []
 
 
-def _provider_ids(house: House) -> set[str]:
-    return {str(request.thread_id) for request in house.model.requests if request.thread_id}
+def _provider_ids(harness: Harness) -> set[str]:
+    return {str(request.thread_id) for request in harness.model.requests if request.thread_id}
 
 
-async def test_a_restarted_daemon_continues_and_clears_exactly(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_restarted_daemon_continues_and_clears_exactly(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
-    async with house.daemon(), house.client() as client:
+    async with harness.daemon(), harness.client() as client:
         again = Conversation(client, talk.thread_id, talk.model, talk.script)
         again.turns = 2
         request = await again.turn(tool=True)
@@ -100,8 +100,8 @@ async def test_a_restarted_daemon_continues_and_clears_exactly(house: House) -> 
     assert after.input[start : start + len(before) - first] == before[first:]
 
 
-async def test_a_killed_child_ends_the_turn_once_and_the_next_turn_works(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_killed_child_ends_the_turn_once_and_the_next_turn_works(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         never = anyio.Event()
         talk.script.then(held(say("never"), never))
@@ -113,8 +113,8 @@ async def test_a_killed_child_ends_the_turn_once_and_the_next_turn_works(house: 
                 assert turn["status"] == "interrupted"
 
             tasks.start_soon(prompt)
-            await house.model.wait_for_request(lambda request: request.mentions("prompt-lost."))
-            os.kill(_child_pid(house), signal.SIGKILL)
+            await harness.model.wait_for_request(lambda request: request.mentions("prompt-lost."))
+            os.kill(_child_pid(harness), signal.SIGKILL)
         ends = [m for m in talk.client.messages[after:] if m.get("method") == "turn/completed"]
         assert len(ends) == 1
         never.set()
@@ -123,8 +123,8 @@ async def test_a_killed_child_ends_the_turn_once_and_the_next_turn_works(house: 
         assert request.mentions("prompt-lost.")
 
 
-def _child_pid(house: House) -> int:
+def _child_pid(harness: Harness) -> int:
     import msgspec
 
-    [record] = house.state_dir.glob("child-*")
+    [record] = harness.state_dir.glob("child-*")
     return int(msgspec.json.decode(record.read_bytes())["pid"])

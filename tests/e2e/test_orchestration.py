@@ -5,44 +5,44 @@ from typing import Any
 import pytest
 from trimpoint.testkit import say
 
-from tests.e2e.conftest import House
-from tests.e2e.wire import Message, Wire, dial
+from tests.e2e.conftest import Harness
+from tests.e2e.wire import JsonRpcClient, Message, connect_socket
 
 pytestmark = pytest.mark.codex
 
 INPUT = [{"type": "text", "text": "hello"}]
 
 
-async def begun(wire: Wire, house: House, turns: int = 0) -> str:
+async def begun(wire: JsonRpcClient, harness: Harness, turns: int = 0) -> str:
     await wire.initialize()
-    settings = {"cwd": str(house.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+    settings = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
     thread_id = str((await wire.result("thread/start", **settings))["thread"]["id"])
     for _ in range(turns):
         await turn(wire, thread_id)
     return thread_id
 
 
-async def turn(wire: Wire, thread_id: str) -> None:
+async def turn(wire: JsonRpcClient, thread_id: str) -> None:
     after = len(wire.received)
     await wire.result("turn/start", threadId=thread_id, input=INPUT)
-    await wire.heard("turn/completed", after, threadId=thread_id)
+    await wire.received_after("turn/completed", after, threadId=thread_id)
 
 
-async def dispatch(wire: Wire, kind: str, thread_id: str, command_id: str, **fields: Any) -> Message:
+async def dispatch(wire: JsonRpcClient, kind: str, thread_id: str, command_id: str, **fields: Any) -> Message:
     command = {"type": kind, "commandId": command_id, "threadId": thread_id, **fields}
     return await wire.ask("orchestration/dispatch", command=command)
 
 
-def events(wire: Wire, after: int = 0) -> list[Message]:
+def events(wire: JsonRpcClient, after: int = 0) -> list[Message]:
     return [message["params"] for message in wire.received[after:] if message.get("method") == "orchestration/event"]
 
 
-async def test_a_follower_gets_a_snapshot_a_marker_and_then_each_event_once_without_gaps(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as one, dial(house.socket) as two:
-        thread_id = await begun(one, house, turns=1)
+async def test_a_follower_gets_a_snapshot_a_marker_and_then_each_event_once_without_gaps(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
+        thread_id = await begun(one, harness, turns=1)
         await two.initialize()
         subscribed = await two.result("orchestration/subscribeThread", threadId=thread_id)
-        marker = await two.heard("orchestration/synchronized", threadId=thread_id)
+        marker = await two.received_after("orchestration/synchronized", threadId=thread_id)
         assert subscribed["mode"] == "snapshot"
         assert subscribed["thread"]["turnCount"] == 1
         assert marker["params"]["sequence"] == subscribed["sequence"]
@@ -61,18 +61,18 @@ async def test_a_follower_gets_a_snapshot_a_marker_and_then_each_event_once_with
         assert events(two, after) == []
 
 
-async def test_who_was_away_is_told_exactly_what_was_missed(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as one:
-        thread_id = await begun(one, house, turns=1)
-        async with dial(house.socket) as leaving:
+async def test_who_was_away_is_told_exactly_what_was_missed(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one:
+        thread_id = await begun(one, harness, turns=1)
+        async with connect_socket(harness.socket) as leaving:
             await leaving.initialize()
             seen = (await leaving.result("orchestration/subscribeThread", threadId=thread_id))["sequence"]
         await turn(one, thread_id)
-        async with dial(house.socket) as fresh, dial(house.socket) as back:
+        async with connect_socket(harness.socket) as fresh, connect_socket(harness.socket) as back:
             for wire in (fresh, back):
                 await wire.initialize()
             again = await back.result("orchestration/subscribeThread", threadId=thread_id, afterSequence=seen)
-            await back.heard("orchestration/synchronized")
+            await back.received_after("orchestration/synchronized")
             assert (again["mode"], again["thread"]) == ("replay", None)
             missed = [event["sequence"] for event in events(back)]
             assert missed[0] > seen
@@ -80,13 +80,13 @@ async def test_who_was_away_is_told_exactly_what_was_missed(house: House) -> Non
             assert missed[-1] == again["sequence"]
             up_to_date = await fresh.result("orchestration/subscribeThread", threadId=thread_id, afterSequence=again["sequence"])
             assert up_to_date["mode"] == "replay"
-            await fresh.heard("orchestration/synchronized")
+            await fresh.received_after("orchestration/synchronized")
             assert events(fresh) == []
 
 
-async def test_a_cursor_ahead_of_the_head_gets_a_snapshot(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
-        thread_id = await begun(wire, house)
+async def test_a_cursor_ahead_of_the_head_gets_a_snapshot(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
+        thread_id = await begun(wire, harness)
         answer = await wire.result("orchestration/subscribeThread", threadId=thread_id, afterSequence=10**9)
         assert answer["mode"] == "snapshot"
         for wrong in (-1, "x", 1.5):
@@ -94,9 +94,9 @@ async def test_a_cursor_ahead_of_the_head_gets_a_snapshot(house: House) -> None:
             assert error["data"]["reason"] == "invalid_params"
 
 
-async def test_a_command_that_is_sent_again_has_the_same_answer_and_happens_once(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
-        thread_id = await begun(wire, house, turns=3)
+async def test_a_command_that_is_sent_again_has_the_same_answer_and_happens_once(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
+        thread_id = await begun(wire, harness, turns=3)
         first = await dispatch(wire, "thread.context.trim", thread_id, "trim-1", keepLastNTurns=1)
         again = await dispatch(
             wire, "thread.context.trim", thread_id, "trim-1", keepLastNTurns=1, createdAt="2026-01-01T00:00:00Z"
@@ -107,15 +107,15 @@ async def test_a_command_that_is_sent_again_has_the_same_answer_and_happens_once
         await turn(wire, thread_id)
         snapshot = await wire.result("orchestration/snapshot", threadId=thread_id)
         assert len(snapshot["thread"]["contextTrimPoints"]) == 1
-    async with house.daemon(), dial(house.socket) as wire:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         later = await dispatch(wire, "thread.context.trim", thread_id, "trim-1", keepLastNTurns=1)
         assert later["result"] == first["result"]
 
 
-async def test_a_rule_that_said_no_says_it_again_and_another_id_may_try(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
-        thread_id = await begun(wire, house)
+async def test_a_rule_that_said_no_says_it_again_and_another_id_may_try(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
+        thread_id = await begun(wire, harness)
         refused = await dispatch(wire, "thread.context.trim", thread_id, "early")
         assert refused["error"]["data"]["reason"] == "nothing_to_trim"
         await turn(wire, thread_id)
@@ -147,32 +147,32 @@ async def test_a_rule_that_said_no_says_it_again_and_another_id_may_try(house: H
     ],
     ids=lambda command: str(command)[:40],
 )
-async def test_a_command_that_is_none_is_refused(house: House, command: Any) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
+async def test_a_command_that_is_none_is_refused(harness: Harness, command: Any) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         error = (await wire.ask("orchestration/dispatch", command=command))["error"]
         assert (error["code"], error["data"]["reason"]) == (-32602, "invalid_params")
 
 
-async def test_no_event_and_no_snapshot_shows_what_is_the_providers(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
-        thread_id = await begun(wire, house, turns=2)
+async def test_no_event_and_no_snapshot_shows_what_is_the_providers(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
+        thread_id = await begun(wire, harness, turns=2)
         await wire.result("orchestration/subscribeThread", threadId=thread_id)
-        house.script.then(say("kept."))
+        harness.script.then(say("kept."))
         for text in ("/clear 1", "/compact --force", "/clear"):
             assert (await wire.result("commands/execute", threadId=thread_id, text=text))["status"] == "completed"
             await turn(wire, thread_id)
         await wire.result("orchestration/snapshot", threadId=thread_id)
         await wire.result("orchestration/snapshot")
         await wire.result("timeline/read", threadId=thread_id, expand="all")
-        providers = {str(request.thread_id) for request in house.model.requests} - {thread_id}
+        providers = {str(request.thread_id) for request in harness.model.requests} - {thread_id}
         assert len(providers) >= 3
         assert [provider for provider in providers if provider in str(wire.received)] == []
 
 
-async def test_progress_goes_to_who_typed_the_command_and_events_to_who_follows(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as one, dial(house.socket) as two:
-        thread_id = await begun(one, house, turns=2)
+async def test_progress_goes_to_who_typed_the_command_and_events_to_who_follows(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
+        thread_id = await begun(one, harness, turns=2)
         await two.initialize()
         await two.result("orchestration/subscribeThread", threadId=thread_id)
         assert (await one.result("commands/execute", threadId=thread_id, text="/clear 1"))["status"] == "completed"
@@ -184,9 +184,9 @@ async def test_progress_goes_to_who_typed_the_command_and_events_to_who_follows(
         assert advanced == phases
 
 
-async def test_the_daemon_says_how_it_is_and_stops_when_asked(house: House) -> None:
-    async with house.daemon(), dial(house.socket) as wire:
-        await begun(wire, house)
+async def test_the_daemon_says_how_it_is_and_stops_when_asked(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
+        await begun(wire, harness)
         status = await wire.result("sidecar/status")
         assert (status["clients"], status["threads"], status["codex"]["state"], status["codex"]["epoch"]) == (
             1,

@@ -11,7 +11,7 @@ from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.config import ContextSection
 from trimpoint.testkit import ModelRequest, Reply, call, hang, held, http_error, overflow, reasoning, run, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import TURN_DEADLINE_S, Conversation, seen_turns
 from tests.e2e.expectation import Piece, pieces
 
@@ -96,8 +96,8 @@ async def is_as_it_was(talk: Conversation, turn: Message, said: list[Message]) -
 # --- it goes on -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), say("It fits."))
         after = len(talk.client.messages)
@@ -108,7 +108,7 @@ async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(house: Hous
         listed = await talk.client.request("thread/list")
         last = await talk.turn()
     assert turn["status"] == "completed"
-    retried = house.model.turn_requests()[-2]
+    retried = harness.model.turn_requests()[-2]
     assert pieces(retried.input) == [SUMMARY, *SIXTH, Piece("user", "too much")]
     assert methods(said).count("turn/started") == methods(said).count("turn/completed") == 1
     assert items(said, "item/started") == items(said, "item/completed") == ["userMessage", "contextCompaction", "agentMessage"]
@@ -135,8 +135,8 @@ async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(house: Hous
     assert last.mentions("It fits.")
 
 
-async def test_a_person_is_told_what_happens_meanwhile(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_person_is_told_what_happens_meanwhile(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), say("It fits."))
         after = len(talk.client.messages)
@@ -152,8 +152,8 @@ async def test_a_person_is_told_what_happens_meanwhile(house: House) -> None:
     assert any("The context window is full." in m["params"]["message"] for m in said if m["method"] == "warning")
 
 
-async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_last(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_last(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk_with_long_end(talk)
         thought = reasoning("hm", encrypted_content="SEALED-THOUGHT")
         talk.script.then(thought + run("echo one"), run("echo two"), overflow(), run("echo three"), say("Done."))
@@ -167,7 +167,7 @@ async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_las
         Piece("reasoning", "SEALED-THOUGHT"), Piece("call", "echo one"), Piece("output", "one"),
         Piece("call", "echo two"), Piece("output", "two"),
     ]  # fmt: skip
-    retried = house.model.turn_requests()[-3]
+    retried = harness.model.turn_requests()[-3]
     expected = [SUMMARY, *LONG_SIXTH, *first_run, Piece("user", "work")]
     assert pieces(retried.input) == expected
     whole = [*expected, Piece("call", "echo three"), Piece("output", "three"), Piece("assistant", "Done.")]
@@ -179,8 +179,8 @@ async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_las
     assert roles == ["user", *done[1:-1], "assistant"]
 
 
-async def test_the_oldest_work_of_a_long_turn_is_summarized_too(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_the_oldest_work_of_a_long_turn_is_summarized_too(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk, 4)
         long = "word " * 300
         steps = [say("First.") + run("echo one"), say("Second.") + run(f"echo {long}"), overflow(), say("Done.")]
@@ -189,7 +189,7 @@ async def test_the_oldest_work_of_a_long_turn_is_summarized_too(house: House) ->
         snapshot = await talk.snapshot()
         last = await talk.turn()
     assert turn["status"] == "completed"
-    compaction = next(request for request in house.model.requests if request.kind == "inline_compaction")
+    compaction = next(request for request in harness.model.requests if request.kind == "inline_compaction")
     shown = pieces(compaction.input[:-1])
     assert shown[-4:] == [
         Piece("assistant", "First."),
@@ -197,7 +197,7 @@ async def test_the_oldest_work_of_a_long_turn_is_summarized_too(house: House) ->
         Piece("output", "one"),
         Piece("assistant", "Second."),
     ]
-    retried = house.model.turn_requests()[-2]
+    retried = harness.model.turn_requests()[-2]
     summary = Piece("summary", "<conversation-summary messages=10>The gist of it all.</conversation-summary>")
     said = long.strip()
     kept = [summary, Piece("call", f"echo {long}".strip()), Piece("output", said), Piece("user", "work")]
@@ -208,8 +208,8 @@ async def test_the_oldest_work_of_a_long_turn_is_summarized_too(house: House) ->
     assert (point["prunedMessageCount"], point["firstKeptTurnId"]) == (8, turn["id"])
 
 
-async def test_a_sealed_summary_is_read_first(sealed_house: House) -> None:
-    async with sealed_house.conversation() as talk:
+async def test_a_sealed_summary_is_read_first(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), say("The readable gist."), say("It fits."))
         turn = await talk.prompt("too much")
@@ -219,8 +219,8 @@ async def test_a_sealed_summary_is_read_first(sealed_house: House) -> None:
     assert not last.mentions("SEALED")
 
 
-async def test_all_clients_see_one_turn(house: House) -> None:
-    async with house.conversation() as talk, house.client("second") as second:
+async def test_all_clients_see_one_turn(harness: Harness) -> None:
+    async with harness.conversation() as talk, harness.client("second") as second:
         await long_talk(talk)
         await second.request("thread/resume", threadId=talk.thread_id)
         talk.script.then(overflow(), run("echo one"), say("It fits."))
@@ -233,22 +233,22 @@ async def test_all_clients_see_one_turn(house: House) -> None:
     assert all(is_of_turn(m, turn["id"]) for one in said for m in one if m["method"].startswith(("turn/", "item/")))
 
 
-async def test_the_prompt_is_sent_again_with_all_its_options(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_the_prompt_is_sent_again_with_all_its_options(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), say("{}"))
         schema = {"type": "object", "properties": {}, "additionalProperties": False}
         parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
         answer = await talk.client.request("turn/start", threadId=talk.thread_id, input=parts, outputSchema=schema, effort="high")
         await ended(talk.client, answer["turn"]["id"])
-    first, again = house.model.turn_requests()[-2:]
+    first, again = harness.model.turn_requests()[-2:]
     assert again.body["text"] == first.body["text"]
     assert again.body["reasoning"] == first.body["reasoning"]
     assert again.input[-1]["content"] == first.input[-1]["content"]
 
 
-async def test_it_happens_to_turn_after_turn(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_overflow_recovery_works_for_turn_after_turn(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), say("It fits."))
         first = await talk.prompt("too much")
@@ -258,7 +258,7 @@ async def test_it_happens_to_turn_after_turn(house: House) -> None:
         second = await talk.prompt("too much again")
         snapshot, last = await talk.snapshot(), await talk.turn()
     assert (first["status"], second["status"]) == ("completed", "completed")
-    compaction = [request for request in house.model.requests if request.kind == "inline_compaction"][-1]
+    compaction = [request for request in harness.model.requests if request.kind == "inline_compaction"][-1]
     assert pieces(compaction.input[:-1])[0] == SUMMARY
     assert [point["summary"] for point in snapshot["contextTrimPoints"]] == ["The gist of it all.", "The gist of the gist."]
     assert snapshot["compactionCount"] == 2
@@ -266,13 +266,13 @@ async def test_it_happens_to_turn_after_turn(house: House) -> None:
     assert not last.mentions("The gist of it all.")
 
 
-async def test_a_thread_that_was_resumed_is_cut_by_its_rollout(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_thread_that_was_resumed_is_cut_by_its_rollout(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(TURNS):
             await talk.turn(tool=True)
         thread_id = talk.thread_id
-    async with house.daemon(), house.client() as client:
-        talk = Conversation(client, thread_id, house.model, house.script)
+    async with harness.daemon(), harness.client() as client:
+        talk = Conversation(client, thread_id, harness.model, harness.script)
         await client.request("thread/resume", threadId=thread_id)
         talk.script.then(run("echo one"), overflow(), say("It fits."))
         turn = await talk.prompt("too much")
@@ -283,8 +283,8 @@ async def test_a_thread_that_was_resumed_is_cut_by_its_rollout(house: House) -> 
     assert shown.index(Piece("output", "one")) < shown.index(Piece("user", "too much"))
 
 
-async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk, 3)
         talk.script.then(overflow())  # too short to be rescued
         assert (await talk.prompt("failed"))["status"] == "failed"
@@ -294,7 +294,7 @@ async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(hou
         turn = await talk.prompt("too much")
         last = await talk.turn()
     assert turn["status"] == "completed"
-    compaction = [request for request in house.model.requests if request.kind == "inline_compaction"][-1]
+    compaction = [request for request in harness.model.requests if request.kind == "inline_compaction"][-1]
     summarized = pieces(compaction.input[:-1])
     assert [piece.text for piece in summarized[:4]] == ["prompt-1.", "prompt-2.", "prompt-3.", "failed"]
     assert summarized[4].text.endswith("Codex's own gist.")
@@ -304,8 +304,8 @@ async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(hou
     assert not last.mentions("prompt-1.")
 
 
-async def test_what_codex_had_sealed_by_itself_is_summarized_too(sealed_house: House) -> None:
-    async with sealed_house.conversation() as talk:
+async def test_what_codex_had_sealed_by_itself_is_summarized_too(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
         await long_talk(talk, 3)
         talk.script.then(overflow())
         assert (await talk.prompt("failed"))["status"] == "failed"
@@ -314,24 +314,24 @@ async def test_what_codex_had_sealed_by_itself_is_summarized_too(sealed_house: H
         turn = await talk.prompt("too much")
         last = await talk.turn()
     assert turn["status"] == "completed"
-    compaction = [request for request in sealed_house.model.requests if request.kind == "remote_compaction"][-1]
+    compaction = [request for request in sealed_harness.model.requests if request.kind == "remote_compaction"][-1]
     assert compaction.mentions("SEALED")
     assert last.mentions("The readable gist.")
     assert not last.mentions("SEALED")
 
 
-async def test_a_provider_that_refuses_the_request_for_its_length_is_understood(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_provider_that_refuses_the_request_for_its_length_is_understood(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         error = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "Too long."}
         talk.script.then(http_error(400, {"error": error}), say("It fits."))
         assert (await talk.prompt("too much"))["status"] == "completed"
 
 
-async def test_a_background_terminal_survives_it(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_background_terminal_survives_it(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
-        marker = house.worktree / "pid"
+        marker = harness.worktree / "pid"
         os.mkfifo(marker)  # reading it waits for the shell to have started
         command = {"cmd": f"echo $$ > {marker}; exec tail -f /dev/null", "yield_time_ms": 250}
         talk.script.then(call("exec_command", command), overflow(), say("It fits."))
@@ -345,8 +345,8 @@ async def test_a_background_terminal_survives_it(house: House) -> None:
         await talk.client.request("thread/backgroundTerminals/terminate", threadId=talk.thread_id, processId=process_id)
 
 
-async def test_a_turn_that_codex_began_with_a_compaction_is_rescued_too(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_that_codex_began_with_a_compaction_is_rescued_too(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk, 3)
         talk.script.then(overflow())
         assert (await talk.prompt("failed"))["status"] == "failed"
@@ -361,11 +361,11 @@ async def test_a_turn_that_codex_began_with_a_compaction_is_rescued_too(house: H
     assert shown.index(Piece("user", "too much")) == shown.index(Piece("assistant", "It fits.")) - 1
 
 
-async def test_raw_items_are_those_of_one_turn(house: House) -> None:
-    async with house.daemon(), house.client() as client:
-        where = {"cwd": str(house.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+async def test_raw_items_are_those_of_one_turn(harness: Harness) -> None:
+    async with harness.daemon(), harness.client() as client:
+        where = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
         answer = await client.request("thread/start", **where, experimentalRawEvents=True)
-        talk = Conversation(client, answer["thread"]["id"], house.model, house.script)
+        talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         await long_talk(talk)
         talk.script.then(run("echo one"), overflow(), say("It fits."))
         after = len(client.messages)
@@ -419,8 +419,8 @@ class Held:
         return heard(self.talk.client, self.talk.thread_id, self.after)
 
 
-async def test_the_thread_is_busy_and_says_with_what(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_the_thread_is_busy_and_says_with_what(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         recovery = Held(talk)
         await recovery.in_compaction(say("It fits."))
@@ -439,8 +439,8 @@ async def test_the_thread_is_busy_and_says_with_what(house: House) -> None:
         assert (shown["id"], shown["status"], shown["error"]) == (turn["id"], "inProgress", None)
 
 
-async def test_a_prompt_that_comes_meanwhile_is_not_lost(house: House) -> None:
-    async with house.conversation() as talk, house.client("second") as second, anyio.create_task_group() as tasks:
+async def test_a_prompt_that_comes_meanwhile_is_not_lost(harness: Harness) -> None:
+    async with harness.conversation() as talk, harness.client("second") as second, anyio.create_task_group() as tasks:
         await long_talk(talk)
         await second.request("thread/resume", threadId=talk.thread_id)
         recovery = Held(talk)
@@ -468,8 +468,8 @@ async def test_a_prompt_that_comes_meanwhile_is_not_lost(house: House) -> None:
 
 
 @pytest.mark.parametrize("phase", ["compacting", "retrying"])
-async def test_an_interruption_ends_it_as_it_had_ended(house: House, phase: str) -> None:
-    async with house.conversation() as talk:
+async def test_an_interruption_ends_it_as_it_had_ended(harness: Harness, phase: str) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         recovery = Held(talk)
         await (recovery.in_compaction() if phase == "compacting" else recovery.in_retry(say("It fits.")))
@@ -481,15 +481,15 @@ async def test_an_interruption_ends_it_as_it_had_ended(house: House, phase: str)
         assert (await talk.prompt("next"))["status"] == "completed"
 
 
-async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         stop = anyio.Event()
         recovery = Held(talk)
         await recovery.in_retry(run("echo one"), hang("I am", until=stop))
         recovery.event.set()
         with anyio.fail_after(TURN_DEADLINE_S):
-            await talk.client.heard("item/agentMessage/delta", recovery.after, turnId=recovery.turn_id)
+            await talk.client.received("item/agentMessage/delta", recovery.after, turnId=recovery.turn_id)
         steer = {"threadId": talk.thread_id, "expectedTurnId": recovery.turn_id, "input": [{"type": "text", "text": "faster"}]}
         assert (await talk.client.request("turn/steer", **steer))["turnId"] == recovery.turn_id
         answer = await begin(talk, "and steered")
@@ -502,17 +502,17 @@ async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(ho
     assert [t["status"] for t in snapshot["turns"]] == ["completed"] * 6 + ["interrupted"]
 
 
-async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(house: House) -> None:
-    async with house.daemon(), house.client() as client:
+async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(harness: Harness) -> None:
+    async with harness.daemon(), harness.client() as client:
         answer = await client.request(
-            "thread/start", cwd=str(house.worktree), approvalPolicy="untrusted", sandbox="danger-full-access"
+            "thread/start", cwd=str(harness.worktree), approvalPolicy="untrusted", sandbox="danger-full-access"
         )
-        talk = Conversation(client, answer["thread"]["id"], house.model, house.script)
+        talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         await long_talk(talk)
         talk.script.then(overflow(), run("touch made.txt && echo made-it"), say("Made."))
         turn_id = await begin(talk, "make it")
         with anyio.fail_after(TURN_DEADLINE_S):
-            question = await client.heard("item/commandExecution/requestApproval")
+            question = await client.received("item/commandExecution/requestApproval")
         assert question["params"]["turnId"] == turn_id
         about = [m for m in client.messages if m.get("method") == "item/started" and is_of_turn(m, turn_id)][-1]
         assert about["params"]["item"]["id"] == question["params"]["itemId"]
@@ -520,11 +520,11 @@ async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(
         await client.send({"id": question["id"], "result": {"decision": "accept"}})
         turn = await ended(client, turn_id)
     assert turn["status"] == "completed"
-    assert (house.worktree / "made.txt").exists()
+    assert (harness.worktree / "made.txt").exists()
 
 
-async def test_a_prompt_that_codex_had_queued_goes_first(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_prompt_that_codex_had_queued_goes_first(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         gate = anyio.Event()
         talk.script.then(held(overflow(), gate), say("The queued one."))
@@ -552,8 +552,8 @@ async def test_a_prompt_that_codex_had_queued_goes_first(house: House) -> None:
 # --- it cannot go on ------------------------------------------------------------------------------------------------
 
 
-async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_failed_once(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_failed_once(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), overflow())
         after = len(talk.client.messages)
@@ -564,12 +564,12 @@ async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_fail
         # No model is needed to go on.
         assert (await talk.type("/clear 1"))["status"] == "completed"
         last = await talk.turn()
-    assert len(house.model.requests) == TURNS + 4
+    assert len(harness.model.requests) == TURNS + 4
     assert pieces(last.input)[0] == Piece("user", "too much")
 
 
-async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_over(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_over(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), run("echo one"), overflow())
         after = len(talk.client.messages)
@@ -589,8 +589,8 @@ async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_ov
     [http_error(500, "boom"), say(""), say("word " * 500)],
     ids=["fails", "empty", "longer than what it stands for"],
 )
-async def test_without_a_summary_of_any_use_the_failure_stands(house: House, reply: Reply) -> None:
-    async with house.conversation() as talk:
+async def test_without_a_summary_of_any_use_the_failure_stands(harness: Harness, reply: Reply) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow()).at_compaction(reply)
         after = len(talk.client.messages)
@@ -600,11 +600,11 @@ async def test_without_a_summary_of_any_use_the_failure_stands(house: House, rep
         assert (await talk.prompt("next"))["status"] == "completed"
 
 
-async def test_a_summary_that_never_comes_is_not_waited_for_for_ever(house: House) -> None:
-    house.config = msgspec.structs.replace(
-        house.config, compaction=msgspec.structs.replace(house.config.compaction, deadline_s=0.5)
+async def test_a_summary_that_never_comes_is_not_waited_for_for_ever(harness: Harness) -> None:
+    harness.config = msgspec.structs.replace(
+        harness.config, compaction=msgspec.structs.replace(harness.config.compaction, deadline_s=0.5)
     )
-    async with house.conversation() as talk:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow()).at_compaction(hang("Well"))
         after = len(talk.client.messages)
@@ -612,8 +612,8 @@ async def test_a_summary_that_never_comes_is_not_waited_for_for_ever(house: Hous
         await is_as_it_was(talk, turn, heard(talk.client, talk.thread_id, after))
 
 
-async def test_a_summarizer_that_overflows_once_is_codexs_affair(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_summarizer_that_overflows_once_is_codexs_affair(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), say("It fits.")).at_compaction(overflow())
         turn = await talk.prompt("too much")
@@ -623,19 +623,19 @@ async def test_a_summarizer_that_overflows_once_is_codexs_affair(house: House) -
     assert pieces(last.input)[0] == SUMMARY
 
 
-async def test_a_short_conversation_just_fails(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_short_conversation_just_fails(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk, 4)
         talk.script.then(overflow())
         after = len(talk.client.messages)
         turn = await talk.prompt("too much")
         await is_as_it_was(talk, turn, heard(talk.client, talk.thread_id, after))
-    assert len(house.model.requests) == 5
+    assert len(harness.model.requests) == 5
 
 
-async def test_it_can_be_switched_off(house: House) -> None:
-    house.config = msgspec.structs.replace(house.config, context=ContextSection(overflow_recovery=False))
-    async with house.conversation() as talk:
+async def test_overflow_recovery_can_be_switched_off(harness: Harness) -> None:
+    harness.config = msgspec.structs.replace(harness.config, context=ContextSection(overflow_recovery=False))
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow())
         after = len(talk.client.messages)
@@ -647,8 +647,8 @@ async def test_it_can_be_switched_off(house: House) -> None:
     assert "commands/progress" not in methods(said)
 
 
-async def test_another_failure_is_told_as_ever(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_another_failure_is_told_as_ever(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(http_error(500, "boom"))
         after = len(talk.client.messages)
@@ -663,18 +663,18 @@ async def test_another_failure_is_told_as_ever(house: House) -> None:
 # --- afterwards -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_restart_knows_the_turn_by_its_one_id(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_restart_knows_the_turn_by_its_one_id(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(run("echo one"), overflow(), say("It fits."))
         turn = await talk.prompt("too much")
         thread_id = talk.thread_id
-    async with house.daemon(), house.client() as client:
-        talk = Conversation(client, thread_id, house.model, house.script)
+    async with harness.daemon(), harness.client() as client:
+        talk = Conversation(client, thread_id, harness.model, harness.script)
         read = await client.request("thread/read", threadId=thread_id, includeTurns=True)
         last = await talk.turn()
         fork = await client.request("thread/fork", threadId=thread_id, lastTurnId=turn["id"])
-        forked = Conversation(client, fork["thread"]["id"], house.model, house.script)
+        forked = Conversation(client, fork["thread"]["id"], harness.model, harness.script)
         in_fork = await forked.turn()
         timeline = await forked.timeline()
         reverted = await client.request("thread/revert", threadId=thread_id, beforeTurnId=turn["id"])
@@ -689,8 +689,8 @@ async def test_a_restart_knows_the_turn_by_its_one_id(house: House) -> None:
     assert not after.mentions("echo one")
 
 
-async def test_what_was_kept_of_it_is_kept_by_a_clear(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_what_was_kept_of_it_is_kept_by_a_clear(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk_with_long_end(talk)
         talk.script.then(run("echo one"), overflow(), say("It fits."))
         await talk.prompt("too much")
@@ -701,9 +701,9 @@ async def test_what_was_kept_of_it_is_kept_by_a_clear(house: House) -> None:
 
 
 @pytest.mark.parametrize("scope", ["context", "files+context"])
-async def test_the_thread_can_be_taken_back_to_it_and_before_it(house: House, scope: str) -> None:
-    await anyio.run_process(["git", "init", "-q", str(house.worktree)])
-    async with house.conversation() as talk:
+async def test_the_thread_can_be_taken_back_to_it_and_before_it(harness: Harness, scope: str) -> None:
+    await anyio.run_process(["git", "init", "-q", str(harness.worktree)])
+    async with harness.conversation() as talk:
         await long_talk_with_long_end(talk)
         before = [turn["id"] for turn in (await talk.snapshot())["turns"]][-1]
         talk.script.then(run("echo one > file"), overflow(), run("echo two > file"), say("It fits."))
@@ -712,12 +712,12 @@ async def test_the_thread_can_be_taken_back_to_it_and_before_it(house: House, sc
         await talk.prompt("next")
         then = talk.model.turn_requests()[-2]
         await revert(talk, turn["id"], scope)
-        written = (house.worktree / "file").read_text()
+        written = (harness.worktree / "file").read_text()
         assert written == ("two\n" if scope != "context" else "three\n")
         last = await talk.turn()
         assert pieces(last.input)[:-1] == pieces(then.input)[:-1]
         await revert(talk, before, scope)
-        assert (house.worktree / "file").exists() is (scope == "context")
+        assert (harness.worktree / "file").exists() is (scope == "context")
         talk.script.then(say("First again."))
         await talk.prompt("again")
         shown = talk.model.turn_requests()[-1]
@@ -737,8 +737,8 @@ async def revert(talk: Conversation, turn_id: str, scope: str) -> None:
     assert operation["phase"] == "ready", operation
 
 
-async def test_it_cannot_be_cleared_by_a_command_that_came_too_early(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_an_overflowed_turn_is_not_cleared_by_an_early_command(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await long_talk(talk)
         recovery = Held(talk)
         await recovery.in_retry(say("It fits."))

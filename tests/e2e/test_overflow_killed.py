@@ -18,7 +18,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.testkit import ModelRequest, Reply, Script, hang, held, overflow, say
 
 from tests.e2e.codex_dies import codex_dies_while_writing
-from tests.e2e.conftest import House, longer, opened_house
+from tests.e2e.conftest import Harness, longer, opened_harness
 from tests.e2e.conversation import TURN_DEADLINE_S, Conversation
 from tests.e2e.daemon_process import daemon_process, kill
 from tests.e2e.expectation import pieces
@@ -54,7 +54,7 @@ class Rescue:
         self.turn_id = str(answer["turn"]["id"])
         with anyio.fail_after(TURN_DEADLINE_S):
             if phase == "answering":
-                await self.talk.client.heard("item/agentMessage/delta", turnId=self.turn_id)
+                await self.talk.client.received("item/agentMessage/delta", turnId=self.turn_id)
             else:
                 await self.talk.model.wait_for_request(self._is_reached)
 
@@ -89,41 +89,41 @@ async def check(talk: Conversation, turn_id: str, status: str) -> None:
 
 
 @asynccontextmanager
-async def talking(house: House, thread_id: str = "") -> AsyncIterator[tuple[Process, Conversation]]:
+async def talking(harness: Harness, thread_id: str = "") -> AsyncIterator[tuple[Process, Conversation]]:
     """A daemon of its own process and a conversation of it."""
-    async with daemon_process(house) as daemon, house.client() as client:
+    async with daemon_process(harness) as daemon, harness.client() as client:
         if thread_id:
             await client.request("thread/resume", threadId=thread_id)
-            yield daemon, Conversation(client, thread_id, house.model, house.script)
+            yield daemon, Conversation(client, thread_id, harness.model, harness.script)
             return
-        talk = await Conversation.begin(client, house.worktree, house.model, house.script)
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
         for _ in range(TURNS):
             await talk.turn()
         yield daemon, talk
 
 
 @pytest.mark.parametrize("phase", PHASES)
-async def test_a_daemon_that_is_killed_leaves_a_turn_that_has_ended(house: House, phase: str) -> None:
-    async with talking(house) as (daemon, talk):
+async def test_a_daemon_that_is_killed_leaves_a_turn_that_has_ended(harness: Harness, phase: str) -> None:
+    async with talking(harness) as (daemon, talk):
         rescue = Rescue(talk, phase)
         await rescue.reach()
         await kill(daemon)
     rescue.release()
-    async with talking(house, talk.thread_id) as (_, talk):
+    async with talking(harness, talk.thread_id) as (_, talk):
         await check(talk, rescue.turn_id, "interrupted" if phase == "answering" else "failed")
 
 
 @pytest.mark.parametrize("phase", PHASES)
-async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(house: House, phase: str) -> None:
-    async with house.conversation() as talk:
+async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(harness: Harness, phase: str) -> None:
+    async with harness.conversation() as talk:
         for _ in range(TURNS):
             await talk.turn()
         rescue = Rescue(talk, phase)
         after = len(talk.client.messages)
         await rescue.reach()
-        os.kill(house.child_pid(), signal.SIGKILL)
+        os.kill(harness.child_pid(), signal.SIGKILL)
         with anyio.fail_after(TURN_DEADLINE_S):
-            end = await talk.client.heard("turn/completed", after)
+            end = await talk.client.received("turn/completed", after)
             await talk.until_codex_answers()
         rescue.release()
         status = "interrupted" if phase == "answering" else "failed"
@@ -134,10 +134,10 @@ async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(house: H
 
 
 async def test_a_codex_that_dies_while_it_is_written_that_the_turn_goes_on_ends_it_last_of_all(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codex_dies_while_writing(monkeypatch, house, ev.TurnRetried)
-    async with house.conversation() as talk:
+    codex_dies_while_writing(monkeypatch, harness, ev.TurnRetried)
+    async with harness.conversation() as talk:
         for _ in range(TURNS):
             await talk.turn()
         talk.script.then(overflow(), hang("I am"))
@@ -166,12 +166,12 @@ class SmallModel(Script):
 @pytest.mark.parametrize("seed", range(longer()))
 async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states(seed: int) -> None:
     chance = random.Random(seed)
-    async with opened_house(script=SmallModel()) as house:
+    async with opened_harness(script=SmallModel()) as harness:
         for _ in range(KILLS):
-            async with talking(house) as (daemon, talk):
+            async with talking(harness) as (daemon, talk):
                 turn_id, is_over = await _ask(talk, chance.random() * LONGEST_S)
                 await kill(daemon)
-            async with talking(house, talk.thread_id) as (daemon, talk):
+            async with talking(harness, talk.thread_id) as (daemon, talk):
                 snapshot = await talk.snapshot()
                 status = snapshot["turns"][-1]["status"]
                 assert status in (("completed",) if is_over else ("completed", "failed", "interrupted"))
@@ -188,6 +188,6 @@ async def _ask(talk: Conversation, instant_s: float) -> tuple[str | None, bool]:
     with anyio.move_on_after(instant_s):
         answer = await talk.client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": PROMPT}])
         turn_id = str(answer["turn"]["id"])
-        await talk.client.heard("turn/completed", len(talk.client.messages) - 1)
+        await talk.client.received("turn/completed", len(talk.client.messages) - 1)
         return turn_id, True
     return turn_id, False

@@ -14,8 +14,8 @@ import pytest
 from trimpoint.testkit import ModelRequest, Reply, call, run, say
 
 from tests.e2e import asking_mcp_server
-from tests.e2e.conftest import House
-from tests.e2e.wire import Message, Wire, dial
+from tests.e2e.conftest import Harness
+from tests.e2e.wire import JsonRpcClient, Message, connect_socket
 
 pytestmark = pytest.mark.codex
 
@@ -34,63 +34,63 @@ LOOKUP = {
 PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: patched.txt\n+hello\n*** End Patch\nEOF\n"
 
 
-class Scene:
+class Setup:
     """A daemon, clients and a thread whose agent asks before it does anything."""
 
-    def __init__(self, house: House, stack: AsyncExitStack) -> None:
-        self.house = house
+    def __init__(self, harness: Harness, stack: AsyncExitStack) -> None:
+        self.harness = harness
         self._stack = stack
         self.thread_id = ""
 
-    async def client(self, name: str = "client") -> Wire:
-        wire = await self._stack.enter_async_context(dial(self.house.socket))
+    async def client(self, name: str = "client") -> JsonRpcClient:
+        wire = await self._stack.enter_async_context(connect_socket(self.harness.socket))
         await wire.initialize(name)
         return wire
 
-    async def joined(self, name: str = "joined") -> Wire:
+    async def joined(self, name: str = "joined") -> JsonRpcClient:
         wire = await self.client(name)
         await wire.result("thread/resume", threadId=self.thread_id)
         return wire
 
-    async def begin(self, wire: Wire, **params: Any) -> None:
+    async def begin(self, wire: JsonRpcClient, **params: Any) -> None:
         """A thread of `wire`'s; asks before each command unless `params` say otherwise."""
-        settings = {"cwd": str(self.house.worktree), "approvalPolicy": "untrusted", "sandbox": "danger-full-access", **params}
+        settings = {"cwd": str(self.harness.worktree), "approvalPolicy": "untrusted", "sandbox": "danger-full-access", **params}
         self.thread_id = (await wire.result("thread/start", **settings))["thread"]["id"]
 
-    async def prompt(self, wire: Wire, *replies: Reply) -> str:
+    async def prompt(self, wire: JsonRpcClient, *replies: Reply) -> str:
         """A turn in which the model answers `replies` and then says something."""
-        self.house.script.then(*replies)
+        self.harness.script.then(*replies)
         answer = await wire.result("turn/start", threadId=self.thread_id, input=[{"type": "text", "text": "go on"}])
         return str(answer["turn"]["id"])
 
-    async def ended(self, wire: Wire, turn_id: str) -> str:
+    async def ended(self, wire: JsonRpcClient, turn_id: str) -> str:
         message = await wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id)
         return str(message["params"]["turn"]["status"])
 
     @property
     def made(self) -> Path:
-        return self.house.worktree / "made.txt"
+        return self.harness.worktree / "made.txt"
 
 
 def touch() -> Reply:
     return run("touch made.txt && echo made-it")
 
 
-def told(house: House) -> str:
+def told(harness: Harness) -> str:
     """What the model was told last of its call."""
-    outputs = [item for item in house.model.turn_requests()[-1].input if item["type"].endswith("_output")]
+    outputs = [item for item in harness.model.turn_requests()[-1].input if item["type"].endswith("_output")]
     return str(outputs[-1]["output"])
 
 
-async def reply(wire: Wire, question: Message, result: Any) -> None:
+async def reply(wire: JsonRpcClient, question: Message, result: Any) -> None:
     await wire.send({"id": question["id"], "result": result})
 
 
-async def decline_to_answer(wire: Wire, question: Message) -> None:
+async def decline_to_answer(wire: JsonRpcClient, question: Message) -> None:
     await wire.send({"id": question["id"], "error": {"code": -32601, "message": "Method not found"}})
 
 
-def resolved(wire: Wire, question: Message) -> list[Message]:
+def resolved(wire: JsonRpcClient, question: Message) -> list[Message]:
     return [
         message
         for message in wire.received
@@ -98,313 +98,313 @@ def resolved(wire: Wire, question: Message) -> list[Message]:
     ]
 
 
-async def scene_in(house: House, stack: AsyncExitStack) -> Scene:
-    await stack.enter_async_context(house.daemon())
-    return Scene(house, stack)
+async def scene_in(harness: Harness, stack: AsyncExitStack) -> Setup:
+    await stack.enter_async_context(harness.daemon())
+    return Setup(harness, stack)
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
-async def test_a_command_runs_when_a_client_accepts_it_and_only_then(house: House, decision: str, is_made: bool) -> None:
+async def test_a_command_runs_when_a_client_accepts_it_and_only_then(harness: Harness, decision: str, is_made: bool) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, touch())
-        question = await wire.heard(COMMAND, threadId=scene.thread_id, turnId=turn_id)
-        assert not scene.made.exists()
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, touch())
+        question = await wire.received_after(COMMAND, threadId=setup.thread_id, turnId=turn_id)
+        assert not setup.made.exists()
         await reply(wire, question, {"decision": decision})
-        assert await scene.ended(wire, turn_id) == "completed"
+        assert await setup.ended(wire, turn_id) == "completed"
         assert len(resolved(wire, question)) == 1
-    assert scene.made.exists() is is_made
-    assert ("made-it" in told(house)) is is_made
+    assert setup.made.exists() is is_made
+    assert ("made-it" in told(harness)) is is_made
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
 async def test_a_change_of_files_is_made_when_a_client_accepts_it_and_only_then(
-    house: House, decision: str, is_made: bool
+    harness: Harness, decision: str, is_made: bool
 ) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, run(PATCH))
-        question = await wire.heard(FILE_CHANGE, threadId=scene.thread_id)
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, run(PATCH))
+        question = await wire.received_after(FILE_CHANGE, threadId=setup.thread_id)
         await reply(wire, question, {"decision": decision})
-        await scene.ended(wire, turn_id)
+        await setup.ended(wire, turn_id)
         assert len(resolved(wire, question)) == 1
-    assert (house.worktree / "patched.txt").exists() is is_made
+    assert (harness.worktree / "patched.txt").exists() is is_made
 
 
-async def test_a_tool_of_the_clients_own_gives_the_model_what_the_client_says(house: House) -> None:
+async def test_a_tool_of_the_clients_own_gives_the_model_what_the_client_says(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire, dynamicTools=[LOOKUP])
-        turn_id = await scene.prompt(wire, call("lookup", {"q": "answer", "threadId": scene.thread_id}))
-        question = await wire.heard(TOOL, threadId=scene.thread_id)
-        assert question["params"]["arguments"] == {"q": "answer", "threadId": scene.thread_id}
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire, dynamicTools=[LOOKUP])
+        turn_id = await setup.prompt(wire, call("lookup", {"q": "answer", "threadId": setup.thread_id}))
+        question = await wire.received_after(TOOL, threadId=setup.thread_id)
+        assert question["params"]["arguments"] == {"q": "answer", "threadId": setup.thread_id}
         await reply(wire, question, {"contentItems": [{"type": "inputText", "text": "it is 42"}], "success": True})
-        await scene.ended(wire, turn_id)
-    assert told(house) == "it is 42"
+        await setup.ended(wire, turn_id)
+    assert told(harness) == "it is 42"
 
 
-async def test_a_person_is_asked_and_the_model_told_what_they_chose(house: House) -> None:
-    house.overrides.append("features.default_mode_request_user_input=true")
+async def test_a_person_is_asked_and_the_model_told_what_they_chose(harness: Harness) -> None:
+    harness.overrides.append("features.default_mode_request_user_input=true")
     options = [{"label": "Red (Recommended)", "description": "warm"}, {"label": "Blue", "description": "cold"}]
     asked = {"questions": [{"id": "colour", "header": "Colour", "question": "Which one?", "options": options}]}
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, call("request_user_input", asked))
-        question = await wire.heard(USER_INPUT, threadId=scene.thread_id)
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, call("request_user_input", asked))
+        question = await wire.received_after(USER_INPUT, threadId=setup.thread_id)
         await reply(wire, question, {"answers": {"colour": {"answers": ["Blue"]}}})
-        await scene.ended(wire, turn_id)
-    assert "Blue" in told(house)
+        await setup.ended(wire, turn_id)
+    assert "Blue" in told(harness)
 
 
-async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said(house: House) -> None:
+async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said(harness: Harness) -> None:
     server = Path(asking_mcp_server.__file__)
-    house.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
+    harness.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        one = await scene.client("one")
-        await scene.begin(one, approvalPolicy="on-request")
-        two = await scene.joined("two")
-        await one.heard("mcpServer/startupStatus/updated", status="ready")
-        turn_id = await scene.prompt(one, Reply(items=[ASK_A_PERSON]))
-        allowed = await two.heard(ELICITATION)
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one, approvalPolicy="on-request")
+        two = await setup.joined("two")
+        await one.received_after("mcpServer/startupStatus/updated", status="ready")
+        turn_id = await setup.prompt(one, Reply(items=[ASK_A_PERSON]))
+        allowed = await two.received_after(ELICITATION)
         await reply(two, allowed, {"action": "accept", "content": {}})
-        await one.heard("serverRequest/resolved", requestId=allowed["id"])
-        question = await one.heard(ELICITATION, message="Which one?")
-        assert await two.heard(ELICITATION, message="Which one?") == question
+        await one.received_after("serverRequest/resolved", requestId=allowed["id"])
+        question = await one.received_after(ELICITATION, message="Which one?")
+        assert await two.received_after(ELICITATION, message="Which one?") == question
         await decline_to_answer(two, question)
         await reply(one, question, {"action": "accept", "content": {"colour": "blue"}})
-        assert await scene.ended(two, turn_id) == "completed"
-    assert "blue" in told(house)
+        assert await setup.ended(two, turn_id) == "completed"
+    assert "blue" in told(harness)
 
 
-async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothing(house: House) -> None:
+async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothing(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two, bystander = await scene.joined("two"), await scene.client("bystander")
-        turn_id = await scene.prompt(one, touch())
-        question = await one.heard(COMMAND)
-        assert await two.heard(COMMAND) == question
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two, bystander = await setup.joined("two"), await setup.client("bystander")
+        turn_id = await setup.prompt(one, touch())
+        question = await one.received_after(COMMAND)
+        assert await two.received_after(COMMAND) == question
         await reply(two, question, DECLINE)
-        await one.heard("serverRequest/resolved", requestId=question["id"])
+        await one.received_after("serverRequest/resolved", requestId=question["id"])
         await reply(one, question, ACCEPT)
-        await one.heard("sidecar/answerIgnored", requestId=question["id"])
-        await scene.ended(one, turn_id)
-        await scene.ended(two, turn_id)
+        await one.received_after("sidecar/answerIgnored", requestId=question["id"])
+        await setup.ended(one, turn_id)
+        await setup.ended(two, turn_id)
         assert [len(resolved(wire, question)) for wire in (one, two, bystander)] == [1, 1, 0]
         assert COMMAND not in bystander.methods()
-    assert not scene.made.exists()
+    assert not setup.made.exists()
 
 
-async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(house: House) -> None:
+async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two = await scene.joined("two")
-        turn_id = await scene.prompt(one, touch())
-        question = await two.heard(COMMAND)
-        await decline_to_answer(one, await one.heard(COMMAND))
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two = await setup.joined("two")
+        turn_id = await setup.prompt(one, touch())
+        question = await two.received_after(COMMAND)
+        await decline_to_answer(one, await one.received_after(COMMAND))
         await one.settled()
         assert resolved(two, question) == []
         await reply(two, question, ACCEPT)
-        assert await scene.ended(two, turn_id) == "completed"
+        assert await setup.ended(two, turn_id) == "completed"
         assert len(resolved(one, question)) == len(resolved(two, question)) == 1
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
-async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer_to_its_resume(house: House) -> None:
+async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer_to_its_resume(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        first = await scene.client()
-        await scene.begin(first)
-        turn_id = await scene.prompt(first, touch())
-        await first.heard(COMMAND)
-        await first.vanish()
-        late = await scene.joined("late")
-        question = await late.heard(COMMAND)
+        setup = await scene_in(harness, stack)
+        first = await setup.client()
+        await setup.begin(first)
+        turn_id = await setup.prompt(first, touch())
+        await first.received_after(COMMAND)
+        await first.abort()
+        late = await setup.joined("late")
+        question = await late.received_after(COMMAND)
         resume = next(position for position, message in enumerate(late.received) if message.get("id") == "w2")
         assert late.received.index(question) > resume
         await reply(late, question, ACCEPT)
-        assert await scene.ended(late, turn_id) == "completed"
-    assert scene.made.exists()
+        assert await setup.ended(late, turn_id) == "completed"
+    assert setup.made.exists()
 
 
-async def test_with_nobody_there_when_it_asks_the_agent_waits(house: House) -> None:
+async def test_with_nobody_there_when_it_asks_the_agent_waits(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        first = await scene.client()
-        await scene.begin(first)
-        watcher = await scene.client("watcher")
-        await scene.prompt(first, touch())
-        await first.vanish()
+        setup = await scene_in(harness, stack)
+        first = await setup.client()
+        await setup.begin(first)
+        watcher = await setup.client("watcher")
+        await setup.prompt(first, touch())
+        await first.abort()
         await watcher.until(lambda one: "waitingOnApproval" in str(one.get("params", {}).get("status")))
-        assert not scene.made.exists()
-        late = await scene.joined("late")
-        await reply(late, await late.heard(COMMAND), ACCEPT)
-        await late.heard("turn/completed")
-    assert scene.made.exists()
+        assert not setup.made.exists()
+        late = await setup.joined("late")
+        await reply(late, await late.received_after(COMMAND), ACCEPT)
+        await late.received_after("turn/completed")
+    assert setup.made.exists()
 
 
-async def test_who_resumes_again_is_asked_again_under_the_same_id(house: House) -> None:
+async def test_who_resumes_again_is_asked_again_under_the_same_id(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        turn_id = await scene.prompt(wire, touch())
-        question = await wire.heard(COMMAND)
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        turn_id = await setup.prompt(wire, touch())
+        question = await wire.received_after(COMMAND)
         after = len(wire.received)
-        await wire.result("thread/resume", threadId=scene.thread_id)
-        assert await wire.heard(COMMAND, after) == question
+        await wire.result("thread/resume", threadId=setup.thread_id)
+        assert await wire.received_after(COMMAND, after) == question
         await reply(wire, question, ACCEPT)
-        await scene.ended(wire, turn_id)
+        await setup.ended(wire, turn_id)
         assert len(resolved(wire, question)) == 1
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact", "/new"])
-async def test_commands_wait_for_the_answer_and_say_so(house: House, text: str) -> None:
+async def test_commands_wait_for_the_answer_and_say_so(harness: Harness, text: str) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await scene.ended(wire, await scene.prompt(wire))
-        turn_id = await scene.prompt(wire, touch())
-        question = await wire.heard(COMMAND)
-        outcome = await wire.result("commands/execute", threadId=scene.thread_id, text=text)
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await setup.ended(wire, await setup.prompt(wire))
+        turn_id = await setup.prompt(wire, touch())
+        question = await wire.received_after(COMMAND)
+        outcome = await wire.result("commands/execute", threadId=setup.thread_id, text=text)
         assert outcome["status"] == "skipped"
         assert outcome["reason"] in ("request_pending", "turn_in_progress")
         assert outcome["blocker"]["since"]
-        [pending] = (await wire.result("orchestration/snapshot", threadId=scene.thread_id))["thread"]["pendingRequests"]
+        [pending] = (await wire.result("orchestration/snapshot", threadId=setup.thread_id))["thread"]["pendingRequests"]
         assert (pending["id"], pending["method"]) == (question["id"], COMMAND)
         await reply(wire, question, ACCEPT)
-        assert await scene.ended(wire, turn_id) == "completed"
-        outcome = await wire.result("commands/execute", threadId=scene.thread_id, text=text)
+        assert await setup.ended(wire, turn_id) == "completed"
+        outcome = await wire.result("commands/execute", threadId=setup.thread_id, text=text)
         assert outcome["status"] == "completed", outcome
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
-async def test_an_interrupted_turn_takes_its_question_back(house: House) -> None:
+async def test_an_interrupted_turn_takes_its_question_back(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two = await scene.joined("two")
-        turn_id = await scene.prompt(one, touch())
-        question = await two.heard(COMMAND)
-        await one.result("turn/interrupt", threadId=scene.thread_id, turnId=turn_id)
-        assert await scene.ended(two, turn_id) == "interrupted"
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two = await setup.joined("two")
+        turn_id = await setup.prompt(one, touch())
+        question = await two.received_after(COMMAND)
+        await one.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id)
+        assert await setup.ended(two, turn_id) == "interrupted"
         assert len(resolved(one, question)) == len(resolved(two, question)) == 1
         await reply(two, question, ACCEPT)
-        await two.heard("sidecar/answerIgnored")
-        snapshot = await one.result("orchestration/snapshot", threadId=scene.thread_id)
+        await two.received_after("sidecar/answerIgnored")
+        snapshot = await one.result("orchestration/snapshot", threadId=setup.thread_id)
         assert snapshot["thread"]["pendingRequests"] == []
-    assert not scene.made.exists()
+    assert not setup.made.exists()
 
 
-async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing_new(house: House) -> None:
+async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing_new(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await wire.result("orchestration/subscribeThread", threadId=scene.thread_id)
-        turn_id = await scene.prompt(wire, touch())
-        old = await wire.heard(COMMAND)
-        os.kill(house.child_pid(), signal.SIGKILL)
-        assert await scene.ended(wire, turn_id) == "interrupted"
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await wire.result("orchestration/subscribeThread", threadId=setup.thread_id)
+        turn_id = await setup.prompt(wire, touch())
+        old = await wire.received_after(COMMAND)
+        os.kill(harness.child_pid(), signal.SIGKILL)
+        assert await setup.ended(wire, turn_id) == "interrupted"
         assert len(resolved(wire, old)) == 1
         closed = await wire.until(lambda one: one.get("params", {}).get("type") == "thread.request-closed")
         assert closed["params"]["payload"] == {"requestId": old["id"], "outcome": "expired"}
         after = len(wire.received)
         await until_codex_is_back(wire)
-        turn_id = await scene.prompt(wire, touch())
-        new = await wire.heard(COMMAND, after)
+        turn_id = await setup.prompt(wire, touch())
+        new = await wire.received_after(COMMAND, after)
         assert new["id"] != old["id"]
         await reply(wire, old, ACCEPT)
-        await wire.heard("sidecar/answerIgnored", requestId=old["id"])
-        assert not scene.made.exists()
+        await wire.received_after("sidecar/answerIgnored", requestId=old["id"])
+        assert not setup.made.exists()
         await reply(wire, new, DECLINE)
-        assert await scene.ended(wire, turn_id) == "completed"
-    assert not scene.made.exists()
+        assert await setup.ended(wire, turn_id) == "completed"
+    assert not setup.made.exists()
 
 
-async def until_codex_is_back(wire: Wire) -> None:
+async def until_codex_is_back(wire: JsonRpcClient) -> None:
     """Until the successor of a Codex that was killed answers."""
     while "error" in (answer := await wire.ask("thread/loaded/list")):
         assert answer["error"]["data"]["retryable"], answer
 
 
-async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(house: House) -> None:
+async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await scene.prompt(wire, touch())
-        old = await wire.heard(COMMAND)
-    thread_id = scene.thread_id
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await setup.prompt(wire, touch())
+        old = await wire.received_after(COMMAND)
+    thread_id = setup.thread_id
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        scene.thread_id = thread_id
-        wire = await scene.joined("back")
+        setup = await scene_in(harness, stack)
+        setup.thread_id = thread_id
+        wire = await setup.joined("back")
         snapshot = await wire.result("orchestration/snapshot", threadId=thread_id)
         assert snapshot["thread"]["pendingRequests"] == []
-        turn_id = await scene.prompt(wire, touch())
-        new = await wire.heard(COMMAND)
+        turn_id = await setup.prompt(wire, touch())
+        new = await wire.received_after(COMMAND)
         await reply(wire, old, ACCEPT)
-        await wire.heard("sidecar/answerIgnored", requestId=old["id"])
-        assert not scene.made.exists()
+        await wire.received_after("sidecar/answerIgnored", requestId=old["id"])
+        assert not setup.made.exists()
         await reply(wire, new, ACCEPT)
-        await scene.ended(wire, turn_id)
-    assert scene.made.exists()
+        await setup.ended(wire, turn_id)
+    assert setup.made.exists()
 
 
-async def test_after_a_trim_a_question_still_names_the_thread_the_client_knows(house: House) -> None:
+async def test_after_a_trim_a_question_still_names_the_thread_the_client_knows(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        wire = await scene.client()
-        await scene.begin(wire)
-        await scene.ended(wire, await scene.prompt(wire))
-        assert (await wire.result("commands/execute", threadId=scene.thread_id, text="/clear"))["status"] == "completed"
-        turn_id = await scene.prompt(wire, touch())
-        question = await wire.heard(COMMAND, threadId=scene.thread_id)
-        late = await scene.joined("late")
-        assert await late.heard(COMMAND) == question
+        setup = await scene_in(harness, stack)
+        wire = await setup.client()
+        await setup.begin(wire)
+        await setup.ended(wire, await setup.prompt(wire))
+        assert (await wire.result("commands/execute", threadId=setup.thread_id, text="/clear"))["status"] == "completed"
+        turn_id = await setup.prompt(wire, touch())
+        question = await wire.received_after(COMMAND, threadId=setup.thread_id)
+        late = await setup.joined("late")
+        assert await late.received_after(COMMAND) == question
         await reply(late, question, ACCEPT)
-        await scene.ended(wire, turn_id)
-        provider_id = house.model.requests[-1].thread_id
-        assert provider_id not in (None, scene.thread_id)
+        await setup.ended(wire, turn_id)
+        provider_id = harness.model.requests[-1].thread_id
+        assert provider_id not in (None, setup.thread_id)
         assert str(provider_id) not in str(wire.received) + str(late.received)
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
-async def test_an_ephemeral_thread_is_the_affair_of_its_client_alone(house: House) -> None:
+async def test_an_ephemeral_thread_is_the_affair_of_its_client_alone(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        owner, other = await scene.client("owner"), await scene.client("other")
-        await scene.begin(owner, ephemeral=True)
-        turn_id = await scene.prompt(owner, touch())
-        await reply(owner, await owner.heard(COMMAND, threadId=scene.thread_id), ACCEPT)
-        assert await scene.ended(owner, turn_id) == "completed"
+        setup = await scene_in(harness, stack)
+        owner, other = await setup.client("owner"), await setup.client("other")
+        await setup.begin(owner, ephemeral=True)
+        turn_id = await setup.prompt(owner, touch())
+        await reply(owner, await owner.received_after(COMMAND, threadId=setup.thread_id), ACCEPT)
+        assert await setup.ended(owner, turn_id) == "completed"
         await other.settled()
-        heard = [message["method"] for message in other.received if "method" in message and scene.thread_id in str(message)]
+        heard = [message["method"] for message in other.received if "method" in message and setup.thread_id in str(message)]
         assert set(heard) <= {"thread/started", "thread/status/changed"}
         assert not any(method.startswith("raw") for method in owner.methods())
-    assert scene.made.exists()
+    assert setup.made.exists()
 
 
-async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(house: House) -> None:
+async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        parent, other = await scene.client("parent"), await scene.client("other")
-        await scene.begin(parent)
+        setup = await scene_in(harness, stack)
+        parent, other = await setup.client("parent"), await setup.client("other")
+        await setup.begin(parent)
         spawn = {
             "type": "function_call",
             "namespace": "multi_agent_v1",
@@ -416,12 +416,12 @@ async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(house: Hou
             has_acted = request.input[-1]["type"].endswith("_output")
             return say("done.") if has_acted else Reply(items=[spawn]) if request.mentions("delegate") else touch()
 
-        house.script.then(*[answer] * 4)
-        await parent.result("turn/start", threadId=scene.thread_id, input=[{"type": "text", "text": "delegate"}])
-        question = await other.heard(COMMAND)
-        assert question["params"]["threadId"] != scene.thread_id
-        assert await parent.heard(COMMAND) == question
+        harness.script.then(*[answer] * 4)
+        await parent.result("turn/start", threadId=setup.thread_id, input=[{"type": "text", "text": "delegate"}])
+        question = await other.received_after(COMMAND)
+        assert question["params"]["threadId"] != setup.thread_id
+        assert await parent.received_after(COMMAND) == question
         await reply(other, question, ACCEPT)
-        await parent.heard("serverRequest/resolved", requestId=question["id"])
-        await other.heard("turn/completed", threadId=question["params"]["threadId"])
-    assert scene.made.exists()
+        await parent.received_after("serverRequest/resolved", requestId=question["id"])
+        await other.received_after("turn/completed", threadId=question["params"]["threadId"])
+    assert setup.made.exists()

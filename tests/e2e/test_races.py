@@ -17,7 +17,7 @@ import pytest
 from trimpoint.cli.connection.client import Message, RemoteError
 from trimpoint.testkit import ModelRequest, call, held, say
 
-from tests.e2e.conftest import House, longer, opened_house
+from tests.e2e.conftest import Harness, longer, opened_harness
 from tests.e2e.conversation import AnswersByPrompt, Conversation
 from tests.e2e.expectation import ExpectedThread, Findings, Piece, pieces, right_one
 
@@ -46,8 +46,8 @@ Step = tuple[str, ...]
 class Race:
     """Two clients in one thread, and the state that it is in between races."""
 
-    def __init__(self, house: House, script: AnswersByPrompt, talks: tuple[Conversation, Conversation], seed: int) -> None:
-        self.house = house
+    def __init__(self, harness: Harness, script: AnswersByPrompt, talks: tuple[Conversation, Conversation], seed: int) -> None:
+        self.harness = harness
         self.script = script
         self.first, self.second = talks
         self.random = random.Random(seed)
@@ -55,7 +55,7 @@ class Race:
         self.said = 0
         self.log: list[str] = []
 
-    def scene(self) -> Step:
+    def setup(self) -> Step:
         """A prompt and what the model answers to it, as a step."""
         self.said += 1
         prompt, answer = f"prompt-{self.said}", f"answer-{self.said}"
@@ -84,7 +84,7 @@ class Race:
         async with anyio.create_task_group() as tasks:
 
             async def begun() -> None:
-                await self.second.client.heard("commands/progress", after)
+                await self.second.client.received("commands/progress", after)
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(begun)
@@ -93,7 +93,7 @@ class Race:
 
     async def plain_turn(self) -> ModelRequest:
         """A turn that nothing meets."""
-        _, prompt, answer = self.scene()
+        _, prompt, answer = self.setup()
         turn = await self.first.prompt(prompt)
         assert turn["status"] == "completed", turn
         self.state.say(prompt, answer)
@@ -136,9 +136,14 @@ class Race:
 async def _race(seed: int, body: Callable[[Race], Awaitable[None]]) -> None:
     """Two clients of one daemon, in one thread."""
     script = AnswersByPrompt()
-    async with opened_house(script=script) as house, house.daemon(), house.client("one") as one, house.client("two") as two:
-        first = await Conversation.begin(one, house.worktree, house.model, script)
-        race = Race(house, script, (first, Conversation(two, first.thread_id, house.model, script)), seed)
+    async with (
+        opened_harness(script=script) as harness,
+        harness.daemon(),
+        harness.client("one") as one,
+        harness.client("two") as two,
+    ):
+        first = await Conversation.begin(one, harness.worktree, harness.model, script)
+        race = Race(harness, script, (first, Conversation(two, first.thread_id, harness.model, script)), seed)
         try:
             with anyio.fail_after(ROUND_DEADLINE_S):
                 await race.plain_turn()
@@ -166,7 +171,7 @@ async def test_a_command_that_meets_a_turn_is_carried_out_before_it_or_after_it_
 
 async def _command_meets_turn(race: Race) -> None:
     """The second client types a command while the first one's prompt is on its way in or out."""
-    turn = race.scene()
+    turn = race.setup()
     text = race.random.choice(("/clear 1", "/clear", "/compact"))
     where = race.random.choice((TOGETHER, COMMAND_FIRST, *NEAR_THE_START, *NEAR_THE_END))
     heard = len(race.second.client.messages)
@@ -214,15 +219,15 @@ async def test_a_command_that_outlives_a_trim_is_filed_in_its_own_turn_when_it_e
 
 
 async def _command_outlives_a_trim(race: Race) -> None:
-    _, prompt, answer = race.scene()
-    fifo = race.house.worktree / "fifo"
+    _, prompt, answer = race.setup()
+    fifo = race.harness.worktree / "fifo"
     os.mkfifo(fifo)  # reading it waits for a writer
     race.script.when(prompt, call("exec_command", {"cmd": f"cat {fifo}", "yield_time_ms": 250}), say(answer))
     assert (await race.first.prompt(prompt))["status"] == "completed"
     assert (await race.second.type("/clear"))["status"] == "completed"
     heard = len(race.second.client.messages)
     await anyio.to_thread.run_sync(fifo.write_text, "done")
-    ended = await race.second.client.heard("item/completed", heard)
+    ended = await race.second.client.received("item/completed", heard)
     assert ended["params"]["item"]["type"] == "commandExecution"
     timeline = await race.first.timeline(expand="all")
     kinds = [(entry["kind"], entry.get("trimmed")) for entry in timeline]
@@ -246,7 +251,7 @@ async def test_of_two_commands_at_once_each_happens_wholly_or_not_at_all(seed: i
 async def _commands_meet(race: Race) -> None:
     await race.plain_turn()
     await race.plain_turn()
-    turn = race.scene()
+    turn = race.setup()
     done: list[Step] = []
     texts = (race.random.choice(("/clear", "/clear 1", "/compact")), "/clear 1")
 
@@ -279,7 +284,7 @@ async def test_prompts_of_two_clients_at_once_are_each_put_to_the_model_once(see
 
 async def _prompts_meet(race: Race) -> None:
     """Together, or the second while the first is being answered, or at its very end."""
-    prompts = [race.scene()[1], race.scene()[1]]
+    prompts = [race.setup()[1], race.setup()[1]]
     where, heard = race.random.choice((TOGETHER, *NEAR_THE_START, *NEAR_THE_END)), len(race.second.client.messages)
     race.log.append(f"{prompts} at {where}")
     ended: list[Outcome] = []
@@ -321,7 +326,7 @@ async def _compact_natively(race: Race) -> str | None:
 
 
 async def _compaction_meets_turn(race: Race) -> None:
-    _, prompt, answer = race.scene()
+    _, prompt, answer = race.setup()
     release = anyio.Event()
     race.script.when(prompt, held(say(answer), release))
 
@@ -331,14 +336,14 @@ async def _compaction_meets_turn(race: Race) -> None:
     with anyio.fail_after(ROUND_DEADLINE_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
-            await race.house.model.wait_for_request(lambda request: request.mentions(prompt))
+            await race.harness.model.wait_for_request(lambda request: request.mentions(prompt))
             assert await _compact_natively(race) == "turn_in_progress"
             release.set()
     race.state.say(prompt, answer)
 
 
 async def _compaction_meets_compaction(race: Race) -> None:
-    release, turn = anyio.Event(), race.scene()
+    release, turn = anyio.Event(), race.setup()
     race.script.at_compaction(held(say(race.script.summary), release))
 
     async def compact() -> None:
@@ -350,14 +355,14 @@ async def _compaction_meets_compaction(race: Race) -> None:
     with anyio.fail_after(ROUND_DEADLINE_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(compact)
-            await race.house.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+            await race.harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
             assert await _compact_natively(race) == "already_in_progress"
             tasks.start_soon(ask)
             assert await _compact_natively(race) == "already_in_progress"
             release.set()
         await race.find([[("/compact",), turn]])
         # Nothing is under way now: it is taken, and the next prompt waits for it.
-        turn = race.scene()
+        turn = race.setup()
         assert await _compact_natively(race) is None
         assert (await race.first.prompt(turn[1]))["status"] == "completed"
         await race.find([[("/compact",), turn]])

@@ -13,7 +13,7 @@ import anyio
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.e2e.conftest import House, longer
+from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, pieces
 from tests.e2e.worktree import with_repository, worktree_files
@@ -37,11 +37,11 @@ class Copy(NamedTuple):
 class Walk:
     """One walker. `copies` has an entry for each turn of the thread, and one for before the first."""
 
-    def __init__(self, talk: Conversation, house: House, seed: int) -> None:
+    def __init__(self, talk: Conversation, harness: Harness, seed: int) -> None:
         self.talk = talk
-        self.house = house
+        self.harness = harness
         self.random = random.Random(seed)
-        self.copies: list[Copy] = [Copy(worktree_files(house.worktree), [], [])]
+        self.copies: list[Copy] = [Copy(worktree_files(harness.worktree), [], [])]
         self.before_revert: list[Copy] | None = None
         self.context: list[Piece] = []
         self.steps: list[str] = []
@@ -68,7 +68,7 @@ class Walk:
         assert pieces(first.input) == [*self.context, Piece("user", f"prompt-{self.talk.turns}.")], self.steps
         self.context = [*pieces(last.input), Piece("assistant", f"answer-{self.talk.turns}.")]
         turns = [*self.copies[-1].turns, ended["id"]]
-        self.copies.append(Copy(worktree_files(self.house.worktree), self.context, turns))
+        self.copies.append(Copy(worktree_files(self.harness.worktree), self.context, turns))
 
     async def clear(self) -> None:
         """`/clear N` keeps the last turns of the context, each with all its items."""
@@ -118,14 +118,14 @@ class Walk:
         """A person changes a file between turns; the next turn's baseline has it."""
         await self._captured()
         self.untracked += 1
-        (self.house.worktree / f"mine-{self.untracked}").write_bytes(self.random.randbytes(20))
+        (self.harness.worktree / f"mine-{self.untracked}").write_bytes(self.random.randbytes(20))
         if len(self.copies) == 1:  # before the first turn is right before it
-            self.copies[0] = self.copies[0]._replace(files=worktree_files(self.house.worktree))
+            self.copies[0] = self.copies[0]._replace(files=worktree_files(self.harness.worktree))
         await self.turn()
 
     async def child_dies(self) -> None:
         """Codex is killed; what was reverted to stands all the same."""
-        os.kill(self.house.child_pid(), signal.SIGKILL)
+        os.kill(self.harness.child_pid(), signal.SIGKILL)
         await self.talk.until_codex_answers()
 
     async def _captured(self) -> None:
@@ -137,12 +137,12 @@ class Walk:
 
     def _present(self) -> list[Copy]:
         """The copies, and behind them how the thread is now."""
-        return [*self.copies, Copy(worktree_files(self.house.worktree), self.context, self.copies[-1].turns)]
+        return [*self.copies, Copy(worktree_files(self.harness.worktree), self.context, self.copies[-1].turns)]
 
     async def _arrived(self, copy: Copy | None = None) -> None:
         copy = copy or self.copies[-1]
         self.context = copy.context
-        assert worktree_files(self.house.worktree) == copy.files, " ".join(self.steps)
+        assert worktree_files(self.harness.worktree) == copy.files, " ".join(self.steps)
         turns = (await self.talk.snapshot())["turns"]
         assert [turn["id"] for turn in turns] == copy.turns, self.steps
 
@@ -163,13 +163,13 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_any_turn_can_be_had_back_byte_for_byte(house: House, seed: int) -> None:
-    with_repository(house.worktree)
+async def test_any_turn_can_be_had_back_byte_for_byte(harness: Harness, seed: int) -> None:
+    with_repository(harness.worktree)
     with anyio.fail_after(WALK_DEADLINE_S):
-        async with house.conversation() as talk:
-            walk = Walk(talk, house, seed)
+        async with harness.conversation() as talk:
+            walk = Walk(talk, harness, seed)
             for _ in range(STEPS):
                 await walk.step()
-            shutil.rmtree(house.worktree / ".git" / "trimpoint", ignore_errors=True)  # what we keep there can be made again
+            shutil.rmtree(harness.worktree / ".git" / "trimpoint", ignore_errors=True)  # what we keep there can be made again
             await walk.turn()
             await walk.revert()

@@ -15,8 +15,8 @@ import pytest
 from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import ModelRequest, Reply, cut_off, failure, held, http_error, say
 
-from tests.e2e.conftest import House, longer
-from tests.e2e.conversation import Conversation, Scene
+from tests.e2e.conftest import Harness, longer
+from tests.e2e.conversation import Conversation, ScriptedTurn
 from tests.e2e.expectation import ExpectedThread, ExpectedTurn, ItemsSeen, Piece, pieces, shown_lines
 
 pytestmark = pytest.mark.codex
@@ -29,10 +29,10 @@ MIN_MESSAGES = 2
 
 
 class Walk:
-    """One walker: the house, the thread it talks in, and what it expects of it."""
+    """One walker: the harness, the thread it talks in, and what it expects of it."""
 
-    def __init__(self, house: House, seed: int, *, sealed: bool) -> None:
-        self.house = house
+    def __init__(self, harness: Harness, seed: int, *, sealed: bool) -> None:
+        self.harness = harness
         self.random = random.Random(seed)
         self.sealed = sealed
         self.steps: list[str] = []
@@ -53,7 +53,7 @@ class Walk:
     async def begin(self) -> None:
         """A daemon, two clients and a thread."""
         client = await self._open()
-        self._talk = await Conversation.begin(client, self.house.worktree, self.house.model, self.house.script)
+        self._talk = await Conversation.begin(client, self.harness.worktree, self.harness.model, self.harness.script)
         await self._follow()
 
     async def end(self) -> None:
@@ -62,9 +62,9 @@ class Walk:
 
     async def _open(self) -> Client:
         self._running = AsyncExitStack()
-        await self._running.enter_async_context(self.house.daemon())
-        self.watcher = await self._running.enter_async_context(self.house.client("watcher"))
-        return await self._running.enter_async_context(self.house.client("talker"))
+        await self._running.enter_async_context(self.harness.daemon())
+        self.watcher = await self._running.enter_async_context(self.harness.client("watcher"))
+        return await self._running.enter_async_context(self.harness.client("talker"))
 
     async def _follow(self) -> None:
         assert self.watcher is not None
@@ -79,45 +79,45 @@ class Walk:
         self.said += 1
         return f"{what}-{self.said}"
 
-    def _scene(self) -> Scene:
-        scene = Scene(self._word("prompt"))
+    def _scene(self) -> ScriptedTurn:
+        setup = ScriptedTurn(self._word("prompt"))
         for _ in range(self.random.choice((0, 0, 1, 2))):
             before = self.random.choice((None, None, "thought", "word"))
             if before == "thought":
-                scene.replies.append(scene.thinks(self._word("sealed")) + scene.runs(self._word("output")))
+                setup.replies.append(setup.thinks(self._word("sealed")) + setup.runs(self._word("output")))
             elif before == "word":
-                scene.replies.append(scene.says(self._word("comment")) + scene.runs(self._word("output")))
+                setup.replies.append(setup.says(self._word("comment")) + setup.runs(self._word("output")))
             else:
-                scene.replies.append(scene.runs(self._word("output")))
-        return scene
+                setup.replies.append(setup.runs(self._word("output")))
+        return setup
 
-    def _answer(self, scene: Scene) -> Reply:
+    def _answer(self, setup: ScriptedTurn) -> Reply:
         thought = self.random.choice(("none", "none", "sealed", "open"))
         if thought == "none":
-            return scene.says(self._word("answer"))
-        first = scene.thinks(self._word("sealed") if thought == "sealed" else None)
-        return first + scene.says(self._word("answer"))
+            return setup.says(self._word("answer"))
+        first = setup.thinks(self._word("sealed") if thought == "sealed" else None)
+        return first + setup.says(self._word("answer"))
 
     async def turn(self) -> None:
         """A turn that ends well."""
-        scene = self._scene()
-        scene.replies.append(self._answer(scene))
-        await self._perform(scene)
+        setup = self._scene()
+        setup.replies.append(self._answer(setup))
+        await self._perform(setup)
 
     async def failed_turn(self) -> None:
         """A turn whose last model call fails."""
-        scene = self._scene()
+        setup = self._scene()
         endings = (http_error(500, "boom"), http_error(400, "bad"), cut_off("half an ans"), failure("weird", "broken"))
-        scene.ends_badly(self.random.choice(endings))
-        await self._perform(scene)
+        setup.ends_badly(self.random.choice(endings))
+        await self._perform(setup)
 
-    async def _perform(self, scene: Scene) -> None:
-        self.house.script.then(*scene.replies)
-        before = len(self.house.model.requests)
-        turn = await self.talk.prompt(scene.turn.pieces[0].text)
-        assert turn["status"] == scene.turn.status, turn
-        self._check_model(self.house.model.requests[before:], scene.turn)
-        self.expected.turns.append(scene.turn)
+    async def _perform(self, setup: ScriptedTurn) -> None:
+        self.harness.script.then(*setup.replies)
+        before = len(self.harness.model.requests)
+        turn = await self.talk.prompt(setup.turn.pieces[0].text)
+        assert turn["status"] == setup.turn.status, turn
+        self._check_model(self.harness.model.requests[before:], setup.turn)
+        self.expected.turns.append(setup.turn)
 
     async def interrupted_turn(self) -> None:
         """A turn that the person stops while the model thinks."""
@@ -132,25 +132,25 @@ class Walk:
         turn.pieces.append(Piece("aborted"))
 
     async def _kill_child(self, turn_id: str, turn: ExpectedTurn) -> None:
-        os.kill(self.house.child_pid(), signal.SIGKILL)
+        os.kill(self.harness.child_pid(), signal.SIGKILL)
 
     async def _break_off(self, how: Callable[[str, ExpectedTurn], Awaitable[None]]) -> None:
-        scene, never = self._scene(), anyio.Event()
-        self.house.script.then(*scene.replies, held(say("never said"), never))
-        client, before, heard = self.talk.client, len(self.house.model.requests), len(self.talk.client.messages)
-        asked = [{"type": "text", "text": scene.turn.pieces[0].text}]
+        setup, never = self._scene(), anyio.Event()
+        self.harness.script.then(*setup.replies, held(say("never said"), never))
+        client, before, heard = self.talk.client, len(self.harness.model.requests), len(self.talk.client.messages)
+        asked = [{"type": "text", "text": setup.turn.pieces[0].text}]
         turn_id = (await client.request("turn/start", threadId=self.talk.thread_id, input=asked))["turn"]["id"]
-        await self.house.model.wait_for_request(before + len(scene.replies) + 1)
-        shown = list(scene.turn.pieces)
-        await how(turn_id, scene.turn)
+        await self.harness.model.wait_for_request(before + len(setup.replies) + 1)
+        shown = list(setup.turn.pieces)
+        await how(turn_id, setup.turn)
         ended = await client.expect(
             lambda message: message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn_id, heard
         )
         never.set()
         assert ended["params"]["turn"]["status"] == "interrupted"
-        self._check_model(self.house.model.requests[before:], ExpectedTurn(shown, []))
-        scene.turn.status = "interrupted"
-        self.expected.turns.append(scene.turn)
+        self._check_model(self.harness.model.requests[before:], ExpectedTurn(shown, []))
+        setup.turn.status = "interrupted"
+        self.expected.turns.append(setup.turn)
 
     def _check_model(self, requests: list[ModelRequest], turn: ExpectedTurn) -> None:
         """Each call of the turn was shown exactly the context and what the turn had come to; the last, all but the answer."""
@@ -191,13 +191,13 @@ class Walk:
         refusal = self.expected.compaction_refusal(keep, MIN_MESSAGES, force)
         if refusal is None:
             self._queue_summary(say(gist))
-        before = len(self.house.model.requests)
+        before = len(self.harness.model.requests)
         outcome = await self.talk.type(self.steps[-1])
         if refusal is not None:
             assert (outcome["status"], outcome["reason"]) == ("skipped", refusal), outcome
             return
         assert (outcome["status"], outcome["summary"]) == ("completed", gist), outcome
-        self._check_compaction(self.house.model.requests[before:], guidance.strip())
+        self._check_compaction(self.harness.model.requests[before:], guidance.strip())
         self.expected.compact(keep, gist)
         await self._check_outcome(outcome)
 
@@ -206,15 +206,15 @@ class Walk:
         if self.expected.compaction_refusal(0, MIN_MESSAGES, True) is not None:
             return
         reply = self.random.choice((http_error(500, "boom"), cut_off("half"), *(() if self.sealed else (say(""),))))
-        self.house.script.at_compaction(reply)
+        self.harness.script.at_compaction(reply)
         outcome = await self.talk.type("/compact --force")
         assert (outcome["status"], outcome["reason"]) == ("failed", "compaction_failed"), outcome
 
     def _queue_summary(self, reply: Reply) -> None:
         if self.sealed:
-            self.house.script.then(reply)  # a sample of the compacted thread reads it
+            self.harness.script.then(reply)  # a sample of the compacted thread reads it
         else:
-            self.house.script.at_compaction(reply)
+            self.harness.script.at_compaction(reply)
 
     def _check_compaction(self, requests: list[ModelRequest], guidance: str) -> None:
         request = requests[0]
@@ -246,12 +246,12 @@ class Walk:
         thread_id = self.talk.thread_id
         await self.end()
         client = await self._open()
-        self._talk = Conversation(client, thread_id, self.house.model, self.house.script)
+        self._talk = Conversation(client, thread_id, self.harness.model, self.harness.script)
         await self._follow()
 
     async def kill_child(self) -> None:
         """Codex dies while nothing is under way."""
-        os.kill(self.house.child_pid(), signal.SIGKILL)
+        os.kill(self.harness.child_pid(), signal.SIGKILL)
         await self.talk.until_codex_answers()
 
     # --- the walk -------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class Walk:
         self._check_watcher()
 
     async def _check_thread(self, thread_id: str, expected: ExpectedThread, *, archived: bool) -> None:
-        talk = Conversation(self.talk.client, thread_id, self.house.model, self.house.script)
+        talk = Conversation(self.talk.client, thread_id, self.harness.model, self.harness.script)
         snapshot = await talk.snapshot()
         assert snapshot["archived"] is archived
         assert snapshot["operation"] is None or snapshot["operation"]["phase"] in ("ready", "failed")
@@ -308,7 +308,7 @@ class Walk:
             numbers = [e["threadSequence"] for e in heard if e["eventId"].startswith(thread_id)]
             assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
         ours = {self.talk.thread_id, *(thread_id for thread_id, _ in self.archived)}
-        providers = {request.thread_id for request in self.house.model.requests} - ours - {None}
+        providers = {request.thread_id for request in self.harness.model.requests} - ours - {None}
         said = [str(message) for client in (self.watcher, self.talk.client) for message in client.messages]
         assert [message for message in said for provider in providers if str(provider) in message] == []
 
@@ -349,8 +349,8 @@ def _check_trim_points(snapshot: dict[str, Any], expected: ExpectedThread, entry
     assert generations == sorted(set(generations))
 
 
-async def _walk(house: House, seed: int, *, sealed: bool) -> None:
-    walk = Walk(house, seed, sealed=sealed)
+async def _walk(harness: Harness, seed: int, *, sealed: bool) -> None:
+    walk = Walk(harness, seed, sealed=sealed)
     try:
         await walk.begin()
         await walk.step(walk.turn)
@@ -365,10 +365,10 @@ async def _walk(house: House, seed: int, *, sealed: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_every_step_leaves_exactly_the_expected_context_counts_and_timeline(house: House, seed: int) -> None:
-    await _walk(house, seed, sealed=False)
+async def test_every_step_leaves_exactly_the_expected_context_counts_and_timeline(harness: Harness, seed: int) -> None:
+    await _walk(harness, seed, sealed=False)
 
 
 @pytest.mark.parametrize("seed", SEALED_SEEDS)
-async def test_the_same_with_a_provider_that_seals_its_summaries(sealed_house: House, seed: int) -> None:
-    await _walk(sealed_house, seed, sealed=True)
+async def test_the_same_with_a_provider_that_seals_its_summaries(sealed_harness: Harness, seed: int) -> None:
+    await _walk(sealed_harness, seed, sealed=True)

@@ -9,7 +9,7 @@ import pytest
 from trimpoint.testkit import Reply, call, run
 
 from tests.e2e import asking_mcp_server
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.test_questions import (
     ACCEPT,
     ASK_A_PERSON,
@@ -41,51 +41,51 @@ KINDS: dict[str, tuple[Reply, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_turn_goes_on_when_every_client_refuses_its_question(house: House, kind: str) -> None:
+async def test_a_turn_goes_on_when_every_client_refuses_its_question(harness: Harness, kind: str) -> None:
     server = Path(asking_mcp_server.__file__)
-    house.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
-    house.overrides.append("features.default_mode_request_user_input=true")
+    harness.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
+    harness.overrides.append("features.default_mode_request_user_input=true")
     replies, settings = KINDS[kind]
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        one = await scene.client("one")
-        await scene.begin(one, **settings)
-        two = await scene.joined("two")
-        await one.heard("mcpServer/startupStatus/updated", status="ready")
-        turn_id = await scene.prompt(one, replies)
-        question = await one.heard(kind)
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one, **settings)
+        two = await setup.joined("two")
+        await one.received_after("mcpServer/startupStatus/updated", status="ready")
+        turn_id = await setup.prompt(one, replies)
+        question = await one.received_after(kind)
         await decline_to_answer(one, question)
-        await decline_to_answer(two, await two.heard(kind))
-        assert await scene.ended(one, turn_id) == "completed"
+        await decline_to_answer(two, await two.received_after(kind))
+        assert await setup.ended(one, turn_id) == "completed"
         assert len(resolved(one, question)) == len(resolved(two, question)) == 1
-        snapshot = await one.result("orchestration/snapshot", threadId=scene.thread_id)
+        snapshot = await one.result("orchestration/snapshot", threadId=setup.thread_id)
         assert snapshot["thread"]["pendingRequests"] == []
-    assert not scene.made.exists()
+    assert not setup.made.exists()
 
 
-async def test_a_turn_goes_on_when_the_last_client_that_could_answer_is_gone(house: House) -> None:
+async def test_a_turn_goes_on_when_the_last_client_that_could_answer_is_gone(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two = await scene.joined("two")
-        turn_id = await scene.prompt(one, touch())
-        await decline_to_answer(one, await one.heard(COMMAND))
-        await two.heard(COMMAND)
-        await two.vanish()
-        assert await scene.ended(one, turn_id) == "completed"
-    assert not scene.made.exists()
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two = await setup.joined("two")
+        turn_id = await setup.prompt(one, touch())
+        await decline_to_answer(one, await one.received_after(COMMAND))
+        await two.received_after(COMMAND)
+        await two.abort()
+        assert await setup.ended(one, turn_id) == "completed"
+    assert not setup.made.exists()
 
 
-async def test_a_null_of_one_client_decides_nothing_for_the_other(house: House) -> None:
+async def test_a_null_of_one_client_decides_nothing_for_the_other(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
-        scene = await scene_in(house, stack)
-        one = await scene.client("one")
-        await scene.begin(one)
-        two = await scene.joined("two")
-        turn_id = await scene.prompt(one, touch())
-        await reply(one, await one.heard(COMMAND), None)
+        setup = await scene_in(harness, stack)
+        one = await setup.client("one")
+        await setup.begin(one)
+        two = await setup.joined("two")
+        turn_id = await setup.prompt(one, touch())
+        await reply(one, await one.received_after(COMMAND), None)
         await one.settled()
-        await reply(two, await two.heard(COMMAND), ACCEPT)
-        assert await scene.ended(two, turn_id) == "completed"
-    assert scene.made.exists()
+        await reply(two, await two.received_after(COMMAND), ACCEPT)
+        assert await setup.ended(two, turn_id) == "completed"
+    assert setup.made.exists()

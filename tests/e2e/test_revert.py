@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
 
 pytestmark = pytest.mark.codex
 
 
-async def test_a_turn_of_the_present_session_is_taken_back_by_codex(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_of_the_present_session_is_taken_back_by_codex(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
         second = (await talk.snapshot())["turns"][1]["id"]
@@ -24,15 +24,15 @@ async def test_a_turn_of_the_present_session_is_taken_back_by_codex(house: House
     assert seen_turns(after, 4) == [4]
 
 
-async def test_a_turn_that_was_carried_over_a_clear_is_taken_back_too(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_turn_that_was_carried_over_a_clear_is_taken_back_too(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(4):
             await talk.turn(tool=True)
         await talk.type("/clear 3")
         await talk.turn()
         turns = (await talk.snapshot())["turns"]
         answer = await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
-        await talk.client.heard("thread/reverted", threadId=talk.thread_id)
+        await talk.client.received("thread/reverted", threadId=talk.thread_id)
         request = await talk.turn()
         texts = [entry["text"] for entry in await talk.timeline(expand="all") if entry["kind"] == "message"]
     assert [turn["items"][0]["content"][0]["text"] for turn in answer["thread"]["turns"]] == ["prompt-1.", "prompt-2."]
@@ -40,8 +40,8 @@ async def test_a_turn_that_was_carried_over_a_clear_is_taken_back_too(house: Hou
     assert texts == ["prompt-1.", "answer-1.", "prompt-2.", "answer-2.", "prompt-6.", "answer-6."]
 
 
-async def test_a_pruned_turn_brings_back_the_context_of_its_time_item_for_item(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_pruned_turn_brings_back_the_context_of_its_time_item_for_item(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         requests = [await talk.turn(tool=True) for _ in range(4)]
         turns = (await talk.snapshot())["turns"]
         await talk.type("/clear 1")

@@ -4,20 +4,20 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.codex.appserver.errors import ProviderGone
+from trimpoint.codex.appserver.errors import ProviderExited
 from trimpoint.operations.provider.terminals import Terminals
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import TURN_DEADLINE_S, seen_turns
 
 pytestmark = pytest.mark.codex
 
 
-async def test_a_codex_that_dies_behind_a_revert_takes_nothing_with_it(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_codex_that_dies_behind_a_revert_takes_nothing_with_it(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     async def running(self: Terminals, provider_id: str) -> list[dict[str, Any]]:
-        raise ProviderGone("it was ended by SIGKILL", "")
+        raise ProviderExited("it was ended by SIGKILL", "")
 
-    async with house.conversation() as talk:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
         with monkeypatch.context() as patched:

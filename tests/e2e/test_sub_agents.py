@@ -4,7 +4,7 @@ import anyio
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, held, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
 
@@ -17,7 +17,7 @@ SPAWN = {
 }
 
 
-async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(house: House) -> None:
+async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(harness: Harness) -> None:
     release = anyio.Event()
 
     def respond(request: ModelRequest) -> Reply:
@@ -25,11 +25,11 @@ async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(house: H
             return held(say("done"), release)
         return say("answer-1.") if request.mentions("call_spawn") else Reply(items=(SPAWN,))
 
-    async with house.conversation() as talk:
+    async with harness.conversation() as talk:
         talk.script.then(*[respond] * 3)
         with anyio.fail_after(20):
             await talk.prompt("prompt-1.")
-            await house.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
+            await harness.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
             blocked = await talk.type("/clear")
             assert (blocked["status"], blocked["reason"]) == ("skipped", "request_pending"), blocked
             assert blocked["blocker"]["detail"] == "subAgent"

@@ -5,7 +5,7 @@ import pytest
 from trimpoint.cli.connection.client import RemoteError
 from trimpoint.testkit import ModelRequest, Reply, say
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
 pytestmark = pytest.mark.codex
@@ -19,8 +19,8 @@ async def _prompt(talk: Conversation, text: str) -> tuple[str, str]:
     return turn["status"], next((item["text"] for item in items if item["type"] == "agentMessage"), "")
 
 
-async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
         status, answer = await _prompt(talk, "/clear 1")
@@ -29,25 +29,25 @@ async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(house: H
         request = await talk.turn()
         snapshot = await talk.snapshot()
     assert seen_turns(request, 3) == [3]
-    assert not any(request.mentions("/clear") for request in house.model.requests)
+    assert not any(request.mentions("/clear") for request in harness.model.requests)
     assert snapshot["turnCount"] == 4
 
 
 @pytest.mark.parametrize("text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/compact --keep"])
-async def test_a_wrong_command_says_what_is_right_and_is_never_sent(house: House, text: str) -> None:
-    async with house.conversation() as talk:
+async def test_a_wrong_command_says_what_is_right_and_is_never_sent(harness: Harness, text: str) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         _, answer = await _prompt(talk, text)
         assert "Usage: /" in answer
-    assert len(house.model.requests) == 1
+    assert len(harness.model.requests) == 1
 
 
-async def test_an_input_that_names_no_command_is_a_prompt(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_an_input_that_names_no_command_is_a_prompt(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         with anyio.fail_after(20):
             await talk.prompt("/clearance of goods")
-    assert house.model.requests[-1].mentions("/clearance of goods")
+    assert harness.model.requests[-1].mentions("/clearance of goods")
 
 
 def _text(text: str) -> dict[str, str]:
@@ -59,8 +59,8 @@ IMAGE = {"type": "image", "url": "data:image/png;base64,AAAA"}
 
 @pytest.mark.parametrize("method", ["turn/steer", "thread/queue/add", "thread/queue/update"])
 @pytest.mark.parametrize("text", ["/clear", "/compact --keep 1", "/clear abc", "/help"])
-async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(house: House, method: str, text: str) -> None:
-    async with house.conversation() as talk:
+async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(harness: Harness, method: str, text: str) -> None:
+    async with harness.conversation() as talk:
         release = anyio.Event()
 
         async def held(request: ModelRequest) -> Reply:
@@ -70,41 +70,41 @@ async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(house:
         talk.script.then(held)
         turn = (await talk.client.request("turn/start", threadId=talk.thread_id, input=[_text("go")]))["turn"]
         with anyio.fail_after(20):
-            await house.model.wait_for_request(lambda request: request.kind == "turn")
+            await harness.model.wait_for_request(lambda request: request.kind == "turn")
         params = {"threadId": talk.thread_id, "expectedTurnId": turn["id"], "queuedSubmissionId": "q", "input": [_text(text)]}
         with pytest.raises(RemoteError, match="nothing was sent to the agent") as refused:
             await talk.client.request(method, **params)
         assert refused.value.data["reason"] == "usage"
         release.set()
         with anyio.fail_after(20):
-            await talk.client.heard("turn/completed")
+            await talk.client.received("turn/completed")
         await talk.turn()
-    assert not any(request.mentions(text) for request in house.model.requests)
+    assert not any(request.mentions(text) for request in harness.model.requests)
 
 
 @pytest.mark.parametrize("text", ["/clear", "/help", "/clear abc"])
-async def test_a_command_in_an_ephemeral_thread_is_refused_and_never_sent(house: House, text: str) -> None:
-    async with house.daemon(), house.client() as client:
-        thread = (await client.request("thread/start", cwd=str(house.worktree), ephemeral=True))["thread"]
+async def test_a_command_in_an_ephemeral_thread_is_refused_and_never_sent(harness: Harness, text: str) -> None:
+    async with harness.daemon(), harness.client() as client:
+        thread = (await client.request("thread/start", cwd=str(harness.worktree), ephemeral=True))["thread"]
         with pytest.raises(RemoteError, match="nothing was sent to the agent") as refused:
             await client.request("turn/start", threadId=thread["id"], input=[_text(text)])
         assert refused.value.data["reason"] == "not_supported"
-    assert house.model.requests == []
+    assert harness.model.requests == []
 
 
 @pytest.mark.parametrize(
     "turn_input",
     [[_text("/clear"), IMAGE], [IMAGE, _text("/clear 1")], [_text("/clear"), {"type": "localImage", "path": "/nowhere.png"}]],
 )
-async def test_a_command_with_attachments_is_refused_and_never_sent(house: House, turn_input: list[dict[str, str]]) -> None:
-    async with house.conversation() as talk:
+async def test_a_command_with_attachments_is_refused_and_never_sent(harness: Harness, turn_input: list[dict[str, str]]) -> None:
+    async with harness.conversation() as talk:
         with pytest.raises(RemoteError, match="stands alone"):
             await talk.client.request("turn/start", threadId=talk.thread_id, input=turn_input)
-    assert house.model.requests == []
+    assert harness.model.requests == []
 
 
-async def test_a_command_in_several_pieces_is_one(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_a_command_in_several_pieces_is_one(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn()
         after = len(talk.client.messages)
@@ -115,8 +115,8 @@ async def test_a_command_in_several_pieces_is_one(house: House) -> None:
     assert seen_turns(request, 2) == [2]
 
 
-async def test_new_names_the_thread_that_it_made_and_the_archived_one_does_so_after_it(house: House) -> None:
-    async with house.conversation() as talk:
+async def test_new_names_the_thread_that_it_made_and_the_archived_one_does_so_after_it(harness: Harness) -> None:
+    async with harness.conversation() as talk:
         await talk.turn()
         _, answer = await _prompt(talk, "/new")
         archived = (await talk.snapshot())["archived"]
@@ -138,4 +138,4 @@ async def test_new_names_the_thread_that_it_made_and_the_archived_one_does_so_af
     assert read["thread"]["id"] == new_id
     assert new_id in outcome["message"]
     assert new_id in said
-    assert len(house.model.requests) == 1
+    assert len(harness.model.requests) == 1

@@ -14,7 +14,7 @@ import msgspec
 from anyio.streams.stapled import StapledByteStream
 from trimpoint.codex.appserver.launch import child_environment, launch_command
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 
 Message = dict[str, Any]
 DEADLINE_S = 20.0
@@ -45,8 +45,8 @@ class Socket:
         self._writer.close()
 
 
-class Wire:
-    """Made by `dial` or `straight`."""
+class JsonRpcClient:
+    """Made by `connect_socket` or `connect_to_codex`."""
 
     def __init__(self, stream: Socket | StapledByteStream) -> None:
         self.received: list[Any] = []
@@ -56,13 +56,13 @@ class Wire:
         self._changed = anyio.Event()
         self._reading = anyio.CancelScope()
 
-    async def say(self, data: bytes) -> None:
+    async def send_bytes(self, data: bytes) -> None:
         """Send bytes as they are."""
         await self._stream.send(data)
 
     async def send(self, message: Any) -> None:
         """Send one JSON value as a line."""
-        await self.say(msgspec.json.encode(message) + b"\n")
+        await self.send_bytes(msgspec.json.encode(message) + b"\n")
 
     async def ask(self, method: str, /, **params: Any) -> Message:
         """The whole answer to a request, errors too."""
@@ -98,7 +98,7 @@ class Wire:
                 assert not self.is_closed, f"the connection was closed after {self.received[-3:]}"
                 await self._changed.wait()
 
-    async def heard(self, method: str, after: int = 0, **params: Any) -> Message:
+    async def received_after(self, method: str, after: int = 0, **params: Any) -> Message:
         """The first notification or question `method` whose parameters include `params`."""
 
         def fits(message: Any) -> bool:
@@ -123,7 +123,7 @@ class Wire:
         """Methods of what was received, an answer as "answer"; `orchestration/*` and the like included."""
         return [message.get("method", "answer") for message in self.received[after:]]
 
-    async def vanish(self) -> None:
+    async def abort(self) -> None:
         """Close without a word, and hear no more."""
         self._reading.cancel()
         with anyio.CancelScope(shield=True):
@@ -148,11 +148,11 @@ class Wire:
 
 
 @asynccontextmanager
-async def dial(socket: Path) -> AsyncIterator[Wire]:
+async def connect_socket(socket: Path) -> AsyncIterator[JsonRpcClient]:
     """A connection to the daemon, not initialized."""
     stream = Socket(*await asyncio.open_unix_connection(socket, limit=READ_CHUNK_BYTES))
     async with anyio.create_task_group() as tasks:
-        wire = Wire(stream)
+        wire = JsonRpcClient(stream)
         tasks.start_soon(wire.read_forever)
         try:
             yield wire
@@ -162,15 +162,15 @@ async def dial(socket: Path) -> AsyncIterator[Wire]:
 
 
 @asynccontextmanager
-async def straight(house: House) -> AsyncIterator[Wire]:
-    """A Codex of the test's own, in the house's home and without a daemon, not initialized."""
-    environment = child_environment(house.profile, os.environ)
-    command = launch_command(house.profile)
+async def connect_to_codex(harness: Harness) -> AsyncIterator[JsonRpcClient]:
+    """A Codex of the test's own, in the harness's home and without a daemon, not initialized."""
+    environment = child_environment(harness.profile, os.environ)
+    command = launch_command(harness.profile)
     process = await anyio.open_process(command, stderr=subprocess.DEVNULL, env=environment, start_new_session=True)
     async with process, anyio.create_task_group() as tasks:
         assert process.stdin is not None
         assert process.stdout is not None
-        wire = Wire(StapledByteStream(process.stdin, process.stdout))
+        wire = JsonRpcClient(StapledByteStream(process.stdin, process.stdout))
         tasks.start_soon(wire.read_forever)
         try:
             yield wire

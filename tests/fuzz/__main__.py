@@ -5,15 +5,15 @@ import random
 
 import anyio
 
-from tests.e2e.conftest import opened_house
+from tests.e2e.conftest import opened_harness
 from tests.fuzz.campaign import Failed, run_campaign
 
 
 async def _run(seconds: float, seed: int) -> int:
     print(f"from seed {seed}, {seconds:g} s", flush=True)
-    async with opened_house() as house:
+    async with opened_harness() as harness:
         try:
-            count = await run_campaign(house, seed, seconds=seconds)
+            count = await run_campaign(harness, seed, seconds=seconds)
         except Failed as failed:
             print(f"{failed}\nAgain: scripts/fuzz --seed {str(failed).split()[1].rstrip(':')} --seconds 1", flush=True)
             return 1

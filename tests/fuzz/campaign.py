@@ -19,9 +19,9 @@ from trimpoint.cli.exits import sole_error
 from trimpoint.journal.port import Damage
 from trimpoint.journal.storage.inspection import inspect
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import Harness
 from tests.e2e.daemon_process import daemon_process
-from tests.e2e.wire import DEADLINE_S, Wire, dial
+from tests.e2e.wire import DEADLINE_S, JsonRpcClient, connect_socket
 from tests.fuzz.nonsense import Nonsense
 
 FRAMES_PER_CLIENT = 40
@@ -36,35 +36,35 @@ class Failed(AssertionError):
         super().__init__(f"seed {seed}: {problem}")
 
 
-async def run_campaign(house: House, first_seed: int, *, clients: int | None = None, seconds: float | None = None) -> int:
+async def run_campaign(harness: Harness, first_seed: int, *, clients: int | None = None, seconds: float | None = None) -> int:
     """Send what so many seeds make, or as many as the time allows; how many there were.
 
     :raises Failed: something did not hold.
     """
     try:
-        return await _campaign(house, first_seed, clients, seconds)
+        return await _campaign(harness, first_seed, clients, seconds)
     except BaseExceptionGroup as group:
         raise sole_error(group) from None
 
 
-async def _campaign(house: House, first_seed: int, clients: int | None, seconds: float | None) -> int:
-    async with daemon_process(house) as process, dial(house.socket) as witness:
+async def _campaign(harness: Harness, first_seed: int, clients: int | None, seconds: float | None) -> int:
+    async with daemon_process(harness) as process, connect_socket(harness.socket) as witness:
         await witness.initialize("witness")
-        started = await witness.result("thread/start", cwd=str(house.worktree), approvalPolicy="never", sandbox="read-only")
+        started = await witness.result("thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="read-only")
         thread_id = str(started["thread"]["id"])
         ends_at = anyio.current_time() + (seconds if seconds is not None else float("inf"))
         seed = first_seed
         while anyio.current_time() < ends_at and (clients is None or seed < first_seed + clients):
-            await _one_client(house.socket, Nonsense(seed, thread_id), seed)
+            await _one_client(harness.socket, Nonsense(seed, thread_id), seed)
             await _check_witness(witness, seed)
             seed += 1
         if process.returncode is not None:
             raise Failed(seed, f"the daemon ended with {process.returncode}")
-    _check_traces(house, seed)
+    _check_traces(harness, seed)
     return seed - first_seed
 
 
-async def _check_witness(witness: Wire, seed: int) -> None:
+async def _check_witness(witness: JsonRpcClient, seed: int) -> None:
     for method in ("sidecar/status", "model/list"):
         answer = await witness.ask(method)
         if "error" in answer:
@@ -72,7 +72,7 @@ async def _check_witness(witness: Wire, seed: int) -> None:
     witness.received.clear()
 
 
-class Ear:
+class FrameReader:
     """What one connection was told, read as it comes."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
@@ -117,7 +117,7 @@ class Ear:
 async def _one_client(place: Path, nonsense: Nonsense, seed: int) -> None:
     """One connection's life."""
     reader, writer = await asyncio.open_unix_connection(place, limit=2**26)
-    ear = Ear(reader)
+    ear = FrameReader(reader)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ear.listen)
@@ -151,7 +151,7 @@ async def _speak(writer: asyncio.StreamWriter, nonsense: Nonsense) -> list[str] 
     return None if in_frames else owed
 
 
-async def _check_answers(seed: int, owed: list[str] | None, ear: Ear) -> None:
+async def _check_answers(seed: int, owed: list[str] | None, ear: FrameReader) -> None:
     """The last request is answered by the daemon itself, and so perhaps before those that Codex answers."""
     if owed is None:
         await ear.until(lambda: ear.is_over)
@@ -166,16 +166,16 @@ async def _check_answers(seed: int, owed: list[str] | None, ear: Ear) -> None:
         raise Failed(seed, f"answered more than once: {wrong}")
 
 
-def _lost_its_frames(ear: Ear) -> bool:
+def _lost_its_frames(ear: FrameReader) -> bool:
     """A first line of garbage can be the broken beginning of a frame, which ends the connection with a word."""
     return ear.is_over and b'"reason":"parse_error"' in ear.text
 
 
-def _check_traces(house: House, seed: int) -> None:
-    lines = [msgspec.json.decode(line) for line in (house.home / "daemon.log").read_bytes().splitlines()]
+def _check_traces(harness: Harness, seed: int) -> None:
+    lines = [msgspec.json.decode(line) for line in (harness.home / "daemon.log").read_bytes().splitlines()]
     defects = [line for line in lines if line["level"] == "error"]
     if defects:
         raise Failed(seed, f"in the log: {defects[0]}")
-    damaged = {path.name: inspect(path).report.damage for path in (house.state_dir / "threads").glob("*.journal")}
+    damaged = {path.name: inspect(path).report.damage for path in (harness.state_dir / "threads").glob("*.journal")}
     if wrong := {name: damage for name, damage in damaged.items() if damage is not Damage.NONE}:
         raise Failed(seed, f"journals: {wrong}")

@@ -30,7 +30,7 @@ METHODS = (
 )  # fmt: skip
 
 
-class Said(NamedTuple):
+class SentFrames(NamedTuple):
     """Bytes to send. `owed` are the ids under which exactly one answer has to come."""
 
     data: bytes
@@ -45,15 +45,15 @@ class Nonsense:
         self._thread_id = thread_id
         self._name = f"s{seed}"
         self._numbers = 0
-        self._kinds: list[Callable[[], Said]] = [
+        self._kinds: list[Callable[[], SentFrames]] = [
             self._request, self._request, self._request, self._command, self._batch, self._mutated, self._garbage, self._nested, self._reply,
             self._odd_envelope,
         ]  # fmt: skip
 
-    def something(self) -> Said:
+    def something(self) -> SentFrames:
         """One frame's content, without what frames it; no newline is in it."""
         said = self._random.choice(self._kinds)()
-        return Said(said.data.replace(b"\n", b" "), said.owed)
+        return SentFrames(said.data.replace(b"\n", b" "), said.owed)
 
     def framed(self, data: bytes) -> bytes:
         """A `Content-Length` frame; now and then a wrong one."""
@@ -74,28 +74,28 @@ class Nonsense:
         self._numbers += 1
         return f"{self._name}-{self._numbers}"
 
-    def _request(self) -> Said:
+    def _request(self) -> SentFrames:
         request_id = self._id()
         message: dict[str, Any] = {"id": request_id, "method": self._random.choice(METHODS), "params": self._params()}
         if self.chance(0.3):
             message["jsonrpc"] = "2.0"
-        return Said(json.dumps(message).encode(), (request_id,))
+        return SentFrames(json.dumps(message).encode(), (request_id,))
 
-    def _command(self) -> Said:
+    def _command(self) -> SentFrames:
         request_id = self._id()
         command = {"type": self._random.choice(COMMANDS), "commandId": self._id(), "threadId": self._thread_id, **self._params()}
         message = {"id": request_id, "method": "orchestration/dispatch", "params": {"command": command}}
-        return Said(json.dumps(message).encode(), (request_id,))
+        return SentFrames(json.dumps(message).encode(), (request_id,))
 
-    def _batch(self) -> Said:
+    def _batch(self) -> SentFrames:
         members = [
             self._random.choice((self._request, self._command, self._reply))() for _ in range(self._random.choice((0, 1, 2, 9)))
         ]
-        return Said(
+        return SentFrames(
             b"[" + b",".join(member.data for member in members) + b"]", tuple(owed for member in members for owed in member.owed)
         )
 
-    def _mutated(self) -> Said:
+    def _mutated(self) -> SentFrames:
         """Owed nothing for certain: it may have become anything."""
         data = bytearray(self._request().data)
         for _ in range(self._random.choice((1, 1, 3, 10))):
@@ -112,26 +112,26 @@ class Nonsense:
                         (b"\x00", b"\xff\xfe", b'"', b"}", b"[", b"\\u", b"\\ud800", b"\xf0\x9f")
                     )
             data = data or bytearray(b"x")
-        return Said(bytes(data))
+        return SentFrames(bytes(data))
 
-    def _garbage(self) -> Said:
-        return Said(self._random.randbytes(self._random.choice((0, 1, 7, 200, 5000))))
+    def _garbage(self) -> SentFrames:
+        return SentFrames(self._random.randbytes(self._random.choice((0, 1, 7, 200, 5000))))
 
-    def _nested(self) -> Said:
+    def _nested(self) -> SentFrames:
         opening, closing = self._random.choice(((b"[", b"]"), (b'{"a":', b"}")))
         depth = self._random.choice((10, 120, 130, 900, 5000))
         inner = opening * depth + b"1" + closing * depth
-        return Said(b'{"id":"%s","method":"model/list","params":{"x":%s}}' % (self._id().encode(), inner))
+        return SentFrames(b'{"id":"%s","method":"model/list","params":{"x":%s}}' % (self._id().encode(), inner))
 
-    def _reply(self) -> Said:
+    def _reply(self) -> SentFrames:
         """Answers to what was perhaps asked, perhaps not; nobody owes an answer to an answer."""
         member = self._random.choice(("result", "error"))
-        return Said(json.dumps({"id": self._random.choice((1, "q1", "nobody", 0, -5)), member: self._value(2)}).encode())
+        return SentFrames(json.dumps({"id": self._random.choice((1, "q1", "nobody", 0, -5)), member: self._value(2)}).encode())
 
-    def _odd_envelope(self) -> Said:
+    def _odd_envelope(self) -> SentFrames:
         members = ("id", "method", "params", "result", "error", "jsonrpc")
         chosen = {name: self._value(2) for name in self._random.sample(members, self._random.randrange(len(members)))}
-        return Said(json.dumps(chosen).encode())
+        return SentFrames(json.dumps(chosen).encode())
 
     def _params(self) -> Any:
         params = {self._random.choice(MEMBERS): self._value(3) for _ in range(self._random.randrange(5))}

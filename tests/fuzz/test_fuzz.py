@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.e2e.conftest import longer, opened_house
+from tests.e2e.conftest import longer, opened_harness
 from tests.fuzz.campaign import run_campaign
 from tests.fuzz.nonsense import Nonsense
 
@@ -12,9 +12,9 @@ pytestmark = pytest.mark.codex
 
 
 async def test_whatever_a_client_says_the_others_are_served_and_it_is_answered() -> None:
-    async with opened_house() as house:
+    async with opened_harness() as harness:
         clients = 25 * longer()
-        assert await run_campaign(house, 1, clients=clients) == clients
+        assert await run_campaign(harness, 1, clients=clients) == clients
 
 
 def test_a_seed_says_the_same_thing_again_and_another_something_else() -> None:

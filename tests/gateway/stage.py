@@ -1,4 +1,4 @@
-"""Clients without a socket: what each was sent is in `heard`, decoded, in order."""
+"""Clients without a socket: what each was sent is in `received`, decoded, in order."""
 
 from itertools import count
 from typing import Any, cast
@@ -18,10 +18,10 @@ class FakeConnection:
         self.dropped_because: str | None = None
         self.sent_bytes = self.queued_bytes = 0
         self.lines: list[bytes] = []
-        self.heard: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
 
     def send(self, message: bytes) -> None:
-        self.heard.append(msgspec.json.decode(message))
+        self.received.append(msgspec.json.decode(message))
 
     def answer(self, message: bytes) -> None:
         self.send(message)
@@ -33,7 +33,7 @@ class FakeConnection:
             self.send(line)
 
 
-class Guest:
+class FakeClient:
     """A client and its connection."""
 
     def __init__(
@@ -47,8 +47,8 @@ class Guest:
             clients.join(self.client, thread_id)
 
     @property
-    def heard(self) -> list[dict[str, Any]]:
-        return self.connection.heard
+    def received(self) -> list[dict[str, Any]]:
+        return self.connection.received
 
     def methods(self) -> list[str]:
-        return [message.get("method", "answer") for message in self.heard]
+        return [message.get("method", "answer") for message in self.received]

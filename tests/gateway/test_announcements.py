@@ -4,19 +4,19 @@ import msgspec
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.lifecycle_notifications import Announcements
+from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 
 from tests.core.samples import SAMPLES
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 ARCHIVED = ["thread/status/changed", "thread/archived"]
 
 
-class Scene:
+class Setup:
     def __init__(self) -> None:
         clients = Clients()
-        self.announcements = Announcements(clients)
-        self.guest = Guest(clients)
+        self.announcements = LifecycleNotifications(clients)
+        self.fake_client = FakeClient(clients)
 
     def happens(self, *events: ev.AnyEvent) -> None:
         self.announcements.on_record("t", ev.Record(1, 1, 1, events))
@@ -32,47 +32,47 @@ class Scene:
     ],
 )
 def test_everyone_is_told_of_the_thread(event: ev.AnyEvent, methods: list[str]) -> None:
-    scene = Scene()
-    scene.happens(event)
-    assert scene.guest.methods() == methods
-    assert all(message["params"]["threadId"] == "t" for message in scene.guest.heard)
+    setup = Setup()
+    setup.happens(event)
+    assert setup.fake_client.methods() == methods
+    assert all(message["params"]["threadId"] == "t" for message in setup.fake_client.received)
 
 
 def test_who_asked_for_it_is_answered_first() -> None:
-    scene = Scene()
-    with scene.announcements.held("t"):
-        scene.happens(ev.ThreadArchived())
-        scene.announcements.on_record("u", ev.Record(1, 1, 1, (ev.ThreadUnarchived(),)))
-        scene.guest.connection.send(msgspec.json.encode({"id": 1, "result": {}}))
-    assert scene.guest.methods() == ["thread/status/changed", "thread/unarchived", "answer", "thread/archived"]
+    setup = Setup()
+    with setup.announcements.deferred("t"):
+        setup.happens(ev.ThreadArchived())
+        setup.announcements.on_record("u", ev.Record(1, 1, 1, (ev.ThreadUnarchived(),)))
+        setup.fake_client.connection.send(msgspec.json.encode({"id": 1, "result": {}}))
+    assert setup.fake_client.methods() == ["thread/status/changed", "thread/unarchived", "answer", "thread/archived"]
 
 
 def test_a_request_that_fails_leaves_nothing_untold() -> None:
-    scene = Scene()
-    with pytest.raises(ValueError, match="it failed"), scene.announcements.held("t"):  # noqa: PT012 - the block is the subject
-        scene.happens(ev.ThreadArchived())
+    setup = Setup()
+    with pytest.raises(ValueError, match="it failed"), setup.announcements.deferred("t"):  # noqa: PT012 - the block is the subject
+        setup.happens(ev.ThreadArchived())
         raise ValueError("it failed")
-    assert scene.guest.methods() == ARCHIVED
-    scene.happens(ev.ThreadUnarchived())
-    assert scene.guest.methods() == [*ARCHIVED, "thread/unarchived"]
+    assert setup.fake_client.methods() == ARCHIVED
+    setup.happens(ev.ThreadUnarchived())
+    assert setup.fake_client.methods() == [*ARCHIVED, "thread/unarchived"]
 
 
 def test_what_is_taken_out_meanwhile_is_not_said() -> None:
-    scene = Scene()
-    with scene.announcements.held("t") as untold:
-        scene.happens(ev.ThreadArchived())
+    setup = Setup()
+    with setup.announcements.deferred("t") as untold:
+        setup.happens(ev.ThreadArchived())
         untold.clear()
-    assert scene.guest.methods() == ["thread/status/changed"]
+    assert setup.fake_client.methods() == ["thread/status/changed"]
 
 
 def test_two_who_ask_at_once_cause_one_announcement() -> None:
-    scene = Scene()
-    with scene.announcements.held("t"), scene.announcements.held("t"):
-        scene.happens(ev.ThreadArchived())
-    assert scene.guest.methods() == ARCHIVED
+    setup = Setup()
+    with setup.announcements.deferred("t"), setup.announcements.deferred("t"):
+        setup.happens(ev.ThreadArchived())
+    assert setup.fake_client.methods() == ARCHIVED
 
 
 def test_a_deleted_thread_is_said_to_be() -> None:
-    scene = Scene()
-    scene.announcements.deleted("t")
-    assert scene.guest.heard == [{"method": "thread/deleted", "params": {"threadId": "t"}}]
+    setup = Setup()
+    setup.announcements.deleted("t")
+    assert setup.fake_client.received == [{"method": "thread/deleted", "params": {"threadId": "t"}}]

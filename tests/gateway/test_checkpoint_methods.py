@@ -17,26 +17,26 @@ from trimpoint.gateway.session.dispatch import Call
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.git.capture.capture import CaptureLimits, capture
 from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, keep, list_refs
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 from tests.git.worktrees import found, git, new_repository, write
 from tests.threads.stage import Disk, Store
 
 LIMITS = CaptureLimits(max_file_bytes=1000)
 
 
-class Scene:
+class Setup:
     """A repository and threads that work in it."""
 
-    def __init__(self, engine: Engine, folder: Path) -> None:
+    def __init__(self, engine: ThreadRegistry, folder: Path) -> None:
         self.engine = engine
         self.folder = folder
         clients = Clients()
-        self._call = Call(Guest(clients).client)
+        self._call = Call(FakeClient(clients).client)
         self._tables = CheckpointMethods(engine, Identity(engine), LIMITS).table | CheckpointStorage(engine).table
 
     async def ask(self, method: str, params: Any) -> Any:
@@ -88,27 +88,27 @@ class Scene:
 
     async def _do(self, writer: ThreadWriter, *facts: ev.AnyEvent) -> None:
         writer.record_facts(*facts)
-        await writer.settle()
+        await writer.flush()
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncGenerator[Scene]:
-    async with Engine.running(Store(Disk()), Policy()) as engine:
-        yield Scene(engine, new_repository(folder, {"a": "1\n", "b": "1\n"}))
+async def opened(folder: Path) -> AsyncGenerator[Setup]:
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
+        yield Setup(engine, new_repository(folder, {"a": "1\n", "b": "1\n"}))
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
-    async with opened(tmp_path / "tree") as scene:
-        yield scene
+async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
+    async with opened(tmp_path / "tree") as setup:
+        yield setup
 
 
-async def test_the_list_has_the_time_before_the_first_turn_and_every_turn_with_what_it_changed(scene: Scene) -> None:
-    thread = await scene.thread()
-    commits = [await scene.turn(thread, {"a": "2\n", "new": "1\n2\n"}), await scene.turn(thread, {})]
-    await scene.turn(thread, {"big": "b" * 2000, "bin": b"\0"})
-    listed = await scene.list()
-    assert (listed.repository, listed.older, listed.safety) == (str(scene.folder), 0, None)
+async def test_the_list_has_the_time_before_the_first_turn_and_every_turn_with_what_it_changed(setup: Setup) -> None:
+    thread = await setup.thread()
+    commits = [await setup.turn(thread, {"a": "2\n", "new": "1\n2\n"}), await setup.turn(thread, {})]
+    await setup.turn(thread, {"big": "b" * 2000, "bin": b"\0"})
+    listed = await setup.list()
+    assert (listed.repository, listed.older, listed.safety) == (str(setup.folder), 0, None)
     assert [(row.number, row.turn_id, row.prompt) for row in listed.turns] == [
         (0, None, ""),
         *((number, f"turn-{number}", f"prompt of turn-{number}") for number in (1, 2, 3)),
@@ -122,47 +122,47 @@ async def test_the_list_has_the_time_before_the_first_turn_and_every_turn_with_w
         cp.FilesChanged(files=1, additions=0, deletions=0),
     ]
     assert listed.turns[3].notes == ["big is too large (2,000 bytes)"]
-    assert await scene.list() == listed
+    assert await setup.list() == listed
 
 
-async def test_the_list_can_be_short_and_without_figures(scene: Scene) -> None:
-    thread = await scene.thread()
+async def test_the_list_can_be_short_and_without_figures(setup: Setup) -> None:
+    thread = await setup.thread()
     for number in range(4):
-        await scene.turn(thread, {"a": f"{number}"})
-    listed = await scene.list(limit=2, changes=False)
+        await setup.turn(thread, {"a": f"{number}"})
+    listed = await setup.list(limit=2, changes=False)
     assert ([row.number for row in listed.turns], listed.older) == ([3, 4], 3)
     assert [row.changed for row in listed.turns] == [None, None]
 
 
-async def test_the_list_of_a_thread_without_checkpoints_says_why(scene: Scene) -> None:
-    thread = await scene.thread()
+async def test_the_list_of_a_thread_without_checkpoints_says_why(setup: Setup) -> None:
+    thread = await setup.thread()
     thread.record_facts(ev.TurnStarted("turn-1", 1), ev.CheckpointFailed("turn-1", "after", "It lies in no repository."))
-    listed = await scene.list()
+    listed = await setup.list()
     assert listed.repository is None
     assert [(row.commit, row.problem) for row in listed.turns] == [(None, None), (None, "It lies in no repository.")]
 
 
-async def test_a_list_survives_checkpoints_and_repositories_that_are_gone(scene: Scene, tmp_path: Path) -> None:
-    thread = await scene.thread()
-    await scene.turn(thread, {"a": "2\n"})
-    repository = await found(scene.folder)
+async def test_a_list_survives_checkpoints_and_repositories_that_are_gone(setup: Setup, tmp_path: Path) -> None:
+    thread = await setup.thread()
+    await setup.turn(thread, {"a": "2\n"})
+    repository = await found(setup.folder)
     await delete_refs(repository, [ref.ref for ref in await list_refs(repository)])
-    git(scene.folder, "gc", "--quiet", "--prune=now")
-    assert [row.changed for row in (await scene.list()).turns] == [None, None]
-    refusal = await scene.refused()
+    git(setup.folder, "gc", "--quiet", "--prune=now")
+    assert [row.changed for row in (await setup.list()).turns] == [None, None]
+    refusal = await setup.refused()
     assert (refusal.reason, "no longer in the repository" in refusal.message) == (Reason.CHECKPOINT_NOT_FOUND, True)
-    scene.folder.rename(tmp_path / "elsewhere")
-    assert len((await scene.list()).turns) == 2
-    refusal = await scene.refused()
+    setup.folder.rename(tmp_path / "elsewhere")
+    assert len((await setup.list()).turns) == 2
+    refusal = await setup.refused()
     assert (refusal.reason, "does not exist any more" in refusal.message) == (Reason.WORKTREE_FAILED, True)
 
 
-async def test_a_diff_tells_each_file_and_the_text(scene: Scene) -> None:
-    thread = await scene.thread()
-    commit = await scene.turn(thread, {"a": "2\n", "bin": b"\0", "näme": "x\n"})
-    (scene.folder / "b").unlink()
-    found_ = await scene.diff()
-    assert (found_.repository, found_.newer.commit, found_.newer.label) == (str(scene.folder), commit, "after turn 1")
+async def test_a_diff_tells_each_file_and_the_text(setup: Setup) -> None:
+    thread = await setup.thread()
+    commit = await setup.turn(thread, {"a": "2\n", "bin": b"\0", "näme": "x\n"})
+    (setup.folder / "b").unlink()
+    found_ = await setup.diff()
+    assert (found_.repository, found_.newer.commit, found_.newer.label) == (str(setup.folder), commit, "after turn 1")
     assert [(file.path, file.status, file.additions, file.deletions, file.binary) for file in found_.files] == [
         ("a", "modified", 1, 1, False),
         ("bin", "added", None, None, True),
@@ -175,51 +175,51 @@ async def test_a_diff_tells_each_file_and_the_text(scene: Scene) -> None:
     assert not found_.truncated
 
 
-async def test_a_diff_to_now_captures_the_files_without_keeping_them(scene: Scene) -> None:
-    thread = await scene.thread()
-    await scene.turn(thread, {"a": "2\n"})
-    write(scene.folder, {"mine": "x\n", "big": "b" * 2000})
-    refs = await list_refs(await found(scene.folder))
-    now = await scene.diff(newer="now")
+async def test_a_diff_to_now_captures_the_files_without_keeping_them(setup: Setup) -> None:
+    thread = await setup.thread()
+    await setup.turn(thread, {"a": "2\n"})
+    write(setup.folder, {"mine": "x\n", "big": "b" * 2000})
+    refs = await list_refs(await found(setup.folder))
+    now = await setup.diff(newer="now")
     assert [(file.path, file.status) for file in now.files] == [("mine", "added")]
     assert (now.newer.commit, now.newer.notes) == (None, ["big is too large (2,000 bytes)"])
-    back = await scene.diff(older="now", newer="0")
+    back = await setup.diff(older="now", newer="0")
     assert [(file.path, file.status) for file in back.files] == [("a", "modified"), ("mine", "deleted")]
-    assert await list_refs(await found(scene.folder)) == refs
+    assert await list_refs(await found(setup.folder)) == refs
 
 
-async def test_a_diff_is_bounded_and_can_be_limited_to_paths(scene: Scene) -> None:
-    thread = await scene.thread()
-    await scene.turn(thread, {"a": "line\n" * 150, "sub/c": "1\n", "subtle": "1\n"})
-    cut = await scene.diff(max_bytes=100)
+async def test_a_diff_is_bounded_and_can_be_limited_to_paths(setup: Setup) -> None:
+    thread = await setup.thread()
+    await setup.turn(thread, {"a": "line\n" * 150, "sub/c": "1\n", "subtle": "1\n"})
+    cut = await setup.diff(max_bytes=100)
     assert (len(cut.diff or ""), cut.truncated, cut.changed.files) == (100, True, 3)
-    without = await scene.diff(max_bytes=0)
+    without = await setup.diff(max_bytes=0)
     assert (without.diff, without.truncated, without.changed.files) == (None, False, 3)
-    below = await scene.diff(paths=["sub"])
+    below = await setup.diff(paths=["sub"])
     assert [file.path for file in below.files] == ["sub/c"]
     assert "subtle" not in (below.diff or "")
-    assert (await scene.diff(older="1", newer="1")).diff == ""
+    assert (await setup.diff(older="1", newer="1")).diff == ""
 
 
-async def test_states_of_different_repositories_are_not_compared(scene: Scene) -> None:
-    thread = await scene.thread()
-    await scene.turn(thread, {"a": "2\n"})
+async def test_states_of_different_repositories_are_not_compared(setup: Setup) -> None:
+    thread = await setup.thread()
+    await setup.turn(thread, {"a": "2\n"})
     thread.record_facts(ev.TurnStarted("turn-2", 1), ev.TurnCompleted("turn-2", "completed"))
     thread.record_facts(ev.CheckpointCaptured("turn-2", "after", "/other", "refs/x", "f" * 40))
-    assert "not two states of one worktree" in (await scene.refused(older="1", newer="2")).message
-    assert "names no turn" in (await scene.refused(newer="17")).message
+    assert "not two states of one worktree" in (await setup.refused(older="1", newer="2")).message
+    assert "names no turn" in (await setup.refused(newer="17")).message
 
 
-async def test_a_thread_is_found_by_any_of_its_ids(scene: Scene) -> None:
-    await scene.turn(await scene.thread(), {"a": "2\n"})
-    assert await scene.list("one-codex") == await scene.list("one")
+async def test_a_thread_is_found_by_any_of_its_ids(setup: Setup) -> None:
+    await setup.turn(await setup.thread(), {"a": "2\n"})
+    assert await setup.list("one-codex") == await setup.list("one")
 
 
-async def test_storage_tells_whose_checkpoints_there_are_and_their_size(scene: Scene) -> None:
+async def test_storage_tells_whose_checkpoints_there_are_and_their_size(setup: Setup) -> None:
     for name in ("one", "two"):
-        await scene.turn(await scene.thread(name), {"a": f"{name}\n"})
-    await _keep_for_stranger(scene)
-    result = await scene.ask("checkpoint/storage", cp.StorageParams())
+        await setup.turn(await setup.thread(name), {"a": f"{name}\n"})
+    await _keep_for_stranger(setup)
+    result = await setup.ask("checkpoint/storage", cp.StorageParams())
     (repository,) = result.repositories
     assert [(thread.thread_id, thread.known, thread.refs) for thread in repository.threads] == [
         ("gone", False, 1),
@@ -227,40 +227,40 @@ async def test_storage_tells_whose_checkpoints_there_are_and_their_size(scene: S
         ("two", True, 2),
     ]
     assert repository.disk_bytes > 0
-    assert await scene.ask("checkpoint/storage", cp.StorageParams(folder=str(scene.folder))) == result
+    assert await setup.ask("checkpoint/storage", cp.StorageParams(folder=str(setup.folder))) == result
 
 
-async def test_pruning_shows_first_and_then_lets_go_of_unknown_threads_only(scene: Scene) -> None:
-    await scene.turn(await scene.thread(), {"a": "2\n"})
-    await _keep_for_stranger(scene)
-    shown = await scene.prune()
+async def test_pruning_shows_first_and_then_lets_go_of_unknown_threads_only(setup: Setup) -> None:
+    await setup.turn(await setup.thread(), {"a": "2\n"})
+    await _keep_for_stranger(setup)
+    shown = await setup.prune()
     assert (shown.refs, shown.deleted) == (1, False)
     assert [thread.thread_id for thread in shown.repositories[0].threads] == ["gone"]
-    assert len(await list_refs(await found(scene.folder))) == 3
-    done = await scene.prune(dry_run=False)
+    assert len(await list_refs(await found(setup.folder))) == 3
+    done = await setup.prune(dry_run=False)
     assert (done.refs, done.deleted) == (1, True)
-    assert {ref.thread for ref in await list_refs(await found(scene.folder))} == {"one"}
-    assert (await scene.prune()).repositories == []
+    assert {ref.thread for ref in await list_refs(await found(setup.folder))} == {"one"}
+    assert (await setup.prune()).repositories == []
 
 
-async def test_pruning_by_name_refuses_threads_that_are_there(scene: Scene) -> None:
-    await scene.turn(await scene.thread(), {"a": "2\n"})
-    await _keep_for_stranger(scene)
+async def test_pruning_by_name_refuses_threads_that_are_there(setup: Setup) -> None:
+    await setup.turn(await setup.thread(), {"a": "2\n"})
+    await _keep_for_stranger(setup)
     with pytest.raises(Refusal, match="there still"):
-        await scene.prune(thread_ids=["one"], dry_run=False)
-    assert (await scene.prune(thread_ids=["other"], dry_run=False)).refs == 0
-    assert (await scene.prune(thread_ids=["gone"], dry_run=False, folder=str(scene.folder))).refs == 1
+        await setup.prune(thread_ids=["one"], dry_run=False)
+    assert (await setup.prune(thread_ids=["other"], dry_run=False)).refs == 0
+    assert (await setup.prune(thread_ids=["gone"], dry_run=False, folder=str(setup.folder))).refs == 1
 
 
 async def test_a_folder_outside_of_any_repository_is_refused_by_name_and_passed_over_otherwise(
-    scene: Scene, tmp_path: Path
+    setup: Setup, tmp_path: Path
 ) -> None:
-    await scene.engine.create(internal.CreateThread("elsewhere", str(tmp_path), "started", b"{}", "codex"))
-    assert (await scene.prune()).repositories == []
+    await setup.engine.create(internal.CreateThread("elsewhere", str(tmp_path), "started", b"{}", "codex"))
+    assert (await setup.prune()).repositories == []
     with pytest.raises(Refusal, match="does not lie in a git repository"):
-        await scene.prune(folder=str(tmp_path))
+        await setup.prune(folder=str(tmp_path))
 
 
-async def _keep_for_stranger(scene: Scene) -> None:
-    repository = await found(scene.folder)
+async def _keep_for_stranger(setup: Setup) -> None:
+    repository = await found(setup.folder)
     await keep(repository, checkpoint_ref("gone", "turn"), (await capture(repository, LIMITS)).commit)

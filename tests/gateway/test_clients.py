@@ -4,54 +4,54 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.gateway.session.clients import RAW_EVENTS, TO_EVERYONE, Clients, Delivery
+from trimpoint.gateway.session.clients import BROADCAST_METHODS, RAW_EVENTS, Clients, Delivery
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 DELTA = "item/agentMessage/delta"
 
 
 def say(clients: Clients, method: str, thread_id: str | None = "t") -> None:
-    clients.deliver(thread_id, method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": thread_id}}))
+    clients.broadcast(thread_id, method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": thread_id}}))
 
 
 def test_news_of_a_thread_reach_those_who_take_part_in_it() -> None:
     clients = Clients()
-    taking_part, elsewhere, nowhere = Guest(clients, "t", "u"), Guest(clients, "u"), Guest(clients)
+    taking_part, elsewhere, nowhere = FakeClient(clients, "t", "u"), FakeClient(clients, "u"), FakeClient(clients)
     say(clients, DELTA)
     assert (taking_part.methods(), elsewhere.methods(), nowhere.methods()) == ([DELTA], [], [])
 
 
-@pytest.mark.parametrize("method", sorted(TO_EVERYONE))
+@pytest.mark.parametrize("method", sorted(BROADCAST_METHODS))
 def test_the_life_of_threads_is_everyones_affair(method: str) -> None:
     clients = Clients()
-    taking_part, elsewhere = Guest(clients, "t"), Guest(clients)
+    taking_part, elsewhere = FakeClient(clients, "t"), FakeClient(clients)
     say(clients, method)
     assert taking_part.methods() == elsewhere.methods() == [method]
 
 
 def test_what_is_about_no_thread_reaches_everyone() -> None:
     clients = Clients()
-    guests = [Guest(clients, "t"), Guest(clients)]
+    guests = [FakeClient(clients, "t"), FakeClient(clients)]
     say(clients, "account/updated", None)
-    assert [guest.methods() for guest in guests] == [["account/updated"]] * 2
+    assert [fake_client.methods() for fake_client in guests] == [["account/updated"]] * 2
 
 
 @pytest.mark.parametrize("method", [DELTA, "thread/started", "account/updated"])
-def test_nobody_hears_anything_before_the_handshake(method: str) -> None:
+def test_clients_receive_nothing_before_the_handshake(method: str) -> None:
     clients = Clients()
-    guest = Guest(clients, "t", initialized=False)
+    fake_client = FakeClient(clients, "t", initialized=False)
     say(clients, method)
-    guest.client.introduce("late", frozenset())
-    assert guest.heard == []
+    fake_client.client.introduce("late", frozenset())
+    assert fake_client.received == []
     say(clients, method)
-    assert guest.methods() == [method]
+    assert fake_client.methods() == [method]
 
 
 @pytest.mark.parametrize("method", sorted(RAW_EVENTS))
 def test_raw_events_reach_only_those_who_asked_for_them(method: str) -> None:
     clients = Clients()
-    asked, did_not, of_another = Guest(clients), Guest(clients, "t"), Guest(clients, "t")
+    asked, did_not, of_another = FakeClient(clients), FakeClient(clients, "t"), FakeClient(clients, "t")
     clients.join(asked.client, "t", raw_events=True)
     clients.join(of_another.client, "u", raw_events=True)
     say(clients, method)
@@ -61,17 +61,17 @@ def test_raw_events_reach_only_those_who_asked_for_them(method: str) -> None:
 
 def test_who_opted_out_of_a_notification_is_spared_it_and_nothing_else() -> None:
     clients = Clients()
-    guest = Guest(clients, "t", opted_out=frozenset({DELTA, "thread/started", "commands/progress"}))
+    fake_client = FakeClient(clients, "t", opted_out=frozenset({DELTA, "thread/started", "commands/progress"}))
     for method in (DELTA, "thread/started", "turn/completed"):
         say(clients, method)
-    guest.client.notify("commands/progress", {})
-    guest.client.notify("orchestration/event", {})
-    assert guest.methods() == ["turn/completed", "orchestration/event"]
+    fake_client.client.notify("commands/progress", {})
+    fake_client.client.notify("orchestration/event", {})
+    assert fake_client.methods() == ["turn/completed", "orchestration/event"]
 
 
 def test_who_leaves_or_goes_hears_no_more() -> None:
     clients = Clients()
-    leaver, goer = Guest(clients, "t"), Guest(clients, "t")
+    leaver, goer = FakeClient(clients, "t"), FakeClient(clients, "t")
     clients.join(leaver.client, "t", raw_events=True)
     say(clients, DELTA)
     leaver.client.leave("t")
@@ -88,69 +88,69 @@ def test_who_comes_later_hears_from_then_on() -> None:
     clients = Clients()
     say(clients, DELTA)
     say(clients, "thread/started")
-    guest = Guest(clients, "t")
+    fake_client = FakeClient(clients, "t")
     say(clients, DELTA)
     say(clients, "thread/started")
-    assert guest.methods() == [DELTA, "thread/started"]
+    assert fake_client.methods() == [DELTA, "thread/started"]
 
 
 def test_a_notification_is_made_once_whatever_the_number_of_clients() -> None:
     clients = Clients()
-    guests = [Guest(clients, "t") for _ in range(5)]
-    for guest in guests[3:]:
-        guest.client.versioned = True
+    guests = [FakeClient(clients, "t") for _ in range(5)]
+    for fake_client in guests[3:]:
+        fake_client.client.versioned = True
     made: list[bytes] = []
 
     def make() -> bytes:
         made.append(msgspec.json.encode({"method": DELTA, "params": {}}))
         return made[-1]
 
-    clients.deliver("t", DELTA, make)
+    clients.broadcast("t", DELTA, make)
     assert len(made) == 1
-    assert len({id(guest.connection.lines[0]) for guest in guests}) == 2
-    assert [guest.heard[0].get("jsonrpc") for guest in guests] == [None, None, None, "2.0", "2.0"]
+    assert len({id(fake_client.connection.lines[0]) for fake_client in guests}) == 2
+    assert [fake_client.received[0].get("jsonrpc") for fake_client in guests] == [None, None, None, "2.0", "2.0"]
 
 
 def test_a_notification_that_nobody_wants_is_not_made() -> None:
     clients = Clients()
-    Guest(clients, "u")
-    clients.deliver("t", DELTA, lambda: pytest.fail("made for nobody"))
+    FakeClient(clients, "u")
+    clients.broadcast("t", DELTA, lambda: pytest.fail("made for nobody"))
 
 
 @given(st.dictionaries(st.text(), st.recursive(st.none() | st.text() | st.integers(), lambda inner: st.lists(inner)), min_size=1))
 def test_the_versioned_line_says_the_same_and_the_version(message: dict[str, object]) -> None:
     message.pop("jsonrpc", None)
     message["method"] = DELTA
-    guest = Guest(Clients())
-    guest.client.versioned = True
-    Delivery(DELTA, lambda: msgspec.json.encode(message)).to([guest.client])
-    assert guest.heard == [{"jsonrpc": "2.0", **message}]
+    fake_client = FakeClient(Clients())
+    fake_client.client.versioned = True
+    Delivery(DELTA, lambda: msgspec.json.encode(message)).to([fake_client.client])
+    assert fake_client.received == [{"jsonrpc": "2.0", **message}]
 
 
 def test_a_run_of_notifications_is_handed_over_in_one_piece_and_each_gets_the_version() -> None:
     clients = Clients()
-    plain, versioned = Guest(clients, "t"), Guest(clients, "t")
+    plain, versioned = FakeClient(clients, "t"), FakeClient(clients, "t")
     versioned.client.versioned = True
     run = [{"method": DELTA, "params": {"delta": text}} for text in ("{", "\n{", "")]
-    clients.deliver("t", DELTA, lambda: b"\n".join(map(msgspec.json.encode, run)))
+    clients.broadcast("t", DELTA, lambda: b"\n".join(map(msgspec.json.encode, run)))
     assert len(plain.connection.lines) == len(versioned.connection.lines) == 1
-    assert plain.heard == run
-    assert versioned.heard == [{"jsonrpc": "2.0", **message} for message in run]
+    assert plain.received == run
+    assert versioned.received == [{"jsonrpc": "2.0", **message} for message in run]
 
 
 def test_a_thread_that_no_client_opened_is_nobodys_own() -> None:
     clients = Clients()
-    guest = Guest(clients, "mine")
+    fake_client = FakeClient(clients, "mine")
     assert clients.is_private("mine")
     assert not clients.is_private("a sub-agent's")
     assert not clients.is_private(None)
-    clients.remove(guest.client)
+    clients.remove(fake_client.client)
     assert clients.is_private("mine")
 
 
 def test_only_those_who_take_part_may_answer_and_only_followers_get_events() -> None:
     clients = Clients()
-    one, two, silent = Guest(clients, "t"), Guest(clients), Guest(clients, "t", initialized=False)
+    one, two, silent = FakeClient(clients, "t"), FakeClient(clients), FakeClient(clients, "t", initialized=False)
     two.client.followed.add("t")
     assert clients.subscribers("t") == [one.client]
     assert clients.followers("t") == [two.client]

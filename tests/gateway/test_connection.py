@@ -17,7 +17,7 @@ from trimpoint.gateway.transport.connection import (
     Limits,
     SocketEnd,
     Transport,
-    private_end,
+    dup_nonblocking,
     wants_answer,
 )
 from trimpoint_protocol import jsonrpc
@@ -391,7 +391,7 @@ async def test_a_handler_that_fails_ends_its_own_connection_only() -> None:
         await other.client.say(request(3))
         assert (await other.client.message())["id"] == 3
     assert talk.connection.closed_because == "internal error"
-    assert [log["event"] for log in logs if log["log_level"] == "error"] == ["a message was not handled"]
+    assert [log["event"] for log in logs if log["log_level"] == "error"] == ["message_not_handled"]
 
 
 async def test_closing_delivers_what_was_queued_first() -> None:
@@ -498,7 +498,7 @@ async def test_each_connection_has_an_id_of_its_own_and_says_who_is_there() -> N
 async def test_files_serve_as_a_stream_too(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"".join(map(request, range(2000))))
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("ab") as sink:
-        transport = Transport(private_end(source.fileno(), os.O_RDONLY), private_end(sink.fileno(), os.O_WRONLY), "files")
+        transport = Transport(dup_nonblocking(source.fileno(), os.O_RDONLY), dup_nonblocking(sink.fileno(), os.O_WRONLY), "files")
         with anyio.fail_after(10):
             await Connection(transport, PATIENT, answer_everything).run()
     answers = [json.loads(line)["id"] for line in (tmp_path / "out").read_bytes().splitlines()]
@@ -513,7 +513,7 @@ def test_an_end_of_a_pipe_never_blocks(can_be_reopened: bool, monkeypatch: pytes
     if not can_be_reopened:
         monkeypatch.setattr(os, "open", refuse)
     readable_fd, writable_fd = os.pipe()
-    end = private_end(writable_fd, os.O_WRONLY)
+    end = dup_nonblocking(writable_fd, os.O_WRONLY)
     try:
         assert not os.get_blocking(end.fileno())
         # Others who hold the pipe, as far as that is possible, keep their own mode.

@@ -10,17 +10,17 @@ import pytest
 import trimpoint
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.core.model.decision import Block
+from trimpoint.core.model.decision import BusyReason
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.dispatch import Answer, Call, OwnMethods
+from trimpoint.gateway.session.dispatch import Answer, Call, ExtensionMethods
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.threads.errors import CommandRefused, ThreadNotFound
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, CommandList, Empty, Result
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 SECRET = "a secret out of the program"
 
@@ -38,12 +38,12 @@ class Handlers:
             raise self.outcome
         return self.outcome
 
-    def methods(self) -> OwnMethods:
-        return OwnMethods(dict.fromkeys(METHODS, self.handle))
+    def methods(self) -> ExtensionMethods:
+        return ExtensionMethods(dict.fromkeys(METHODS, self.handle))
 
 
 def a_call() -> Call:
-    return Call(Guest(Clients()).client)
+    return Call(FakeClient(Clients()).client)
 
 
 async def answered(outcome: Result | BaseException, method: str = "commands/list", params: bytes | None = None) -> Answer:
@@ -93,7 +93,7 @@ def test_a_method_without_a_handler_is_found_before_a_client_asks_for_it() -> No
     handlers = dict.fromkeys(METHODS, Handlers(Empty()).handle)
     del handlers["timeline/read"]
     with pytest.raises(AssertionError, match="timeline/read"):
-        OwnMethods(handlers)
+        ExtensionMethods(handlers)
 
 
 def test_methods_of_codex_are_not_ours() -> None:
@@ -157,7 +157,7 @@ async def test_a_refusal_says_what_it_means_to_say() -> None:
 
 
 async def test_a_refusal_of_the_engine_names_the_blocker() -> None:
-    block = Block("turn", "turn-1", 1_764_000_000_000, "running")
+    block = BusyReason("turn", "turn-1", 1_764_000_000_000, "running")
     said = on_the_wire(await answered(CommandRefused(Reason.TURN_IN_PROGRESS, "Not now.", block)))
     assert said["data"]["blocker"] == {"kind": "turn", "id": "turn-1", "since": "2025-11-24T16:00:00.000Z", "detail": "running"}
     assert on_the_wire(await answered(ThreadNotFound("t")))["data"]["reason"] == "thread_not_found"
@@ -170,7 +170,7 @@ async def test_a_cancelled_call_stays_cancelled() -> None:
         begun.set()
         await anyio.sleep_forever()
 
-    methods = OwnMethods(dict.fromkeys(METHODS, hang))
+    methods = ExtensionMethods(dict.fromkeys(METHODS, hang))
     answers: list[Answer] = []
 
     async def call() -> None:
@@ -195,7 +195,7 @@ async def test_calls_at_the_same_time_keep_apart() -> None:
         await both_in.wait()
         return CommandList(commands=[]) if call is inside[0] else Empty()
 
-    methods = OwnMethods(dict.fromkeys(METHODS, wait_for_the_other))
+    methods = ExtensionMethods(dict.fromkeys(METHODS, wait_for_the_other))
     calls = [a_call(), a_call()]
     results: dict[int, Answer] = {}
 
@@ -210,11 +210,11 @@ async def test_calls_at_the_same_time_keep_apart() -> None:
     assert isinstance(results[1].result, Empty)
 
 
-def exchange_of(request: bytes) -> tuple[Exchange, list[bytes]]:
+def exchange_of(request: bytes) -> tuple[ClientRequest, list[bytes]]:
     sent: list[bytes] = []
     decoded = jsonrpc.decode(request)
     assert isinstance(decoded, jsonrpc.Request)
-    return Exchange(Guest(Clients()).client, decoded, sent.append), sent
+    return ClientRequest(FakeClient(Clients()).client, decoded, sent.append), sent
 
 
 IDS = ["1", "0", "-7", '"text"', '""', "1.5", "1e400", "null", "123456789012345678901234567890", '"\\u00e9\\ud83d\\ude00"', '"ü"']
@@ -251,7 +251,7 @@ def test_a_result_that_cannot_be_encoded_leaves_room_for_an_error() -> None:
     assert msgspec.json.decode(sent[0])["error"]["data"]["reason"] == "internal"
 
 
-def test_nobody_else_imports_jsonrpcserver() -> None:
+def test_only_dispatch_imports_jsonrpcserver() -> None:
     package = Path(trimpoint.__file__).parent
     importers = [
         path for path in package.rglob("*.py") if re.search(r"^\s*(import|from) jsonrpcserver", path.read_text(), re.MULTILINE)

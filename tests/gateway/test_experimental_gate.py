@@ -15,10 +15,10 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session import experimental_gate
 from trimpoint.gateway.session.clients import EXPERIMENTAL, Clients
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint_protocol import jsonrpc
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 API = ExperimentalApi({"new": frozenset()}, {"old": {"member": True}})
 
@@ -30,7 +30,7 @@ class Link:
     epoch = 1
 
 
-class Scene:
+class Setup:
     """A gate before a binary that says `api`, or nothing while that is None. `asked` is counted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, api: ExperimentalApi | None = API) -> None:
@@ -49,17 +49,17 @@ class Scene:
             raise SchemaUnavailable("it is mute")
         return self.api
 
-    def client(self, *, experimental: bool) -> Guest:
-        guest = Guest(self.clients, initialized=False)
-        guest.client.introduce("guest", frozenset(), experimental=experimental)
-        return guest
+    def client(self, *, experimental: bool) -> FakeClient:
+        fake_client = FakeClient(self.clients, initialized=False)
+        fake_client.client.introduce("guest", frozenset(), experimental=experimental)
+        return fake_client
 
-    async def refusal(self, guest: Guest, method: str, params: Any) -> Any:
+    async def refusal(self, fake_client: FakeClient, method: str, params: Any) -> Any:
         """The error object that the client gets; None when Codex would look at its request."""
         request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": method, "params": params}))
         assert isinstance(request, jsonrpc.Request)
         try:
-            await self.gate.check(Exchange(guest.client, request, guest.connection.send))
+            await self.gate.check(ClientRequest(fake_client.client, request, fake_client.connection.send))
         except ProviderError as error:
             return msgspec.json.decode(error.raw)
         return None
@@ -71,46 +71,46 @@ class Scene:
 async def test_a_client_that_did_not_ask_for_it_is_refused_in_codexs_words(
     monkeypatch: pytest.MonkeyPatch, method: str, params: Any, used: str
 ) -> None:
-    scene = Scene(monkeypatch)
+    setup = Setup(monkeypatch)
     expected = {"code": -32600, "message": f"{used} requires experimentalApi capability"}
-    assert await scene.refusal(scene.client(experimental=False), method, params) == expected
-    assert await scene.refusal(scene.client(experimental=True), method, params) is None
+    assert await setup.refusal(setup.client(experimental=False), method, params) == expected
+    assert await setup.refusal(setup.client(experimental=True), method, params) is None
 
 
 @pytest.mark.parametrize(("method", "params"), [("old", {"other": 1}), ("old", {}), ("new", [1]), ("unknown", {})])
 async def test_all_else_is_left_to_codex(monkeypatch: pytest.MonkeyPatch, method: str, params: Any) -> None:
-    scene = Scene(monkeypatch)
-    assert await scene.refusal(scene.client(experimental=False), method, params) is None
+    setup = Setup(monkeypatch)
+    assert await setup.refusal(setup.client(experimental=False), method, params) is None
 
 
 async def test_the_binary_is_asked_when_it_matters_and_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(monkeypatch)
-    await scene.refusal(scene.client(experimental=True), "new", {})
-    assert scene.asked == 0
-    guest = scene.client(experimental=False)
+    setup = Setup(monkeypatch)
+    await setup.refusal(setup.client(experimental=True), "new", {})
+    assert setup.asked == 0
+    fake_client = setup.client(experimental=False)
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(scene.refusal, guest, "new", {})
-    assert scene.asked == 1
-    scene.link.epoch += 1
-    scene.api = ExperimentalApi({}, {})
-    assert await scene.refusal(guest, "new", {}) is None
-    assert scene.asked == 2
+            tasks.start_soon(setup.refusal, fake_client, "new", {})
+    assert setup.asked == 1
+    setup.link.epoch += 1
+    setup.api = ExperimentalApi({}, {})
+    assert await setup.refusal(fake_client, "new", {}) is None
+    assert setup.asked == 2
 
 
-async def test_nobody_is_refused_for_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(monkeypatch, api=None)
-    guest = scene.client(experimental=False)
+async def test_the_gate_refuses_no_client_while_the_api_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = Setup(monkeypatch, api=None)
+    fake_client = setup.client(experimental=False)
     with capture_logs() as logs:
-        assert await scene.refusal(guest, "new", {}) is None
-        assert await scene.refusal(guest, "new", {}) is None
+        assert await setup.refusal(fake_client, "new", {}) is None
+        assert await setup.refusal(fake_client, "new", {}) is None
     assert [log["event"] for log in logs] == ["experimental_api_unknown"]
 
 
 @pytest.mark.parametrize("method", [*sorted(EXPERIMENTAL), "thread/realtime/started", "thread/realtime/of/the/future"])
 def test_experimental_notifications_reach_only_those_who_asked(method: str) -> None:
     clients = Clients()
-    asked, did_not = Guest(clients, "t"), Guest(clients, "t", initialized=False)
+    asked, did_not = FakeClient(clients, "t"), FakeClient(clients, "t", initialized=False)
     did_not.client.introduce("plain", frozenset())
-    clients.deliver("t", method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": "t"}}))
+    clients.broadcast("t", method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": "t"}}))
     assert (asked.methods(), did_not.methods()) == ([method], [])

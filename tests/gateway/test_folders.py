@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from trimpoint.gateway.ids.working_directory import placed
+from trimpoint.gateway.ids.working_directory import resolve_working_directory
 from trimpoint_protocol import jsonrpc
 
 ELSEWHERE = "/somewhere/else"
@@ -16,7 +16,7 @@ def sent(method: str, params: Any, folder: str | None = ELSEWHERE) -> Any:
     """The parameters that Codex gets."""
     request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": method, "params": params}))
     assert isinstance(request, jsonrpc.Request)
-    return msgspec.json.decode(placed(request, folder).params or b"null")
+    return msgspec.json.decode(resolve_working_directory(request, folder).params or b"null")
 
 
 @pytest.mark.parametrize(

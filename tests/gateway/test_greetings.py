@@ -2,23 +2,23 @@
 
 import msgspec
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.startup_notifications import MAX_WARNINGS, Greetings
+from trimpoint.gateway.session.startup_notifications import MAX_WARNINGS, StartupNotifications
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 
 def line(method: str, text: str) -> bytes:
     return msgspec.json.encode({"method": method, "params": {"summary": text}})
 
 
-def told(greetings: Greetings, guest: Guest | None = None) -> list[str]:
-    guest = guest or Guest(Clients())
-    greetings.to(guest.client)
-    return [message["params"]["summary"] for message in guest.heard]
+def told(greetings: StartupNotifications, fake_client: FakeClient | None = None) -> list[str]:
+    fake_client = fake_client or FakeClient(Clients())
+    greetings.to(fake_client.client)
+    return [message["params"]["summary"] for message in fake_client.received]
 
 
 def test_warnings_are_all_kept_and_of_a_status_the_newest() -> None:
-    greetings = Greetings()
+    greetings = StartupNotifications()
     for method, text in (
         ("configWarning", "no sandbox"), ("remoteControl/status/changed", "off"), ("configWarning", "unknown key"),
         ("configWarning", "no sandbox"), ("remoteControl/status/changed", "on"), ("account/updated", "somebody"),
@@ -29,13 +29,13 @@ def test_warnings_are_all_kept_and_of_a_status_the_newest() -> None:
 
 
 def test_who_opted_out_is_spared() -> None:
-    greetings = Greetings()
+    greetings = StartupNotifications()
     greetings.note("configWarning", line("configWarning", "no sandbox"))
-    assert told(greetings, Guest(Clients(), opted_out=frozenset({"configWarning"}))) == []
+    assert told(greetings, FakeClient(Clients(), opted_out=frozenset({"configWarning"}))) == []
 
 
-def test_they_are_those_of_the_present_codex_and_not_without_number() -> None:
-    greetings = Greetings()
+def test_startup_notifications_are_those_of_the_present_codex_and_bounded() -> None:
+    greetings = StartupNotifications()
     for number in range(2 * MAX_WARNINGS):
         greetings.note("configWarning", line("configWarning", str(number)))
     assert len(told(greetings)) == MAX_WARNINGS

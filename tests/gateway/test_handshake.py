@@ -11,11 +11,11 @@ from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.handshake import Handshake, require_initialized
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 
-from tests.gateway.stage import Guest
+from tests.gateway.stage import FakeClient
 
 USER_AGENT = "trimpoint/0.163.0 (Debian 12.0.0; x86_64) xterm (trimpoint; 0.1.0)"
 IDENTITY = InitializeResult(
@@ -37,80 +37,80 @@ class Link:
             raise ProviderUnavailable("it is not installed")
 
 
-class Scene:
+class Setup:
     def __init__(self, identity: InitializeResult | None = IDENTITY, *, is_there: bool = True) -> None:
         self.link = Link(identity)
         if is_there:
             self.link.there.set()
-        self.guest = Guest(Clients(), initialized=False)
+        self.fake_client = FakeClient(Clients(), initialized=False)
         self._handshake = Handshake(cast("CodexLink", self.link))
 
     @property
     def client(self) -> Client:
-        return self.guest.client
+        return self.fake_client.client
 
     async def initialize(self, params: Any) -> None:
         request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": "initialize", "params": params}))
         assert isinstance(request, jsonrpc.Request)
-        await self._handshake.initialize(Exchange(self.client, request, self.guest.connection.send))
+        await self._handshake.initialize(ClientRequest(self.client, request, self.fake_client.connection.send))
 
 
-async def refusal_of(scene: Scene, params: Any) -> Reason:
+async def refusal_of(setup: Setup, params: Any) -> Reason:
     with pytest.raises(Refusal) as caught:
-        await scene.initialize(params)
+        await setup.initialize(params)
     return caught.value.reason
 
 
 async def test_a_client_is_told_of_codex_under_its_own_name() -> None:
-    scene = Scene()
-    await scene.initialize({"clientInfo": INFO})
+    setup = Setup()
+    await setup.initialize({"clientInfo": INFO})
     user_agent = "editor/0.163.0 (Debian 12.0.0; x86_64) xterm (editor; 2)"
-    assert scene.guest.heard == [{"id": 1, "result": {"userAgent": user_agent, "codexHome": "/h", "future": [1]}}]
-    assert (scene.client.name, scene.client.initialized) == ("editor", True)
+    assert setup.fake_client.received == [{"id": 1, "result": {"userAgent": user_agent, "codexHome": "/h", "future": [1]}}]
+    assert (setup.client.name, setup.client.initialized) == ("editor", True)
 
 
 async def test_a_client_says_what_it_does_not_want_to_hear() -> None:
-    scene = Scene()
+    setup = Setup()
     capabilities = {"experimentalApi": True, "optOutNotificationMethods": ["thread/started"], "futureCapability": {}}
-    await scene.initialize({"clientInfo": INFO, "capabilities": capabilities, "futureMember": 1})
-    assert not scene.client.wants(None, "thread/started")
-    assert scene.client.wants(None, "thread/closed")
+    await setup.initialize({"clientInfo": INFO, "capabilities": capabilities, "futureMember": 1})
+    assert not setup.client.wants(None, "thread/started")
+    assert setup.client.wants(None, "thread/closed")
 
 
 async def test_a_second_handshake_is_refused_even_while_the_first_is_under_way() -> None:
-    scene = Scene(is_there=False)
+    setup = Setup(is_there=False)
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(scene.initialize, {"clientInfo": INFO})
+            tasks.start_soon(setup.initialize, {"clientInfo": INFO})
             await anyio.wait_all_tasks_blocked()
-            assert await refusal_of(scene, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
-            scene.link.there.set()
-    assert await refusal_of(scene, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
-    assert len(scene.guest.heard) == 1
+            assert await refusal_of(setup, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
+            setup.link.there.set()
+    assert await refusal_of(setup, {"clientInfo": INFO}) is Reason.ALREADY_INITIALIZED
+    assert len(setup.fake_client.received) == 1
 
 
 async def test_what_is_sent_behind_the_handshake_waits_for_it() -> None:
-    scene = Scene(is_there=False)
+    setup = Setup(is_there=False)
     passed: list[bool] = []
 
     async def request() -> None:
-        await require_initialized(scene.client)
-        passed.append(scene.client.initialized)
+        await require_initialized(setup.client)
+        passed.append(setup.client.initialized)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(scene.initialize, {"clientInfo": INFO})
+            tasks.start_soon(setup.initialize, {"clientInfo": INFO})
             await anyio.wait_all_tasks_blocked()
             tasks.start_soon(request)
             await anyio.wait_all_tasks_blocked()
             assert passed == []
-            scene.link.there.set()
+            setup.link.there.set()
     assert passed == [True]
 
 
 async def test_what_is_sent_before_any_handshake_is_refused() -> None:
     with pytest.raises(Refusal) as caught:
-        await require_initialized(Scene().client)
+        await require_initialized(Setup().client)
     assert caught.value.reason is Reason.NOT_INITIALIZED
 
 
@@ -124,20 +124,20 @@ async def test_what_is_sent_before_any_handshake_is_refused() -> None:
     ],
 )  # fmt: skip
 async def test_a_handshake_that_says_nothing_right_may_be_tried_again(params: Any) -> None:
-    scene = Scene()
+    setup = Setup()
     with pytest.raises(msgspec.ValidationError):
-        await scene.initialize(params)
-    assert not scene.client.initialized
-    await scene.initialize({"clientInfo": INFO, "capabilities": None})
-    assert scene.client.initialized
+        await setup.initialize(params)
+    assert not setup.client.initialized
+    await setup.initialize({"clientInfo": INFO, "capabilities": None})
+    assert setup.client.initialized
 
 
 async def test_parameters_that_are_no_object_are_refused() -> None:
-    assert await refusal_of(Scene(), [INFO]) is Reason.INVALID_PARAMS
+    assert await refusal_of(Setup(), [INFO]) is Reason.INVALID_PARAMS
 
 
 async def test_without_codex_a_client_can_still_shake_hands() -> None:
-    scene = Scene(identity=None)
-    await scene.initialize({"clientInfo": INFO})
-    assert scene.guest.heard[0]["result"]["userAgent"].startswith("editor/")
-    assert scene.client.initialized
+    setup = Setup(identity=None)
+    await setup.initialize({"clientInfo": INFO})
+    assert setup.fake_client.received[0]["result"]["userAgent"].startswith("editor/")
+    assert setup.client.initialized

@@ -329,7 +329,7 @@ async def test_a_client_of_another_user_is_refused_and_logged(socket_path: Path,
         with capture_logs() as logs:
             assert await received(client) == b""
     assert [(log["event"], log["peer_uid"], log["peer_pid"]) for log in logs] == [
-        ("a client of another user was refused", os.geteuid() + 1, 77)
+        ("client_of_other_user_refused", os.geteuid() + 1, 77)
     ]
 
 
@@ -388,7 +388,7 @@ async def test_a_defect_in_serving_one_client_is_logged_and_spares_the_others(so
                 assert await received(first) == b""
         async with client_of(socket_path) as second:
             assert await asked(second) == ANSWER
-    assert [log["event"] for log in logs] == ["a client could not be served"]
+    assert [log["event"] for log in logs] == ["client_not_served"]
 
 
 @pytest.fixture
@@ -412,7 +412,7 @@ def take_all_descriptors(taken: list[int]) -> None:
             return
 
 
-NO_ROOM = "no client can be taken in"
+NO_ROOM = "accept_failed"
 
 
 async def test_running_out_of_descriptors_is_survived(socket_path: Path, few_descriptors: list[int]) -> None:

@@ -18,7 +18,7 @@ from trimpoint.gateway.commands.typed_commands import INTO_A_TURN
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
 from trimpoint.gateway.session.server_requests import ANSWER_MEMBERS
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.gateway.codex_schema import CodexSchema, Place
 
@@ -47,7 +47,7 @@ class Tried(NamedTuple):
     """A place, and a message that holds a value there, as it came and as the gateway passes it on."""
 
     place: Place
-    pass_on: Callable[[Any], Any]
+    forward: Callable[[Any], Any]
     to_codex: bool
 
     @property
@@ -59,7 +59,7 @@ class Tried(NamedTuple):
         return PROVIDER if self.to_codex else STABLE
 
     def comes_out_as(self, value: Any, expected: Any) -> bool:
-        return bool(self.pass_on(self.place.message(value)) == self.place.message(expected))
+        return bool(self.forward(self.place.message(value)) == self.place.message(expected))
 
 
 def identity() -> Identity:
@@ -67,7 +67,7 @@ def identity() -> Identity:
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
     engine = SimpleNamespace(renamed=known, retried=known, summaries={STABLE: summary}, loaded=lambda thread_id: None)
-    return Identity(cast("Engine", engine))
+    return Identity(cast("ThreadRegistry", engine))
 
 
 def request_through(method: str, params: Any) -> Any:

@@ -133,7 +133,7 @@ async def test_beyond_its_bound_the_client_is_dropped_with_a_reason(writable_fd:
         watched.outbox.append(b"y")
         assert watched.outbox.dropped_because is not None
     assert "101 bytes wait" in watched.outbox.dropped_because
-    assert [(log["event"], log["queued_bytes"]) for log in logs] == [("client dropped", 101)]
+    assert [(log["event"], log["queued_bytes"]) for log in logs] == [("client_dropped", 101)]
     with anyio.fail_after(5):
         await watched.ended.wait()
     assert watched.reasons == [watched.outbox.dropped_because]

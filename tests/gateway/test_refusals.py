@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderGone, ProviderOverloaded, ProviderTimeout
+from trimpoint.codex.appserver.peer import ProviderError, ProviderExited, ProviderFailure, ProviderOverloaded, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable
-from trimpoint.core.model.decision import Block
+from trimpoint.core.model.decision import BusyReason
 from trimpoint.gateway.session.errors import DEFAULT_HINTS, Refusal, as_wire_error, wire_error
 from trimpoint.operations.runner import SessionRestarting
 from trimpoint.threads.errors import (
@@ -71,7 +71,7 @@ def test_an_error_of_codex_is_passed_on_as_it_came() -> None:
         (SessionRestarting("clear", 3.0), Reason.SESSION_RESTARTING),
         (CommandRefused(Reason.NOTHING_TO_TRIM, "Nothing."), Reason.NOTHING_TO_TRIM),
         (ProviderTimeout("turn/start", 60.0), Reason.PROVIDER_TIMEOUT),
-        (ProviderGone("it was killed", ""), Reason.PROVIDER_UNAVAILABLE),
+        (ProviderExited("it was killed", ""), Reason.PROVIDER_UNAVAILABLE),
         (ProviderOverloaded(10, 5), Reason.OVERLOADED),
         (ProviderUnavailable("not installed", "Install it."), Reason.PROVIDER_UNAVAILABLE),
         (ProviderFailure("some new kind"), Reason.PROVIDER_UNAVAILABLE),
@@ -86,7 +86,7 @@ def test_every_failure_has_its_reason_a_sentence_and_a_hint(error: Exception, re
 
 
 def test_a_busy_thread_says_with_what_and_since_when() -> None:
-    block = Block("request", "q", 1_764_000_000_000, "item/tool/call")
+    block = BusyReason("request", "q", 1_764_000_000_000, "item/tool/call")
     said = on_the_wire(CommandRefused(Reason.REQUEST_PENDING, "The agent waits.", block))
     assert said["data"]["blocker"] == {
         "kind": "request",

@@ -6,9 +6,9 @@ from typing import Any, cast
 import anyio
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import Outcome, ProviderGone
+from trimpoint.codex.appserver.peer import Outcome, ProviderExited
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.gateway.session.ordered_request import ask_in_place
+from trimpoint.gateway.session.ordered_request import request_in_order
 
 
 class Codex:
@@ -47,7 +47,7 @@ async def test_the_answer_is_dealt_with_before_the_next_word_of_codex() -> None:
 
     async def ask() -> None:
         assert (
-            await ask_in_place(codex.link(), "m", {}, lambda raw: order.append(bytes(raw).decode()) or "made of it")
+            await request_in_order(codex.link(), "m", {}, lambda raw: order.append(bytes(raw).decode()) or "made of it")
             == "made of it"
         )
         order.append("awaited")
@@ -65,14 +65,14 @@ async def test_an_error_of_codex_is_raised_and_nothing_is_made_of_it() -> None:
     codex = Codex()
 
     async def ask() -> None:
-        with pytest.raises(ProviderGone):
-            await ask_in_place(codex.link(), "m", {}, lambda _: pytest.fail("there was no answer"))
+        with pytest.raises(ProviderExited):
+            await request_in_order(codex.link(), "m", {}, lambda _: pytest.fail("there was no answer"))
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await codex.asked.wait()
-            codex.answer(ProviderGone("it died", ""))
+            codex.answer(ProviderExited("it died", ""))
 
 
 async def test_a_defect_in_what_is_made_of_the_answer_belongs_to_who_asked() -> None:
@@ -83,7 +83,7 @@ async def test_a_defect_in_what_is_made_of_the_answer_belongs_to_who_asked() -> 
 
     async def ask() -> None:
         with pytest.raises(ZeroDivisionError):
-            await ask_in_place(codex.link(), "m", {}, explode)
+            await request_in_order(codex.link(), "m", {}, explode)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
@@ -96,7 +96,7 @@ async def test_who_is_cancelled_forgets_the_request_and_a_late_answer_does_no_ha
     codex = Codex()
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ask_in_place, codex.link(), "m", {}, lambda _: pytest.fail("nobody waits"))
+            tasks.start_soon(request_in_order, codex.link(), "m", {}, lambda _: pytest.fail("nobody waits"))
             await codex.asked.wait()
             tasks.cancel_scope.cancel()
     assert codex.abandoned == [7]
@@ -107,7 +107,7 @@ async def test_a_request_waits_no_longer_than_it_may() -> None:
     codex = Codex()
 
     async def ask() -> None:
-        await ask_in_place(codex.link(), "m", {}, bytes, deadline_s=3600.0)
+        await request_in_order(codex.link(), "m", {}, bytes, deadline_s=3600.0)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:

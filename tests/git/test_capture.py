@@ -190,14 +190,14 @@ async def test_a_cancelled_capture_leaves_no_process_and_the_next_one_works(
     script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 600 &\necho $! >> {tmp_path}/pid\nwait\n")
     script.chmod(0o755)
     repository = await found(folder)
-    real = capturing.together
+    real = capturing.gather
 
     async def slow(runs: Sequence[GitRun]) -> list[GitOutput]:
         await run_git(GitRun(git=script, arguments=(), doing="be slow", cwd=folder))
         return await real(runs)
 
     with monkeypatch.context() as slowed:
-        slowed.setattr(capturing, "together", slow)
+        slowed.setattr(capturing, "gather", slow)
         with pytest.raises(GitFailed, match="it took longer than 2 seconds"):
             await capture(repository, CaptureLimits(deadline_s=2))
     with anyio.fail_after(20):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from trimpoint.git.capture.capture import Checkpoint
-from trimpoint.git.capture.omissions import LeftOut
+from trimpoint.git.capture.omissions import Omission
 from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
 from trimpoint.git.restore.restore import restore
 
@@ -110,7 +110,7 @@ async def test_submodules_and_nested_repositories_are_left_alone_and_said(tmp_pa
     before = users_side(folder)
     checkpoint = await captured(folder)
     assert users_side(folder) == before
-    assert checkpoint.left_out == tuple(LeftOut(path, "nestedRepository") for path in (b"nested/", b"unborn/", b"vendor/lib/"))
+    assert checkpoint.left_out == tuple(Omission(path, "nestedRepository") for path in (b"nested/", b"unborn/", b"vendor/lib/"))
     write(folder, {"a": "z", "nested/n": "2", "unborn/u": "2", "vendor/lib/lib": "2", "unborn/v": "3"})
     git(folder / "vendor" / "lib", "commit", "--quiet", "-am", "moved")
     await _back_to(folder, checkpoint)
@@ -310,7 +310,7 @@ async def test_a_file_over_the_cap_is_left_out_said_and_left_alone(tmp_path: Pat
         file.truncate(300 * 1024 * 1024)
     write(folder, {"grows": "g" * 2000, "a": "y"})
     second = await captured(folder, max_file_bytes=1000)
-    assert second.left_out == (LeftOut(b"grows", "tooLarge", 2000), LeftOut(b"huge", "tooLarge", 300 * 1024 * 1024))
+    assert second.left_out == (Omission(b"grows", "tooLarge", 2000), Omission(b"huge", "tooLarge", 300 * 1024 * 1024))
     plan = await plan_restore(await found(folder), present=second.commit, last_seen=second.commit, target=first.commit)
     assert {each.path for each in plan.left_alone} == {b"grows", b"huge"}
     await restore(await found(folder), plan)
@@ -335,7 +335,7 @@ async def test_pipes_and_sockets_are_passed_over(tmp_path: Path) -> None:
     (folder / "was-a-file").unlink()
     os.mkfifo(folder / "was-a-file")
     second = await captured(folder)
-    assert second.left_out == (LeftOut(b"was-a-file", "notAFile"),)
+    assert second.left_out == (Omission(b"was-a-file", "notAFile"),)
     repository, third = await found(folder), await captured(folder)
     plan = await plan_restore(repository, present=third.commit, last_seen=third.commit, target=first.commit)
     assert plan.conflicts == (Conflict(b"was-a-file", "inTheWay", b"was-a-file"),)

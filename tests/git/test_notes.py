@@ -1,14 +1,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.git.capture.omissions import LeftOut, LeftOutReason, left_out_of, message_of
+from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of
 from trimpoint.git.errors import FilesChanged, RestoreFailed, name_paths
 
 _REASONS: list[LeftOutReason] = ["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse"]
 
 
-@given(st.lists(st.builds(LeftOut, st.binary(min_size=1), st.sampled_from(_REASONS), st.none() | st.integers(0, 2**60))))
-def test_what_is_left_out_is_read_back_from_the_message(left_out: list[LeftOut]) -> None:
+@given(st.lists(st.builds(Omission, st.binary(min_size=1), st.sampled_from(_REASONS), st.none() | st.integers(0, 2**60))))
+def test_what_is_left_out_is_read_back_from_the_message(left_out: list[Omission]) -> None:
     message = message_of(left_out)
     assert left_out_of(message) == tuple(left_out)
     assert left_out_of(message + "\n") == tuple(left_out)
@@ -21,7 +21,7 @@ def test_a_message_of_somebody_else_is_not_read() -> None:
 
 
 def test_each_is_said_in_a_sentence() -> None:
-    said = [str(LeftOut(b"new\nline/", reason, 1234)) for reason in _REASONS]
+    said = [str(Omission(b"new\nline/", reason, 1234)) for reason in _REASONS]
     assert said == [
         "'new\\nline/' is too large (1,234 bytes)",
         "'new\\nline/' cannot be read",

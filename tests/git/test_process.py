@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.process import GitRun, git_answer, git_environment, git_failure, run_git, together
+from trimpoint.git.plumbing.process import GitRun, gather, git_answer, git_environment, git_failure, run_git
 
 
 def _script(folder: Path, text: str) -> GitRun:
@@ -75,6 +75,6 @@ async def test_much_complaining_does_not_block(tmp_path: Path) -> None:
 async def test_of_several_runs_the_first_failure_is_raised_by_itself(tmp_path: Path) -> None:
     bad = _script(tmp_path, "echo fatal: no >&2; exit 1")
     good = GitRun(git=Path("/bin/echo"), arguments=("yes",), doing="do it", cwd=tmp_path)
-    assert [output.status for output in await together([good, good])] == [0, 0]
+    assert [output.status for output in await gather([good, good])] == [0, 0]
     with pytest.raises(GitFailed, match="git could not do it: no"):
-        await together([good, bad])
+        await gather([good, bad])

@@ -62,130 +62,130 @@ class _Scene:
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> _Scene:
+async def setup(tmp_path: Path) -> _Scene:
     return await _Scene(tmp_path / "tree").played()
 
 
-async def test_only_what_differs_is_written(scene: _Scene) -> None:
-    untouched = (scene.folder / "same").stat()
-    plan = await scene.plan()
+async def test_only_what_differs_is_written(setup: _Scene) -> None:
+    untouched = (setup.folder / "same").stat()
+    plan = await setup.plan()
     assert [step.path for step in plan.remove] == [b"f", b"new/deep/e", b"swap"]
     assert [step.path for step in plan.write] == [b"a", b"b", b"folder/c", b"gone/deep/d", b"swap/x"]
     assert plan.conflicts == ()
     seen: list[tuple[int, int]] = []
-    await scene.restore(plan, on_progress=lambda done, total: seen.append((done, total)))
+    await setup.restore(plan, on_progress=lambda done, total: seen.append((done, total)))
     assert seen == [(number, 8) for number in range(1, 9)]
-    assert contents(scene.folder) == scene.before
-    assert (scene.folder / "same").stat() == untouched
-    assert not (scene.folder / "new").exists()
-    assert scene.leftovers() == []
+    assert contents(setup.folder) == setup.before
+    assert (setup.folder / "same").stat() == untouched
+    assert not (setup.folder / "new").exists()
+    assert setup.leftovers() == []
 
 
-async def test_the_reversed_plan_leads_back(scene: _Scene) -> None:
-    plan = await scene.plan()
-    await scene.restore(plan)
-    await scene.restore(plan.reversed())
-    assert contents(scene.folder) == scene.after
+async def test_the_reversed_plan_leads_back(setup: _Scene) -> None:
+    plan = await setup.plan()
+    await setup.restore(plan)
+    await setup.restore(plan.reversed())
+    assert contents(setup.folder) == setup.after
 
 
-async def test_a_restore_that_is_done_already_does_nothing(scene: _Scene) -> None:
-    plan = await scene.plan()
-    await scene.restore(plan)
-    times = {path: path.lstat().st_ctime_ns for path in scene.folder.rglob("*") if ".git" not in path.parts}
-    await scene.restore(plan)
-    assert {path: path.lstat().st_ctime_ns for path in scene.folder.rglob("*") if ".git" not in path.parts} == times
+async def test_a_restore_that_is_done_already_does_nothing(setup: _Scene) -> None:
+    plan = await setup.plan()
+    await setup.restore(plan)
+    times = {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts}
+    await setup.restore(plan)
+    assert {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts} == times
 
 
 @pytest.mark.parametrize("after", range(1, 9))
-async def test_a_failure_after_any_step_takes_everything_back(scene: _Scene, after: int) -> None:
+async def test_a_failure_after_any_step_takes_everything_back(setup: _Scene, after: int) -> None:
     def fail(done: int, _: int) -> None:
         if done == after:
             raise KeyError(done)
 
     with pytest.raises(KeyError):
-        await scene.restore(await scene.plan(), on_progress=fail)
-    assert contents(scene.folder) == scene.after
-    assert scene.leftovers() == []
-    await scene.restore(await scene.plan())
-    assert contents(scene.folder) == scene.before
+        await setup.restore(await setup.plan(), on_progress=fail)
+    assert contents(setup.folder) == setup.after
+    assert setup.leftovers() == []
+    await setup.restore(await setup.plan())
+    assert contents(setup.folder) == setup.before
 
 
 @pytest.mark.parametrize("at", range(8))
-async def test_a_refused_move_takes_everything_back_and_is_named(scene: _Scene, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refused_move_takes_everything_back_and_is_named(setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = _failing_at(monkeypatch, atomic_rename, "_renamed", at, OSError(errno.EACCES, "Permission denied"))
-    plan = await scene.plan()
+    plan = await setup.plan()
     with pytest.raises(RestoreFailed, match="Permission denied") as caught:
-        await scene.restore(plan)
+        await setup.restore(plan)
     assert caught.value.path in {step.path for step in (*plan.write, *plan.remove)}
-    assert caught.value.not_taken_back == ()
+    assert caught.value.not_rolled_back == ()
     assert len(calls) >= at
-    assert contents(scene.folder) == scene.after
+    assert contents(setup.folder) == setup.after
 
 
 @pytest.mark.parametrize("at", range(5))
-async def test_a_full_disk_is_met_before_anything_is_touched(scene: _Scene, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_met_before_anything_is_touched(setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _failing_at(monkeypatch, staging.Staging, "write", at, OSError(errno.ENOSPC, "No space left on device"))
-    times = {path: path.lstat().st_ctime_ns for path in scene.folder.rglob("*") if ".git" not in path.parts}
+    times = {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts}
     with pytest.raises(RestoreFailed, match="No space left on device"):
-        await scene.restore(await scene.plan())
-    assert {path: path.lstat().st_ctime_ns for path in scene.folder.rglob("*") if ".git" not in path.parts} == times
-    assert scene.leftovers() == []
+        await setup.restore(await setup.plan())
+    assert {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts} == times
+    assert setup.leftovers() == []
 
 
-async def test_content_that_was_collected_is_said_before_anything_is_touched(scene: _Scene) -> None:
-    plan = await scene.plan()
+async def test_content_that_was_collected_is_said_before_anything_is_touched(setup: _Scene) -> None:
+    plan = await setup.plan()
     blob = next(step.target.blob for step in plan.write if step.target and step.path == b"gone/deep/d")
-    (scene.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    (setup.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(GitFailed, match="is gone from the repository"):
-        await scene.restore(plan)
-    assert contents(scene.folder) == scene.after
+        await setup.restore(plan)
+    assert contents(setup.folder) == setup.after
 
 
 @pytest.mark.parametrize("name", ["a", "folder/c", "swap", "f"])
-async def test_a_file_changed_since_the_plan_is_refused_by_name(scene: _Scene, name: str) -> None:
-    plan = await scene.plan()
-    write(scene.folder, {name: "somebody else"})
-    after = contents(scene.folder)
+async def test_a_file_changed_since_the_plan_is_refused_by_name(setup: _Scene, name: str) -> None:
+    plan = await setup.plan()
+    write(setup.folder, {name: "somebody else"})
+    after = contents(setup.folder)
     with pytest.raises(FilesChanged) as caught:
-        await scene.restore(plan)
+        await setup.restore(plan)
     assert caught.value.paths == (name.encode(),)
-    assert contents(scene.folder) == after
+    assert contents(setup.folder) == after
 
 
-async def test_a_file_that_appeared_since_the_plan_is_refused(scene: _Scene) -> None:
-    plan = await scene.plan()
-    write(scene.folder, {"gone/deep/d": "somebody else"})
+async def test_a_file_that_appeared_since_the_plan_is_refused(setup: _Scene) -> None:
+    plan = await setup.plan()
+    write(setup.folder, {"gone/deep/d": "somebody else"})
     with pytest.raises(FilesChanged):
-        await scene.restore(plan)
-    assert (scene.folder / "gone" / "deep" / "d").read_text() == "somebody else"
+        await setup.restore(plan)
+    assert (setup.folder / "gone" / "deep" / "d").read_text() == "somebody else"
 
 
 @pytest.mark.parametrize("atomically", [True, False])
 @pytest.mark.parametrize("name", ["a", "folder/c", "f", "new/deep/e", "swap"])
 async def test_a_file_changed_in_the_middle_is_kept_as_it_was_written(
-    scene: _Scene, name: str, atomically: bool, monkeypatch: pytest.MonkeyPatch
+    setup: _Scene, name: str, atomically: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = await scene.plan()
-    path = scene.folder / name
+    plan = await setup.plan()
+    path = setup.folder / name
 
     def write_beside(*_: object) -> None:
         if atomically:
-            (scene.folder / ".editor").write_text("somebody else")
-            (scene.folder / ".editor").rename(path)
+            (setup.folder / ".editor").write_text("somebody else")
+            (setup.folder / ".editor").rename(path)
         else:
             path.write_text("somebody else")
 
     _before_first(monkeypatch, atomic_rename, "_renamed", write_beside)
     with pytest.raises(FilesChanged) as caught:
-        await scene.restore(plan)
+        await setup.restore(plan)
     assert caught.value.paths == (name.encode(),)
-    assert contents(scene.folder) == scene.after | {name.encode(): ("file", b"somebody else")}
-    assert scene.leftovers() == []
+    assert contents(setup.folder) == setup.after | {name.encode(): ("file", b"somebody else")}
+    assert setup.leftovers() == []
 
 
-async def test_an_editor_that_has_the_file_open_loses_nothing(scene: _Scene) -> None:
-    plan = await scene.plan()
-    with (scene.folder / "a").open("a") as editor:
+async def test_an_editor_that_has_the_file_open_loses_nothing(setup: _Scene) -> None:
+    plan = await setup.plan()
+    with (setup.folder / "a").open("a") as editor:
 
         def keep_writing(done: int, total: int) -> None:
             if done == total:
@@ -193,161 +193,161 @@ async def test_an_editor_that_has_the_file_open_loses_nothing(scene: _Scene) -> 
                 editor.flush()
 
         with pytest.raises(FilesChanged) as caught:
-            await scene.restore(plan, on_progress=keep_writing)
+            await setup.restore(plan, on_progress=keep_writing)
     assert caught.value.paths == (b"a",)
-    assert contents(scene.folder) == scene.after | {b"a": ("file", b"2 and more")}
+    assert contents(setup.folder) == setup.after | {b"a": ("file", b"2 and more")}
 
 
-async def test_what_cannot_be_put_back_is_named_and_rescued(scene: _Scene) -> None:
-    plan = await scene.plan()
+async def test_what_cannot_be_put_back_is_named_and_rescued(setup: _Scene) -> None:
+    plan = await setup.plan()
 
     def interfere(done: int, total: int) -> None:
         if done == total:
-            write(scene.folder, {"a": "after", "f": "after"})
+            write(setup.folder, {"a": "after", "f": "after"})
             raise_later(done)
 
     def raise_later(_: int) -> None:
         raise FilesChanged([b"other"])
 
     with pytest.raises(FilesChanged) as caught:
-        await scene.restore(plan, on_progress=interfere)
-    assert set(caught.value.not_taken_back) == {b"a", b"f"}
+        await setup.restore(plan, on_progress=interfere)
+    assert set(caught.value.not_rolled_back) == {b"a", b"f"}
     assert "Could not be put back as they were" in str(caught.value)
-    assert contents(scene.folder) == scene.after | dict.fromkeys((b"a", b"f"), ("file", b"after"))
+    assert contents(setup.folder) == setup.after | dict.fromkeys((b"a", b"f"), ("file", b"after"))
 
 
-async def test_without_the_kernels_exchange_it_works_too(scene: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_kernels_exchange_it_works_too(setup: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atomic_rename, "_renamed", lambda *_: False)
-    plan = await scene.plan()
-    await scene.restore(plan)
-    assert contents(scene.folder) == scene.before
-    await scene.restore(plan.reversed())
-    assert contents(scene.folder) == scene.after
+    plan = await setup.plan()
+    await setup.restore(plan)
+    assert contents(setup.folder) == setup.before
+    await setup.restore(plan.reversed())
+    assert contents(setup.folder) == setup.after
 
 
-async def test_without_links_either_it_works_too(scene: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_links_either_it_works_too(setup: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(atomic_rename, "_renamed", lambda *_: False)
     monkeypatch.setattr(os, "link", refuse)
-    plan = await scene.plan()
-    await scene.restore(plan)
-    assert contents(scene.folder) == scene.before
+    plan = await setup.plan()
+    await setup.restore(plan)
+    assert contents(setup.folder) == setup.before
 
 
-async def test_on_another_file_system_than_the_git_directory(scene: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_on_another_file_system_than_the_git_directory(setup: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging.Staging, "is_home", lambda *_: False)
-    plan = await scene.plan()
-    await scene.restore(plan)
-    assert contents(scene.folder) == scene.before
-    await scene.restore(plan.reversed())
-    assert contents(scene.folder) == scene.after
+    plan = await setup.plan()
+    await setup.restore(plan)
+    assert contents(setup.folder) == setup.before
+    await setup.restore(plan.reversed())
+    assert contents(setup.folder) == setup.after
 
 
-async def test_a_parent_that_became_a_link_is_not_followed(scene: _Scene, tmp_path: Path) -> None:
+async def test_a_parent_that_became_a_link_is_not_followed(setup: _Scene, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     write(outside, {"c": "22", "d": "x"})
-    plan = await scene.plan()
-    (scene.folder / "folder" / "c").unlink()
-    (scene.folder / "folder").rmdir()
-    (scene.folder / "folder").symlink_to(outside)
+    plan = await setup.plan()
+    (setup.folder / "folder" / "c").unlink()
+    (setup.folder / "folder").rmdir()
+    (setup.folder / "folder").symlink_to(outside)
     with pytest.raises(FilesChanged):
-        await scene.restore(plan)
+        await setup.restore(plan)
     assert contents(outside) == {b"c": ("file", b"22"), b"d": ("file", b"x")}
 
 
-async def test_permissions_that_git_does_not_know_are_kept(scene: _Scene) -> None:
-    (scene.folder / "a").chmod(0o640)
-    await scene.restore(await scene.plan())
-    assert (scene.folder / "a").stat().st_mode & 0o7777 == 0o640
+async def test_permissions_that_git_does_not_know_are_kept(setup: _Scene) -> None:
+    (setup.folder / "a").chmod(0o640)
+    await setup.restore(await setup.plan())
+    assert (setup.folder / "a").stat().st_mode & 0o7777 == 0o640
 
 
-async def test_a_folder_that_is_asked_to_stay_stays(scene: _Scene) -> None:
-    await scene.restore(await scene.plan(), keep_folder=b"new/deep")
-    assert (scene.folder / "new" / "deep").is_dir()
-    assert contents(scene.folder) == scene.before
+async def test_a_folder_that_is_asked_to_stay_stays(setup: _Scene) -> None:
+    await setup.restore(await setup.plan(), keep_folder=b"new/deep")
+    assert (setup.folder / "new" / "deep").is_dir()
+    assert contents(setup.folder) == setup.before
 
 
-async def test_folders_with_something_else_in_them_stay(scene: _Scene) -> None:
-    write(scene.folder, {".git/info/exclude": "*.ignored\n", "new/deep/x.ignored": "keep"})
-    await scene.restore(await scene.plan())
-    assert (scene.folder / "new" / "deep" / "x.ignored").read_text() == "keep"
+async def test_folders_with_something_else_in_them_stay(setup: _Scene) -> None:
+    write(setup.folder, {".git/info/exclude": "*.ignored\n", "new/deep/x.ignored": "keep"})
+    await setup.restore(await setup.plan())
+    assert (setup.folder / "new" / "deep" / "x.ignored").read_text() == "keep"
 
 
 # --- what speaks against it
 
 
-async def test_what_no_checkpoint_of_the_thread_has_seen_stays(scene: _Scene) -> None:
-    write(scene.folder, {"notes.txt": "mine", "new/deep/mine": "mine"})
-    plan = await scene.plan()
+async def test_what_no_checkpoint_of_the_thread_has_seen_stays(setup: _Scene) -> None:
+    write(setup.folder, {"notes.txt": "mine", "new/deep/mine": "mine"})
+    plan = await setup.plan()
     assert plan.kept_unknown == (b"new/deep/mine", b"notes.txt")
     assert plan.conflicts == ()
-    await scene.restore(plan)
-    assert contents(scene.folder) == scene.before | dict.fromkeys(plan.kept_unknown, ("file", b"mine"))
+    await setup.restore(plan)
+    assert contents(setup.folder) == setup.before | dict.fromkeys(plan.kept_unknown, ("file", b"mine"))
 
 
-async def test_what_somebody_else_changed_meanwhile_is_a_conflict_that_force_overrules(scene: _Scene) -> None:
-    write(scene.folder, {"a": "somebody else", "same": "not to be touched? it is"})
-    (scene.folder / "f").unlink()
-    plan = await scene.plan()
+async def test_what_somebody_else_changed_meanwhile_is_a_conflict_that_force_overrules(setup: _Scene) -> None:
+    write(setup.folder, {"a": "somebody else", "same": "not to be touched? it is"})
+    (setup.folder / "f").unlink()
+    plan = await setup.plan()
     assert plan.conflicts == tuple(Conflict(path, "changed", path) for path in (b"a", b"same"))
-    await scene.restore(plan.forced())
-    assert contents(scene.folder) == scene.before
+    await setup.restore(plan.forced())
+    assert contents(setup.folder) == setup.before
 
 
-async def test_a_file_open_for_writing_is_a_conflict(scene: _Scene, tmp_path: Path) -> None:
+async def test_a_file_open_for_writing_is_a_conflict(setup: _Scene, tmp_path: Path) -> None:
     script = "import sys; f = open(sys.argv[1], 'a'); g = open(sys.argv[2]); print(flush=True); input()"
-    async with _process(script, str(scene.folder / "a"), str(scene.folder / "folder" / "c")):
-        plan = await scene.plan()
+    async with _process(script, str(setup.folder / "a"), str(setup.folder / "folder" / "c")):
+        plan = await setup.plan()
     assert plan.conflicts == (Conflict(b"a", "open", b"a"),)
-    assert (await scene.plan()).conflicts == ()
+    assert (await setup.plan()).conflicts == ()
 
 
-async def test_an_ignored_file_in_the_way_is_not_overwritten_even_by_force(scene: _Scene) -> None:
-    write(scene.folder, {".git/info/exclude": "/gone/\n", "gone/deep/d": "ignored now"})
-    git(scene.folder, "rm", "--quiet", "--cached", "gone/deep/d")
-    plan = await scene.plan()
+async def test_an_ignored_file_in_the_way_is_not_overwritten_even_by_force(setup: _Scene) -> None:
+    write(setup.folder, {".git/info/exclude": "/gone/\n", "gone/deep/d": "ignored now"})
+    git(setup.folder, "rm", "--quiet", "--cached", "gone/deep/d")
+    plan = await setup.plan()
     assert plan.conflicts == (Conflict(b"gone/deep/d", "inTheWay", b"gone/deep/d"),)
-    await scene.restore(plan.forced())
-    assert (scene.folder / "gone" / "deep" / "d").read_text() == "ignored now"
-    assert (scene.folder / "a").read_text() == "1"
+    await setup.restore(plan.forced())
+    assert (setup.folder / "gone" / "deep" / "d").read_text() == "ignored now"
+    assert (setup.folder / "a").read_text() == "1"
 
 
-async def test_an_ignored_file_that_is_what_is_wanted_is_no_conflict(scene: _Scene) -> None:
-    write(scene.folder, {".git/info/exclude": "/gone/\n", "gone/deep/d": "1"})
-    git(scene.folder, "rm", "--quiet", "--cached", "gone/deep/d")
-    plan = await scene.plan()
+async def test_an_ignored_file_that_is_what_is_wanted_is_no_conflict(setup: _Scene) -> None:
+    write(setup.folder, {".git/info/exclude": "/gone/\n", "gone/deep/d": "1"})
+    git(setup.folder, "rm", "--quiet", "--cached", "gone/deep/d")
+    plan = await setup.plan()
     assert plan.conflicts == ()
-    await scene.restore(plan)
-    assert contents(scene.folder) == scene.before
+    await setup.restore(plan)
+    assert contents(setup.folder) == setup.before
 
 
-async def test_an_ignored_file_where_a_folder_must_go_is_a_conflict(scene: _Scene) -> None:
-    write(scene.folder, {".git/info/exclude": "/gone\n", "gone": "a file"})
-    assert (await scene.plan()).conflicts == (Conflict(b"gone", "inTheWay", b"gone/deep/d"),)
+async def test_an_ignored_file_where_a_folder_must_go_is_a_conflict(setup: _Scene) -> None:
+    write(setup.folder, {".git/info/exclude": "/gone\n", "gone": "a file"})
+    assert (await setup.plan()).conflicts == (Conflict(b"gone", "inTheWay", b"gone/deep/d"),)
 
 
 async def test_an_ignored_file_in_a_folder_where_a_file_must_go_is_a_conflict(tmp_path: Path) -> None:
-    scene = _Scene(tmp_path / "tree")
-    first = await captured(scene.folder)
-    (scene.folder / "a").unlink()
-    write(scene.folder, {"a/x": "1", "a/y.ignored": "mine", ".git/info/exclude": "*.ignored\n"})
-    present = await captured(scene.folder)
-    plan = await plan_restore(await found(scene.folder), present=present.commit, last_seen=present.commit, target=first.commit)
+    setup = _Scene(tmp_path / "tree")
+    first = await captured(setup.folder)
+    (setup.folder / "a").unlink()
+    write(setup.folder, {"a/x": "1", "a/y.ignored": "mine", ".git/info/exclude": "*.ignored\n"})
+    present = await captured(setup.folder)
+    plan = await plan_restore(await found(setup.folder), present=present.commit, last_seen=present.commit, target=first.commit)
     assert plan.conflicts == (Conflict(b"a/y.ignored", "inTheWay", b"a"),)
-    (scene.folder / "a" / "y.ignored").unlink()
-    (scene.folder / "a" / "empty" / "folders").mkdir(parents=True)
-    plan = await plan_restore(await found(scene.folder), present=present.commit, last_seen=present.commit, target=first.commit)
+    (setup.folder / "a" / "y.ignored").unlink()
+    (setup.folder / "a" / "empty" / "folders").mkdir(parents=True)
+    plan = await plan_restore(await found(setup.folder), present=present.commit, last_seen=present.commit, target=first.commit)
     assert plan.conflicts == ()
-    await restore(await found(scene.folder), plan)
-    assert (scene.folder / "a").read_text() == "1"
+    await restore(await found(setup.folder), plan)
+    assert (setup.folder / "a").read_text() == "1"
 
 
-async def test_a_plan_without_its_checkpoint_is_refused(scene: _Scene) -> None:
-    commit = git(scene.folder, "rev-parse", "HEAD").decode().strip()
+async def test_a_plan_without_its_checkpoint_is_refused(setup: _Scene) -> None:
+    commit = git(setup.folder, "rev-parse", "HEAD").decode().strip()
     with pytest.raises(GitFailed, match="there is no checkpoint"):
-        await plan_restore(await found(scene.folder), present=scene.second.commit, last_seen=scene.second.commit, target=commit)
+        await plan_restore(await found(setup.folder), present=setup.second.commit, last_seen=setup.second.commit, target=commit)
 
 
 @contextlib.asynccontextmanager

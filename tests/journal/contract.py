@@ -1,4 +1,4 @@
-"""What every journal and state store must do (`port`). Subclass it and provide `rig`."""
+"""What every journal and state store must do (`port`). Subclass it and provide `store_harness`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trimpoint.journal import (
 THREAD = "thr_1"
 
 
-class Rig(ABC):
+class StoreHarness(ABC):
     """A store whose disk can be told to refuse writes, and that can be restarted."""
 
     @abstractmethod
@@ -51,37 +51,37 @@ async def write(journal: Journal, *records: bytes) -> None:
 
 
 class JournalContract:
-    async def test_a_new_journal_is_empty_and_undamaged(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_a_new_journal_is_empty_and_undamaged(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         assert payloads(journal) == []
         assert journal.report.damage is Damage.NONE
         assert journal.durable.records == 0
 
-    async def test_committed_records_are_there_after_a_restart_in_order(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_committed_records_are_there_after_a_restart_in_order(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         records = [b"%d" % n for n in range(200)]
         for record in records:
             journal.append(record)
         await journal.commit()
-        assert payloads(await rig.store().open_journal(THREAD)) == records
+        assert payloads(await store_harness.store().open_journal(THREAD)) == records
 
-    async def test_appended_but_uncommitted_records_promise_nothing(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_appended_but_uncommitted_records_promise_nothing(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a")
         durable = journal.durable
         journal.append(b"b")
         assert journal.durable == durable
-        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a"]
 
-    async def test_closing_commits_what_is_queued(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_closing_commits_what_is_queued(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         journal.append(b"a")
         await journal.close()
         await journal.close()
-        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a"]
 
-    async def test_a_closed_journal_refuses_everything(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_a_closed_journal_refuses_everything(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await journal.close()
         with pytest.raises(JournalClosed, match="the journal is closed"):
             journal.append(b"a")
@@ -90,19 +90,19 @@ class JournalContract:
         with pytest.raises(JournalClosed):
             await journal.reopen()
 
-    async def test_records_found_at_opening_are_read_once(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_records_found_at_opening_are_read_once(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         assert payloads(journal) == []
         with pytest.raises(RuntimeError):
             journal.read()
 
-    async def test_an_empty_payload_is_refused(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_an_empty_payload_is_refused(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         with pytest.raises(ValueError, match="1 to"):
             journal.append(b"")
 
-    async def test_concurrent_commits_all_become_durable(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_concurrent_commits_all_become_durable(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
 
         async def committer(name: int) -> None:
             for n in range(10):
@@ -111,82 +111,84 @@ class JournalContract:
         async with anyio.create_task_group() as tasks:
             for name in range(16):
                 tasks.start_soon(committer, name)
-        found = payloads(await rig.store().open_journal(THREAD))
+        found = payloads(await store_harness.store().open_journal(THREAD))
         for name in range(16):
             prefix = b"%d." % name
             assert [r for r in found if r.startswith(prefix)] == [b"%d.%d" % (name, n) for n in range(10)]
 
-    async def test_sizes_and_positions_agree_with_the_next_opening(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_sizes_and_positions_agree_with_the_next_opening(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"bc")
-        again = await rig.store().open_journal(THREAD)
+        again = await store_harness.store().open_journal(THREAD)
         assert again.durable == journal.durable == again.report.end
         assert again.size_bytes == journal.size_bytes
-        assert await rig.store().scan() == [(THREAD, journal.size_bytes)]
+        assert await store_harness.store().scan() == [(THREAD, journal.size_bytes)]
 
-    async def test_opening_after_a_position_reads_only_what_follows(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_opening_after_a_position_reads_only_what_follows(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"b")
         noted = await journal.bookmark()
         await write(journal, b"c", b"d")
-        again = await rig.store().open_journal(THREAD, after=noted)
+        again = await store_harness.store().open_journal(THREAD, after=noted)
         assert payloads(again) == [b"c", b"d"]
         assert again.report.start == noted.position
         assert again.durable == Position(journal.size_bytes, 4)
 
-    async def test_opening_after_the_very_end_reads_nothing_and_goes_on(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_opening_after_the_very_end_reads_nothing_and_goes_on(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"b")
-        again = await rig.store().open_journal(THREAD, after=await journal.bookmark())
+        again = await store_harness.store().open_journal(THREAD, after=await journal.bookmark())
         assert payloads(again) == []
         await write(again, b"c")
-        assert payloads(await rig.store().open_journal(THREAD)) == [b"a", b"b", b"c"]
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a", b"b", b"c"]
 
     @pytest.mark.parametrize("offset_bytes", [0, 21, 30, 10_000])
-    async def test_a_bookmark_the_journal_does_not_bear_out_reads_all(self, rig: Rig, offset_bytes: int) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_a_bookmark_the_journal_does_not_bear_out_reads_all(
+        self, store_harness: StoreHarness, offset_bytes: int
+    ) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"first", b"second")
         noted = await journal.bookmark()
         moved = replace(noted, position=Position(offset_bytes, 1))
-        again = await rig.store().open_journal(THREAD, after=moved)
+        again = await store_harness.store().open_journal(THREAD, after=moved)
         assert payloads(again) == [b"first", b"second"]
         assert again.report.start.records == 0
 
-    async def test_a_bookmark_of_another_past_reads_all(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_a_bookmark_of_another_past_reads_all(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"first", b"second")
-        other = await rig.store().open_journal("other")
+        other = await store_harness.store().open_journal("other")
         await write(other, b"first", b"zwei..")
-        again = await rig.store().open_journal(THREAD, after=await other.bookmark())
+        again = await store_harness.store().open_journal(THREAD, after=await other.bookmark())
         assert payloads(again) == [b"first", b"second"]
 
-    async def test_a_bookmark_beyond_the_end_reads_all(self, rig: Rig) -> None:
-        longer = await rig.store().open_journal("other")
+    async def test_a_bookmark_beyond_the_end_reads_all(self, store_harness: StoreHarness) -> None:
+        longer = await store_harness.store().open_journal("other")
         await write(longer, b"first", b"second", b"third")
-        journal = await rig.store().open_journal(THREAD)
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"first", b"second")
-        again = await rig.store().open_journal(THREAD, after=await longer.bookmark())
+        again = await store_harness.store().open_journal(THREAD, after=await longer.bookmark())
         assert payloads(again) == [b"first", b"second"]
 
-    async def test_a_closed_journal_gives_no_bookmark(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_a_closed_journal_gives_no_bookmark(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await journal.close()
         with pytest.raises(JournalClosed):
             await journal.bookmark()
 
     @pytest.mark.parametrize("errno", [EIO, ENOSPC, EROFS])
-    async def test_a_refused_write_fails_the_commit_with_its_reason(self, rig: Rig, errno: int) -> None:
-        journal = await rig.store().open_journal(THREAD)
-        rig.refuse(errno)
+    async def test_a_refused_write_fails_the_commit_with_its_reason(self, store_harness: StoreHarness, errno: int) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
+        store_harness.refuse(errno)
         journal.append(b"a")
         with pytest.raises(JournalWriteError) as refused:
             await journal.commit()
         assert refused.value.errno == errno
         assert journal.failure is not None
 
-    async def test_a_failed_journal_refuses_until_it_is_reopened(self, rig: Rig) -> None:
-        journal = await self._failed(rig)
-        rig.allow()
+    async def test_a_failed_journal_refuses_until_it_is_reopened(self, store_harness: StoreHarness) -> None:
+        journal = await self._failed(store_harness)
+        store_harness.allow()
         with pytest.raises(JournalWriteError):
             journal.append(b"c")
         with pytest.raises(JournalWriteError):
@@ -194,22 +196,22 @@ class JournalContract:
         await journal.reopen()
         assert journal.failure is None
         await write(journal, b"d")
-        assert payloads(await rig.store().open_journal(THREAD)) == [b"a", b"d"]
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a", b"d"]
 
-    async def test_reopening_fails_while_the_disk_refuses(self, rig: Rig) -> None:
-        journal = await self._failed(rig)
+    async def test_reopening_fails_while_the_disk_refuses(self, store_harness: StoreHarness) -> None:
+        journal = await self._failed(store_harness)
         with pytest.raises(JournalWriteError):
             await journal.reopen()
         assert journal.failure is not None
 
-    async def test_nothing_refused_is_there_after_a_restart(self, rig: Rig) -> None:
-        await self._failed(rig)
-        rig.allow()
-        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+    async def test_nothing_refused_is_there_after_a_restart(self, store_harness: StoreHarness) -> None:
+        await self._failed(store_harness)
+        store_harness.allow()
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a"]
 
-    async def test_every_waiting_commit_learns_of_the_failure(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
-        rig.refuse(ENOSPC)
+    async def test_every_waiting_commit_learns_of_the_failure(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
+        store_harness.refuse(ENOSPC)
         refused: list[JournalWriteError] = []
 
         async def committer(name: int) -> None:
@@ -224,16 +226,16 @@ class JournalContract:
                 tasks.start_soon(committer, name)
         assert len({id(error) for error in refused}) == 8
 
-    async def test_reopening_a_healthy_journal_keeps_what_is_queued(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_reopening_a_healthy_journal_keeps_what_is_queued(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         journal.append(b"a")
         await journal.reopen()
         await journal.commit()
-        assert payloads(await rig.store().open_journal(THREAD)) == [b"a"]
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a"]
 
-    async def test_concurrent_reopenings_lose_nothing_written_between_them(self, rig: Rig) -> None:
-        journal = await self._failed(rig)
-        rig.allow()
+    async def test_concurrent_reopenings_lose_nothing_written_between_them(self, store_harness: StoreHarness) -> None:
+        journal = await self._failed(store_harness)
+        store_harness.allow()
 
         async def recover_and_write(name: int) -> None:
             await journal.reopen()
@@ -242,28 +244,28 @@ class JournalContract:
         async with anyio.create_task_group() as tasks:
             for name in range(8):
                 tasks.start_soon(recover_and_write, name)
-        found = payloads(await rig.store().open_journal(THREAD))
+        found = payloads(await store_harness.store().open_journal(THREAD))
         assert sorted(found) == sorted([b"a", *(b"%d" % name for name in range(8))])
 
-    async def test_closing_a_failed_journal_is_quiet(self, rig: Rig) -> None:
-        journal = await self._failed(rig)
+    async def test_closing_a_failed_journal_is_quiet(self, store_harness: StoreHarness) -> None:
+        journal = await self._failed(store_harness)
         await journal.close()
 
-    async def test_closing_says_when_the_queue_could_not_be_kept(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_closing_says_when_the_queue_could_not_be_kept(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         journal.append(b"a")
-        rig.refuse(ENOSPC)
+        store_harness.refuse(ENOSPC)
         with pytest.raises(JournalWriteError):
             await journal.close()
         with pytest.raises(JournalClosed):
             journal.append(b"b")
 
-    async def test_a_damaged_journal_is_readable_up_to_the_damage_and_takes_nothing(self, rig: Rig) -> None:
-        journal = await rig.store().open_journal(THREAD)
+    async def test_a_damaged_journal_is_readable_up_to_the_damage_and_takes_nothing(self, store_harness: StoreHarness) -> None:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"b", b"c", b"d")
         await journal.close()
-        rig.damage_after(THREAD, 2)
-        damaged = await rig.store().open_journal(THREAD)
+        store_harness.damage_after(THREAD, 2)
+        damaged = await store_harness.store().open_journal(THREAD)
         assert damaged.report.damage is Damage.DAMAGED_MIDDLE
         assert damaged.report.reason
         assert payloads(damaged) == [b"a", b"b"]
@@ -276,17 +278,17 @@ class JournalContract:
             await damaged.reopen()
         await damaged.close()
 
-    async def test_a_journal_cannot_be_made_on_a_disk_that_refuses(self, rig: Rig) -> None:
-        rig.refuse(ENOSPC)
+    async def test_a_journal_cannot_be_made_on_a_disk_that_refuses(self, store_harness: StoreHarness) -> None:
+        store_harness.refuse(ENOSPC)
         with pytest.raises(JournalWriteError):
-            await rig.store().open_journal(THREAD)
-        rig.allow()
-        assert payloads(await rig.store().open_journal(THREAD)) == []
+            await store_harness.store().open_journal(THREAD)
+        store_harness.allow()
+        assert payloads(await store_harness.store().open_journal(THREAD)) == []
 
-    async def _failed(self, rig: Rig) -> Journal:
-        journal = await rig.store().open_journal(THREAD)
+    async def _failed(self, store_harness: StoreHarness) -> Journal:
+        journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a")
-        rig.refuse(ENOSPC)
+        store_harness.refuse(ENOSPC)
         journal.append(b"b")
         with pytest.raises(JournalWriteError):
             await journal.commit()
@@ -294,71 +296,73 @@ class JournalContract:
 
 
 class StateStoreContract:
-    async def test_a_store_without_threads_lists_none(self, rig: Rig) -> None:
-        assert await rig.store().scan() == []
+    async def test_a_store_without_threads_lists_none(self, store_harness: StoreHarness) -> None:
+        assert await store_harness.store().scan() == []
 
     @pytest.mark.parametrize("thread_id", ["plain", "../../etc/passwd", ".", "..", "a/b", "a%2Fb", "ü", "a\0b"])
-    async def test_any_thread_id_names_a_journal_and_is_listed_as_itself(self, rig: Rig, thread_id: str) -> None:
-        await write(await rig.store().open_journal(thread_id), b"a")
-        assert [name for name, _ in await rig.store().scan()] == [thread_id]
-        assert payloads(await rig.store().open_journal(thread_id)) == [b"a"]
+    async def test_any_thread_id_names_a_journal_and_is_listed_as_itself(
+        self, store_harness: StoreHarness, thread_id: str
+    ) -> None:
+        await write(await store_harness.store().open_journal(thread_id), b"a")
+        assert [name for name, _ in await store_harness.store().scan()] == [thread_id]
+        assert payloads(await store_harness.store().open_journal(thread_id)) == [b"a"]
 
     @pytest.mark.parametrize("thread_id", ["", "x" * 201, "ü" * 40])
-    async def test_a_thread_id_too_short_or_long_is_refused(self, rig: Rig, thread_id: str) -> None:
+    async def test_a_thread_id_too_short_or_long_is_refused(self, store_harness: StoreHarness, thread_id: str) -> None:
         with pytest.raises(ValueError, match="cannot name"):
-            await rig.store().open_journal(thread_id)
+            await store_harness.store().open_journal(thread_id)
 
-    async def test_threads_are_listed_in_order(self, rig: Rig) -> None:
+    async def test_threads_are_listed_in_order(self, store_harness: StoreHarness) -> None:
         for thread_id in ("b", "c", "a"):
-            await rig.store().open_journal(thread_id)
-        assert [name for name, _ in await rig.store().scan()] == ["a", "b", "c"]
+            await store_harness.store().open_journal(thread_id)
+        assert [name for name, _ in await store_harness.store().scan()] == ["a", "b", "c"]
 
-    async def test_a_checked_file_is_read_back_and_replaced(self, rig: Rig) -> None:
-        await rig.store().write_atomic("catalogue", b"one")
-        assert await rig.store().read_checked("catalogue") == b"one"
-        await rig.store().write_atomic("catalogue", b"")
-        assert await rig.store().read_checked("catalogue") == b""
+    async def test_a_checked_file_is_read_back_and_replaced(self, store_harness: StoreHarness) -> None:
+        await store_harness.store().write_atomic("catalogue", b"one")
+        assert await store_harness.store().read_checked("catalogue") == b"one"
+        await store_harness.store().write_atomic("catalogue", b"")
+        assert await store_harness.store().read_checked("catalogue") == b""
 
-    async def test_a_checked_file_holds_its_parts_joined(self, rig: Rig) -> None:
+    async def test_a_checked_file_holds_its_parts_joined(self, store_harness: StoreHarness) -> None:
         parts = [bytes([number]) * (300 * 1024) for number in range(8)]
-        await rig.store().write_atomic("snapshots/large", *parts, b"", memoryview(b"end"))
-        assert await rig.store().read_checked("snapshots/large") == b"".join(parts) + b"end"
+        await store_harness.store().write_atomic("snapshots/large", *parts, b"", memoryview(b"end"))
+        assert await store_harness.store().read_checked("snapshots/large") == b"".join(parts) + b"end"
 
-    async def test_a_missing_checked_file_reads_as_none(self, rig: Rig) -> None:
-        assert await rig.store().read_checked("snapshots/none") is None
+    async def test_a_missing_checked_file_reads_as_none(self, store_harness: StoreHarness) -> None:
+        assert await store_harness.store().read_checked("snapshots/none") is None
 
-    async def test_checked_files_may_lie_in_folders(self, rig: Rig) -> None:
-        await rig.store().write_atomic("snapshots/a", b"1")
-        await rig.store().write_atomic("snapshots/b", b"2")
-        assert await rig.store().read_checked("snapshots/a") == b"1"
+    async def test_checked_files_may_lie_in_folders(self, store_harness: StoreHarness) -> None:
+        await store_harness.store().write_atomic("snapshots/a", b"1")
+        await store_harness.store().write_atomic("snapshots/b", b"2")
+        assert await store_harness.store().read_checked("snapshots/a") == b"1"
 
     @pytest.mark.parametrize("name", ["", "/etc/x", "../x", "a/../b", "a//b", "lock", "threads/x", ".x", "a\n"])
-    async def test_a_name_that_leads_elsewhere_is_refused(self, rig: Rig, name: str) -> None:
+    async def test_a_name_that_leads_elsewhere_is_refused(self, store_harness: StoreHarness, name: str) -> None:
         with pytest.raises(ValueError, match="cannot name"):
-            await rig.store().write_atomic(name, b"x")
+            await store_harness.store().write_atomic(name, b"x")
         with pytest.raises(ValueError, match="cannot name"):
-            await rig.store().read_checked(name)
+            await store_harness.store().read_checked(name)
 
-    async def test_a_refused_replacement_leaves_the_old_content(self, rig: Rig) -> None:
-        await rig.store().write_atomic("catalogue", b"old")
-        rig.refuse(ENOSPC)
+    async def test_a_refused_replacement_leaves_the_old_content(self, store_harness: StoreHarness) -> None:
+        await store_harness.store().write_atomic("catalogue", b"old")
+        store_harness.refuse(ENOSPC)
         with pytest.raises(JournalWriteError):
-            await rig.store().write_atomic("catalogue", b"new")
-        assert await rig.store().read_checked("catalogue") == b"old"
-        rig.allow()
-        await rig.store().write_atomic("catalogue", b"new")
-        assert await rig.store().read_checked("catalogue") == b"new"
+            await store_harness.store().write_atomic("catalogue", b"new")
+        assert await store_harness.store().read_checked("catalogue") == b"old"
+        store_harness.allow()
+        await store_harness.store().write_atomic("catalogue", b"new")
+        assert await store_harness.store().read_checked("catalogue") == b"new"
 
-    async def test_concurrent_replacements_leave_one_of_them_whole(self, rig: Rig) -> None:
-        store = rig.store()
+    async def test_concurrent_replacements_leave_one_of_them_whole(self, store_harness: StoreHarness) -> None:
+        store = store_harness.store()
         contents = [bytes([n]) * 10_000 for n in range(8)]
         async with anyio.create_task_group() as tasks:
             for content in contents:
                 tasks.start_soon(store.write_atomic, "catalogue", content)
         assert await store.read_checked("catalogue") in contents
 
-    async def test_only_one_daemon_holds_the_directory(self, rig: Rig) -> None:
-        with rig.store().lock(), pytest.raises(StateDirectoryBusy):
-            rig.store().lock()
-        with rig.store().lock():
+    async def test_only_one_daemon_holds_the_directory(self, store_harness: StoreHarness) -> None:
+        with store_harness.store().lock(), pytest.raises(StateDirectoryBusy):
+            store_harness.store().lock()
+        with store_harness.store().lock():
             pass

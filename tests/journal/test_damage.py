@@ -17,11 +17,11 @@ def encoded(*batches: list[bytes]) -> bytearray:
     return data
 
 
-def verdict(data: bytes | bytearray) -> damage.Verdict:
+def verdict(data: bytes | bytearray) -> damage.TailState:
     view = memoryview(data)
     found = framing.scan(view, BASE)
     assert found.damaged
-    return damage.judge(view, BASE, found.end)
+    return damage.classify_tail(view, BASE, found.end)
 
 
 def text(size_bytes: int) -> bytes:

@@ -26,7 +26,7 @@ from trimpoint.journal import (
     inspect,
 )
 
-from .contract import JournalContract, Rig, StateStoreContract, payloads, write
+from .contract import JournalContract, StateStoreContract, StoreHarness, payloads, write
 from .faults import FaultyFiles, Hold
 
 WRITING = ("open for writing", "write", "truncate", "datasync")
@@ -47,7 +47,7 @@ def flip(path: Path, offset: int) -> None:
     path.write_bytes(data)
 
 
-class FileRig(Rig):
+class FileRig(StoreHarness):
     def __init__(self, root: Path) -> None:
         self.root = root
         self.files = FaultyFiles()
@@ -67,7 +67,7 @@ class FileRig(Rig):
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> FileRig:
+def store_harness(tmp_path: Path) -> FileRig:
     return FileRig(tmp_path / "made" / "state")
 
 

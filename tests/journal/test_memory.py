@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from trimpoint.journal import MemoryDisk, MemoryJournal, MemoryStateDirectory
 
-from .contract import JournalContract, Rig, StateStoreContract, payloads, write
+from .contract import JournalContract, StateStoreContract, StoreHarness, payloads, write
 
 
-class MemoryRig(Rig):
+class MemoryRig(StoreHarness):
     def __init__(self) -> None:
         self.disk = MemoryDisk()
 
@@ -24,7 +24,7 @@ class MemoryRig(Rig):
 
 
 @pytest.fixture
-def rig() -> MemoryRig:
+def store_harness() -> MemoryRig:
     return MemoryRig()
 
 

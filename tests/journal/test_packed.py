@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.journal.codec.lazy_list import (
-    BREATH_ITEMS,
     BUCKET_ITEMS,
     CHUNK_ITEMS,
-    PackedIndex,
-    PackedList,
+    YIELD_EVERY_ITEMS,
+    LazyIndex,
+    LazyList,
     pack_index,
     pack_list,
 )
@@ -22,12 +22,12 @@ numbers = msgspec.msgpack.Decoder(list[int])
 places = msgspec.msgpack.Decoder(dict[str, int])
 
 
-def packed(items: list[int]) -> PackedList[int]:
-    return PackedList([memoryview(chunk) for chunk in pack_list(items)], len(items), numbers)
+def packed(items: list[int]) -> LazyList[int]:
+    return LazyList([memoryview(chunk) for chunk in pack_list(items)], len(items), numbers)
 
 
-def packed_index(items: dict[str, int]) -> PackedIndex[int]:
-    return PackedIndex([memoryview(bucket) for bucket in pack_index(items) if bucket], len(items), places)
+def packed_index(items: dict[str, int]) -> LazyIndex[int]:
+    return LazyIndex([memoryview(bucket) for bucket in pack_index(items) if bucket], len(items), places)
 
 
 def around(size: int) -> st.SearchStrategy[int]:
@@ -78,22 +78,22 @@ def _do(items: Any, operation: str, at: int, to: int, value: int) -> Any:
     return None
 
 
-def packed_again(items: PackedList[int]) -> list[int]:
-    return list(PackedList([memoryview(bytes(chunk)) for chunk in pack_list(items)], len(items), numbers))
+def packed_again(items: LazyList[int]) -> list[int]:
+    return list(LazyList([memoryview(bytes(chunk)) for chunk in pack_list(items)], len(items), numbers))
 
 
 def test_what_was_looked_at_may_be_changed_and_is_packed_as_it_is_then() -> None:
     rows = msgspec.msgpack.Decoder(list[list[int]])
-    lazy = PackedList([memoryview(chunk) for chunk in pack_list([[n] for n in range(600)])], 600, rows)
+    lazy = LazyList([memoryview(chunk) for chunk in pack_list([[n] for n in range(600)])], 600, rows)
     lazy[3].append(-1)
     lazy[300:302][1].append(-2)
-    again = PackedList([memoryview(bytes(chunk)) for chunk in pack_list(lazy)], 600, rows)
+    again = LazyList([memoryview(bytes(chunk)) for chunk in pack_list(lazy)], 600, rows)
     assert (again[3], again[301]) == ([3, -1], [301, -2])
 
 
 def test_what_nobody_looked_at_is_packed_as_it_came() -> None:
     came = [memoryview(chunk) for chunk in pack_list(list(range(3 * CHUNK_ITEMS)))]
-    lazy = PackedList(came, 3 * CHUNK_ITEMS, numbers)
+    lazy = LazyList(came, 3 * CHUNK_ITEMS, numbers)
     assert lazy[CHUNK_ITEMS] == CHUNK_ITEMS
     first, second, third = pack_list(lazy)
     assert (first is came[0], second is came[1], third is came[2]) == (True, False, True)
@@ -129,14 +129,14 @@ def test_a_packed_index_is_the_dict(plain: dict[str, int], steps: list[tuple[str
             case _:
                 assert lazy.pop(key, None) == plain.pop(key, None)
         assert len(lazy) == len(plain)
-    again = PackedIndex([memoryview(bytes(bucket)) for bucket in pack_index(lazy)], len(lazy), places)
+    again = LazyIndex([memoryview(bytes(bucket)) for bucket in pack_index(lazy)], len(lazy), places)
     assert dict(again) == plain == dict(lazy)
     assert lazy == plain
 
 
 def test_a_bucket_that_nobody_looked_at_is_packed_as_it_came() -> None:
     came = [memoryview(bucket) for bucket in pack_index({str(n): n for n in range(3 * BUCKET_ITEMS)})]
-    lazy = PackedIndex(came, 3 * BUCKET_ITEMS, places)
+    lazy = LazyIndex(came, 3 * BUCKET_ITEMS, places)
     assert lazy["7"] == 7
     assert sum(bucket is before for bucket, before in zip(pack_index(lazy), came, strict=True)) == len(came) - 1
 
@@ -146,9 +146,9 @@ def test_an_index_that_has_outgrown_its_buckets_gets_more() -> None:
     lazy.update({str(n): n for n in range(5 * BUCKET_ITEMS)})
     buckets = [bucket for bucket in pack_index(lazy) if bucket]
     assert len(buckets) == 5
-    assert dict(PackedIndex([memoryview(bytes(bucket)) for bucket in buckets], len(lazy), places)) == dict(lazy)
+    assert dict(LazyIndex([memoryview(bytes(bucket)) for bucket in buckets], len(lazy), places)) == dict(lazy)
 
 
 def test_a_large_index_lets_its_packer_breathe() -> None:
-    parts = list(pack_index({str(n): n for n in range(2 * BREATH_ITEMS)}))
+    parts = list(pack_index({str(n): n for n in range(2 * YIELD_EVERY_ITEMS)}))
     assert parts.count(b"") == 2

@@ -11,7 +11,7 @@ import pytest
 from trimpoint.core.model.state import ThreadState
 from trimpoint.journal import framing
 from trimpoint.journal.codec import snapshots
-from trimpoint.journal.codec.lazy_list import PackedIndex, PackedList
+from trimpoint.journal.codec.lazy_list import LazyIndex, LazyList
 from trimpoint.journal.codec.snapshots import SnapshotWriter, decode_snapshot
 from trimpoint.journal.port import Bookmark, Position
 
@@ -58,8 +58,8 @@ def test_what_grows_for_ever_stays_packed() -> None:
     assert found is not None
     for field in msgspec.structs.fields(ThreadState):
         declared, value = getattr(field.type, "__origin__", None), getattr(found.state, field.name)
-        assert isinstance(value, PackedList) == (declared is MutableSequence)
-        assert isinstance(value, PackedIndex) == (declared is MutableMapping)
+        assert isinstance(value, LazyList) == (declared is MutableSequence)
+        assert isinstance(value, LazyIndex) == (declared is MutableMapping)
 
 
 def test_there_may_be_no_snapshot() -> None:

@@ -13,7 +13,7 @@ from trimpoint.journal.port import Damage
 from trimpoint.journal.repair.verification import SnapshotState, verify
 
 from tests.core.given import THREAD
-from tests.journal.threads import flip, lived, record_starts, write_journal, write_snapshot
+from tests.journal.threads import flip, record_starts, thread_with_history, write_journal, write_snapshot
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def append(path: Path, payload: bytes) -> None:
 
 
 def test_a_sound_journal_is_counted(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     write_journal(store, thread)
     found = verify(store, THREAD)
     assert found.problems == []
@@ -40,12 +40,12 @@ def test_a_sound_journal_is_counted(store: StateDirectory) -> None:
 
 
 def test_an_empty_journal_is_sound(store: StateDirectory) -> None:
-    write_journal(store, lived(), records=0)
+    write_journal(store, thread_with_history(), records=0)
     assert verify(store, THREAD).problems == []
 
 
 def test_every_cut_and_every_flipped_byte_is_seen(store: StateDirectory) -> None:
-    path = write_journal(store, lived(turns=2))
+    path = write_journal(store, thread_with_history(turns=2))
     content, whole = path.read_bytes(), set(record_starts(path))
     for at in range(0, len(content), 3):
         path.write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
@@ -63,45 +63,45 @@ def test_every_cut_and_every_flipped_byte_is_seen(store: StateDirectory) -> None
     ],
 )
 def test_what_is_no_journal_of_ours_has_a_name(store: StateDirectory, content: bytes, kind: str) -> None:
-    write_journal(store, lived()).write_bytes(content)
+    write_journal(store, thread_with_history()).write_bytes(content)
     assert kinds(store) == [kind]
 
 
 def test_a_newer_format_is_named(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(framing, "FORMAT_VERSION", 2)
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     monkeypatch.undo()
     assert kinds(store) == ["newer"]
     assert verify(store, THREAD).size_bytes == path.stat().st_size
 
 
 def test_a_file_that_may_not_be_read_is_named(store: StateDirectory) -> None:
-    write_journal(store, lived()).unlink()
+    write_journal(store, thread_with_history()).unlink()
     os.symlink(store.root / "nowhere", store.journal_path(THREAD))
     assert kinds(store) == ["unreadable"]
     assert verify(store, THREAD).size_bytes == 0
 
 
 def test_a_record_of_a_later_version_is_named(store: StateDirectory) -> None:
-    append(write_journal(store, lived()), b"\x93\x01\x02\x03")
+    append(write_journal(store, thread_with_history()), b"\x93\x01\x02\x03")
     assert kinds(store) == ["unknown_record"]
 
 
 def test_a_record_that_does_not_follow_is_named(store: StateDirectory) -> None:
     orphan = ev.Record(99, 99, 0, (ev.EntryRecorded("never started", "m", "message", "user", "hello"),))
-    append(write_journal(store, lived()), encode_record(orphan))
+    append(write_journal(store, thread_with_history()), encode_record(orphan))
     found = verify(store, THREAD)
     assert [problem.kind for problem in found.problems] == ["does_not_follow"]
-    assert (found.gaps, found.records) == (1, len(lived().records))
+    assert (found.gaps, found.records) == (1, len(thread_with_history().records))
 
 
 def test_a_journal_under_another_threads_name_is_named(store: StateDirectory) -> None:
-    write_journal(store, lived(), "another")
+    write_journal(store, thread_with_history(), "another")
     assert kinds(store, "another") == ["misnamed"]
 
 
 def test_a_snapshot_that_fits_is_said_to(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     write_journal(store, thread)
     write_snapshot(store, thread)
     found = verify(store, THREAD)
@@ -109,7 +109,7 @@ def test_a_snapshot_that_fits_is_said_to(store: StateDirectory) -> None:
 
 
 def test_a_snapshot_that_is_not_intact_is_no_problem(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     write_journal(store, thread)
     flip(write_snapshot(store, thread), 100)
     found = verify(store, THREAD)
@@ -117,7 +117,7 @@ def test_a_snapshot_that_is_not_intact_is_no_problem(store: StateDirectory) -> N
 
 
 def test_a_snapshot_that_tells_another_story_is_a_problem(store: StateDirectory) -> None:
-    thread = lived()
+    thread = thread_with_history()
     write_journal(store, thread)
     thread.state.name = "never given"
     write_snapshot(store, thread)
@@ -126,7 +126,7 @@ def test_a_snapshot_that_tells_another_story_is_a_problem(store: StateDirectory)
 
 
 def test_damage_before_the_end_of_a_snapshot_leaves_the_thread_whole_and_is_said(store: StateDirectory) -> None:
-    thread = lived(turns=60)
+    thread = thread_with_history(turns=60)
     path = write_journal(store, thread)
     write_snapshot(store, thread)
     assert path.stat().st_size > 8192
@@ -135,7 +135,7 @@ def test_damage_before_the_end_of_a_snapshot_leaves_the_thread_whole_and_is_said
 
 
 def test_a_batch_that_is_being_written_is_waited_for(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     content = path.read_bytes()
     path.write_bytes(content[:-3])
     monkeypatch.setattr("trimpoint.journal.repair.verification.time.sleep", lambda seconds: path.write_bytes(content))
@@ -143,7 +143,7 @@ def test_a_batch_that_is_being_written_is_waited_for(store: StateDirectory, monk
 
 
 def test_a_tail_that_stays_torn_is_torn(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_journal(store, lived())
+    path = write_journal(store, thread_with_history())
     path.write_bytes(path.read_bytes()[:-3])
     monkeypatch.setattr("trimpoint.journal.repair.verification.time.sleep", lambda seconds: None)
     found = verify(store, THREAD, is_live=True)

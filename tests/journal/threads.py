@@ -15,7 +15,7 @@ from trimpoint.journal.storage.inspection import digest_before, inspect
 from tests.core.given import THREAD, Conversation, started
 
 
-def lived(turns: int = 3) -> Conversation:
+def thread_with_history(turns: int = 3) -> Conversation:
     thread = started(turns=turns)
     thread.clear(1)
     thread.turn("after", "the clear", activities=["ls"])

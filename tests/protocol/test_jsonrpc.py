@@ -375,7 +375,7 @@ class TestPeeking:
         assert peek_notification(line) is None
 
     @given(st.text(), st.none() | st.text(), json_values)
-    def test_it_agrees_with_the_full_decoder(self, method: str, thread_id: str | None, more: Any) -> None:
+    def test_the_peeked_notification_agrees_with_the_full_decoder(self, method: str, thread_id: str | None, more: Any) -> None:
         line = jsonrpc.encode_notification(method, {"more": more, "threadId": thread_id}, versioned=False)
         head, decoded = peek_notification(line), decode(line)
         assert head is not None

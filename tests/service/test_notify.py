@@ -81,7 +81,7 @@ def test_a_watchdog_is_ours_if_it_waits_for_this_process(usec: str, pid: str, wa
 @pytest.mark.parametrize("address", ["", "relative/path", "vsock:2:1234"])
 def test_without_a_service_manager_nothing_is_said(address: str) -> None:
     notifier = notifier_from({"NOTIFY_SOCKET": address}, 1)
-    assert not notifier.is_heard
+    assert not notifier.has_receiver
     notifier.ready()
     notifier.close()
 
@@ -138,6 +138,6 @@ async def test_what_fails_while_it_runs_is_announced_as_an_end_too(tmp_path: Pat
         assert manager.heard()[-2:] == ["STOPPING=1", "STATUS=Stopping."]
 
 
-async def test_nobody_to_report_to_costs_nothing() -> None:
+async def test_a_notifier_without_receiver_does_nothing() -> None:
     async with reported(Notifier(), lambda: pytest.fail("nobody asked")):
         pass

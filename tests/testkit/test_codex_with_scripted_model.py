@@ -33,7 +33,7 @@ pytestmark = pytest.mark.codex
 
 
 @asynccontextmanager
-async def scene(script: Script) -> AsyncGenerator[tuple[ScriptedModel, CodexOverStdio], None]:
+async def setup(script: Script) -> AsyncGenerator[tuple[ScriptedModel, CodexOverStdio], None]:
     with anyio.fail_after(30):
         async with (
             ScriptedModel(script) as model,
@@ -46,7 +46,7 @@ async def scene(script: Script) -> AsyncGenerator[tuple[ScriptedModel, CodexOver
 async def test_a_plain_turn_says_what_the_script_says(tmp_path: Path) -> None:
     text = "Hello from the script, in more than one delta."
     reply = say(text, usage=Usage(input_tokens=5_000, output_tokens=7))
-    async with scene(Script().then(reply)) as (model, codex):
+    async with setup(Script().then(reply)) as (model, codex):
         thread = await codex.start_thread(tmp_path)
         turn = await codex.turn(thread, "greet me")
         usage = await codex.notified("thread/tokenUsage/updated")
@@ -60,7 +60,7 @@ async def test_a_plain_turn_says_what_the_script_says(tmp_path: Path) -> None:
 
 
 async def test_a_command_runs_and_its_output_is_in_the_next_request(tmp_path: Path) -> None:
-    async with scene(Script().then(run("echo from-$((40 + 2))"))) as (model, codex):
+    async with setup(Script().then(run("echo from-$((40 + 2))"))) as (model, codex):
         turn = await codex.turn(await codex.start_thread(tmp_path), "run it")
         done = await codex.notified("item/completed", lambda p: p["item"]["type"] == "commandExecution")
     assert turn["status"] == "completed"
@@ -72,7 +72,7 @@ async def test_a_command_runs_and_its_output_is_in_the_next_request(tmp_path: Pa
 
 async def test_several_items_of_one_reply_all_arrive(tmp_path: Path) -> None:
     reply = reasoning("Thinking it over.", encrypted_content="SEALED") + say("First words.") + run("echo ok")
-    async with scene(Script().then(reply)) as (model, codex):
+    async with setup(Script().then(reply)) as (model, codex):
         await codex.turn(await codex.start_thread(tmp_path), "go")
         completed = [n["params"]["item"] for n in codex.notifications if n["method"] == "item/completed"]
     kinds = [item["type"] for item in completed]
@@ -82,7 +82,7 @@ async def test_several_items_of_one_reply_all_arrive(tmp_path: Path) -> None:
 
 
 async def test_an_inline_compaction_replaces_the_history_by_the_summary(tmp_path: Path) -> None:
-    async with scene(Script(summary="SHORT ACCOUNT")) as (model, codex):
+    async with setup(Script(summary="SHORT ACCOUNT")) as (model, codex):
         thread = await codex.start_thread(tmp_path)
         await codex.turn(thread, "first prompt")
         assert (await codex.compact(thread))["status"] == "completed"
@@ -127,7 +127,7 @@ async def test_a_custom_provider_named_openai_compacts_encrypted_without_login(
 
 
 async def test_an_overflow_is_reported_as_an_exceeded_context_window(tmp_path: Path) -> None:
-    async with scene(Script().then(overflow())) as (model, codex):
+    async with setup(Script().then(overflow())) as (model, codex):
         turn = await codex.turn(await codex.start_thread(tmp_path), "too much")
     assert turn["status"] == "failed"
     assert turn["error"]["codexErrorInfo"] == "contextWindowExceeded"
@@ -136,7 +136,7 @@ async def test_an_overflow_is_reported_as_an_exceeded_context_window(tmp_path: P
 
 
 async def test_an_http_error_fails_the_turn_at_the_first_attempt(tmp_path: Path) -> None:
-    async with scene(Script().then(http_error(500, {"error": {"message": "boom"}}))) as (model, codex):
+    async with setup(Script().then(http_error(500, {"error": {"message": "boom"}}))) as (model, codex):
         thread = await codex.start_thread(tmp_path)
         turn = await codex.turn(thread, "go")
         again = await codex.turn(thread, "again")
@@ -146,7 +146,7 @@ async def test_an_http_error_fails_the_turn_at_the_first_attempt(tmp_path: Path)
 
 
 async def test_a_failed_compaction_leaves_the_history_as_it_was(tmp_path: Path) -> None:
-    async with scene(Script().at_compaction(http_error(500))) as (model, codex):
+    async with setup(Script().at_compaction(http_error(500))) as (model, codex):
         thread = await codex.start_thread(tmp_path)
         await codex.turn(thread, "first prompt")
         assert (await codex.compact(thread))["status"] == "failed"
@@ -155,14 +155,14 @@ async def test_a_failed_compaction_leaves_the_history_as_it_was(tmp_path: Path) 
 
 
 async def test_a_stream_that_is_cut_off_fails_the_turn(tmp_path: Path) -> None:
-    async with scene(Script().then(cut_off("half a sen"))) as (_, codex):
+    async with setup(Script().then(cut_off("half a sen"))) as (_, codex):
         turn = await codex.turn(await codex.start_thread(tmp_path), "go")
     assert turn["status"] == "failed"
     assert "stream" in turn["error"]["message"], turn
 
 
 async def test_a_hanging_turn_shows_its_text_and_can_be_interrupted(tmp_path: Path) -> None:
-    async with scene(Script().then(hang("as far as it goes"))) as (_, codex):
+    async with setup(Script().then(hang("as far as it goes"))) as (_, codex):
         thread = await codex.start_thread(tmp_path)
         turn_id = await codex.begin_turn(thread, "go")
         delta = await codex.notified("item/agentMessage/delta")
@@ -175,7 +175,7 @@ async def test_a_hanging_turn_shows_its_text_and_can_be_interrupted(tmp_path: Pa
 
 async def test_a_held_turn_ends_only_after_its_event(tmp_path: Path) -> None:
     release = anyio.Event()
-    async with scene(Script().then(held(say("at last"), release))) as (model, codex):
+    async with setup(Script().then(held(say("at last"), release))) as (model, codex):
         thread = await codex.start_thread(tmp_path)
         await codex.begin_turn(thread, "go")
         await model.wait_for_request()

@@ -15,7 +15,7 @@ from trimpoint.journal.codec.records import decode_record
 from trimpoint.journal.errors import JournalWriteError
 from trimpoint.journal.port import Bookmark
 from trimpoint.journal.storage.memory import MemoryDisk, MemoryJournal, MemoryStateDirectory
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 THREAD = "01900000-0000-7000-8000-000000000001"
@@ -82,7 +82,7 @@ class Store(MemoryStateDirectory):
         return await super().open_journal(thread_id, after)
 
 
-async def begin(engine: Engine, thread_id: str = THREAD, *, bound: bool = True) -> ThreadWriter:
+async def begin(engine: ThreadRegistry, thread_id: str = THREAD, *, bound: bool = True) -> ThreadWriter:
     provider_thread_id = thread_id if bound else None
     return await engine.create(internal.CreateThread(thread_id, "/", "started", b"{}", provider_thread_id))
 
@@ -94,7 +94,7 @@ def turn(turn_id: str) -> tuple[ev.AnyEvent, ...]:
 
 
 @contextmanager
-def published(engine: Engine, kind: type[ev.Event], thread_id: str = THREAD) -> Iterator[anyio.Event]:
+def published(engine: ThreadRegistry, kind: type[ev.Event], thread_id: str = THREAD) -> Iterator[anyio.Event]:
     """Set once a record of the thread with such an event is durable."""
     seen = anyio.Event()
 
@@ -102,8 +102,8 @@ def published(engine: Engine, kind: type[ev.Event], thread_id: str = THREAD) -> 
         if of_thread == thread_id and any(isinstance(event, kind) for event in record.events):
             seen.set()
 
-    engine.listen(listener)
+    engine.subscribe(listener)
     try:
         yield seen
     finally:
-        engine.unlisten(listener)
+        engine.unsubscribe(listener)

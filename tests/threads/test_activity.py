@@ -14,7 +14,7 @@ def test_turns_are_counted_by_how_they_ended() -> None:
     for status in ("completed", "failed", "completed"):
         thread.turn(status=status)
     for record in thread.records:
-        activity.hear(THREAD, record)
+        activity.on_record(THREAD, record)
     assert activity.turns == {"completed": 2, "failed": 1}
 
 
@@ -26,7 +26,7 @@ def test_an_operation_s_end_is_logged_with_its_phases_and_nobody_else_s_context(
         structlog.contextvars.bound_contextvars(client="c9"),
     ):
         for record in thread.records:
-            activity.hear(THREAD, record)
+            activity.on_record(THREAD, record)
     assert logs == [
         {
             "event": "operation_ended",
@@ -56,5 +56,5 @@ def test_a_duration_counts_for_every_bound_that_it_keeps(seconds: float) -> None
 
 def test_other_events_count_for_nothing() -> None:
     activity = Activity()
-    activity.hear(THREAD, ev.Record(1, 1, 0, (ev.ThreadArchived(),)))
+    activity.on_record(THREAD, ev.Record(1, 1, 0, (ev.ThreadArchived(),)))
     assert (activity.turns, activity.operations, activity.phases) == ({}, {}, {})

@@ -10,7 +10,7 @@ from trimpoint.journal.errors import StateDirectoryBusy
 from trimpoint.journal.storage.directory import snapshot_name
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.idle import IdleRules
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 
@@ -21,18 +21,18 @@ RULES = IdleRules(evict_after_s=0.0, snapshot_after_records=3)
 
 async def written(root: Path) -> dict[Path, bytes]:
     """Two threads with a snapshot each, one with a turn beyond it, and the catalogue."""
-    async with Engine.running(StateDirectory(root), Policy(), RULES) as engine:
+    async with ThreadRegistry.running(StateDirectory(root), Policy(), RULES) as engine:
         for thread_id in (THREAD, OTHER):
             writer = await begin(engine, thread_id)
             writer.record_facts(*turn("T1"), *turn("T2"))
-            await writer.settle()
+            await writer.flush()
             await writer.execute(wire.RenameThread(command_id="c", thread_id=thread_id, name="named"))
             del writer
         await engine.sweep()
-    async with Engine.running(StateDirectory(root), Policy(), IdleRules(snapshot_after_records=1000)) as engine:
+    async with ThreadRegistry.running(StateDirectory(root), Policy(), IdleRules(snapshot_after_records=1000)) as engine:
         writer = await engine.thread(THREAD)
         writer.record_facts(*turn("T3"))
-        await writer.settle()
+        await writer.flush()
     return all_files(root)
 
 
@@ -41,18 +41,18 @@ def all_files(root: Path) -> dict[Path, bytes]:
 
 
 async def looked_at(root: Path) -> tuple[ThreadWriter | str, ThreadWriter | str]:
-    async with Engine.running(StateDirectory(root), Policy(), RULES) as engine:
+    async with ThreadRegistry.running(StateDirectory(root), Policy(), RULES) as engine:
         return await _opened(engine, THREAD), await _opened(engine, OTHER)
 
 
-async def _opened(engine: Engine, thread_id: str) -> ThreadWriter | str:
+async def _opened(engine: ThreadRegistry, thread_id: str) -> ThreadWriter | str:
     try:
         return await engine.thread(thread_id)
     except EngineError as error:
         return type(error).__name__
 
 
-def put_back(files: dict[Path, bytes], root: Path) -> None:
+def restore_files(files: dict[Path, bytes], root: Path) -> None:
     for path in root.rglob("*"):
         if path.is_file() and path not in files and path.name != "lock":
             path.unlink()
@@ -74,7 +74,7 @@ async def test_whatever_happens_to_a_derived_file_nothing_is_lost(tmp_path: Path
     content = files[path]
     with anyio.fail_after(120):
         for at in range(0, len(content), max(1, len(content) // 50)):
-            put_back(files, tmp_path)
+            restore_files(files, tmp_path)
             path.write_bytes(content[:at] if hurt == "cut" else content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
             for writer, expected in zip(await looked_at(tmp_path), (["T1", "T2", "T3"], ["T1", "T2"]), strict=True):
                 assert turns(writer) == expected
@@ -93,7 +93,7 @@ async def test_a_cut_anywhere_in_a_journal_leaves_its_thread_a_past_and_the_othe
     content, before = files[path], list[str]()
     with anyio.fail_after(120):
         for at in range(0, len(content), 17):
-            put_back(files, tmp_path)
+            restore_files(files, tmp_path)
             path.write_bytes(content[:at])
             hurt, other = await looked_at(tmp_path)
             assert turns(other) == ["T1", "T2"]
@@ -113,7 +113,7 @@ async def test_a_flipped_byte_anywhere_in_a_journal_is_never_believed(tmp_path: 
     content = files[path]
     with anyio.fail_after(120):
         for at in range(0, len(content), 17):
-            put_back(files, tmp_path)
+            restore_files(files, tmp_path)
             path.write_bytes(content[:at] + bytes([content[at] ^ 0x40]) + content[at + 1 :])
             hurt, other = await looked_at(tmp_path)
             assert turns(other) == ["T1", "T2"]
@@ -129,18 +129,18 @@ async def test_a_clock_that_jumps_back_disturbs_nothing(tmp_path: Path, monkeypa
     now_ns = 2_000_000_000 * 10**9
     monkeypatch.setattr("trimpoint.threads.registry.time.time_ns", lambda: now_ns)
     store = StateDirectory(tmp_path)
-    async with Engine.running(store, Policy(), RULES) as engine:
+    async with ThreadRegistry.running(store, Policy(), RULES) as engine:
         writer = await begin(engine)
         writer.record_facts(*turn("T1"))
-        await writer.settle()
+        await writer.flush()
         now_ns = 1_000_000_000 * 10**9
         await writer.execute(wire.TrimContext(command_id="c", thread_id=THREAD))
         writer.record_facts(*turn("T2"))
-        await writer.settle()
+        await writer.flush()
         before = writer.state
         assert before.trim_points[0].created_at_ms < before.turns[0].started_at_ms
         assert [one.id for one in before.active_turns] == ["T2"]
-    async with Engine.running(store, Policy(), RULES) as engine:
+    async with ThreadRegistry.running(store, Policy(), RULES) as engine:
         assert (await engine.thread(THREAD)).state.turns == before.turns
 
 

@@ -11,7 +11,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.threads import flushing
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -30,22 +30,22 @@ def store(disk: Disk) -> Store:
 
 
 @pytest.fixture
-async def engine(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Engine]:
+async def engine(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ThreadRegistry]:
     """One that leaves it to the test when a failed write is tried again."""
     monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 3600)
     with anyio.fail_after(10):
-        async with Engine.running(store, Policy()) as engine:
+        async with ThreadRegistry.running(store, Policy()) as engine:
             yield engine
 
 
 @pytest.fixture
-async def writer(engine: Engine) -> ThreadWriter:
+async def writer(engine: ThreadRegistry) -> ThreadWriter:
     return await begin(engine)
 
 
 async def lose(writer: ThreadWriter) -> None:
     with pytest.raises(JournalRefuses):
-        await writer.settle()
+        await writer.flush()
 
 
 async def test_what_is_heard_while_the_journal_is_read_again_follows_what_was_lost(
@@ -59,7 +59,7 @@ async def test_what_is_heard_while_the_journal_is_read_again_follows_what_was_lo
         await hold.reached.wait()
         writer.record_facts(ev.EntryRecorded("T1", "m1", "message", "user", "hello"))
         hold.release.set()
-    await writer.settle()
+    await writer.flush()
     assert [entry.id for entry in disk.written().entries] == ["m1"]
     assert disk.written() == writer.state
 
@@ -71,7 +71,7 @@ async def test_no_command_is_decided_while_the_journal_is_read_again(writer: Thr
     disk.free()
     hold = store.hold()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(writer.settle)
+        tasks.start_soon(writer.flush)
         await hold.reached.wait()
         with pytest.raises(JournalRefuses):
             writer.submit(wire.TrimContext(command_id="c", thread_id=THREAD))
@@ -84,13 +84,13 @@ async def test_settling_waits_for_what_the_disk_refused_before(writer: ThreadWri
     await lose_facts(writer, ev.TurnRequested("R"))
     await lose(writer)
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert "R" in disk.written().turn_requests
 
 
 async def test_a_command_is_decided_after_the_facts_heard_before_it(writer: ThreadWriter, disk: Disk) -> None:
     writer.record_facts(*turn("T0"))
-    await writer.settle()
+    await writer.flush()
     disk.fill()
     await lose_facts(writer, ev.TurnStarted("T1", 1))
     disk.free()
@@ -105,7 +105,7 @@ async def test_a_command_is_refused_while_the_facts_before_it_are(writer: Thread
     with pytest.raises(JournalRefuses):
         await writer.execute(wire.RenameThread(command_id="c", thread_id=THREAD, name="new"))
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert (disk.written().running_turn_id, disk.written().name) == ("T1", None)
 
 
@@ -138,14 +138,14 @@ async def test_what_happened_is_written_when_the_disk_takes_it_again(
     is_known_to_fail: bool,
 ) -> None:
     writer.record_facts(*turn("T0"))
-    await writer.settle()
+    await writer.flush()
     disk.fill()
     if is_known_to_fail:
         await lose_facts(writer, ev.TurnRequested("before"))
     with pytest.raises(JournalRefuses):
         await writer.execute(command)
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert holds(disk.written())
     assert disk.written() == writer.state
 
@@ -157,7 +157,7 @@ async def test_a_turn_that_was_given_up_unwritten_is_ended_when_the_disk_takes_i
         writer.submit(internal.AbandonOpenWork("gone"))
     writer.record_facts(ev.TurnStarted("T2", 1))
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert [(one.id, one.status) for one in disk.written().turns] == [("T1", "interrupted"), ("T2", "running")]
 
 
@@ -166,7 +166,7 @@ async def test_a_thread_brought_back_unwritten_is_back_when_the_disk_takes_it(wr
     disk.fill()
     await lose_facts(writer, ev.ThreadUnarchived())
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert not disk.written().archived
 
 
@@ -176,7 +176,7 @@ async def test_a_compactions_fork_outlives_a_full_disk(writer: ThreadWriter, dis
     disk.fill()
     await lose_facts(writer, ev.CompactionForked(str(result.operation_id), "fork"))
     disk.free()
-    await writer.settle()
+    await writer.flush()
     operation = disk.written().operation
     assert operation is not None
     assert operation.compaction_fork == "fork"
@@ -187,11 +187,11 @@ async def test_a_refused_command_did_not_happen(writer: ThreadWriter, disk: Disk
     with pytest.raises(JournalRefuses):
         await writer.execute(wire.RenameThread(command_id="c", thread_id=THREAD, name="new"))
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert (writer.state.name, disk.written().name) == (None, None)
 
 
-async def test_the_facts_of_an_operations_step_are_lost_with_the_step(engine: Engine, disk: Disk) -> None:
+async def test_the_facts_of_an_operations_step_are_lost_with_the_step(engine: ThreadRegistry, disk: Disk) -> None:
     writer = await begin(engine, bound=False)
     operation = writer.state.open_operation
     assert operation is not None
@@ -201,22 +201,22 @@ async def test_the_facts_of_an_operations_step_are_lost_with_the_step(engine: En
     writer.submit(internal.AdvanceOperation(operation.id, Phase.BOOTSTRAPPING, facts=bound))
     await lose(writer)
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert disk.written().generation.provider_thread_id is None
     assert writer.state.open_operation is not None
     assert writer.state.open_operation.phase is Phase.STARTING
 
 
 async def test_what_was_durable_before_the_failure_is_shown_once_and_not_written_twice(
-    writer: ThreadWriter, engine: Engine, disk: Disk
+    writer: ThreadWriter, engine: ThreadRegistry, disk: Disk
 ) -> None:
     shown: list[ev.AnyEvent] = []
-    engine.listen(lambda thread_id, record: shown.extend(record.events))
+    engine.subscribe(lambda thread_id, record: shown.extend(record.events))
     writer.record_facts(ev.TurnStarted("T1", 1), ev.ContextItemsRecorded("T1", (b"{}",)))
     await writer._journal.commit()  # durable, and nobody has come round to say so
     disk.fill_once()
     await lose_facts(writer, ev.TurnCompleted("T1", "completed"))
-    await writer.settle()
+    await writer.flush()
     assert disk.written() == writer.state
     assert disk.written().turns[0].items == [b"{}"]
     assert [type(event) for event in shown] == [ev.TurnStarted, ev.ContextItemsRecorded, ev.TurnCompleted]
@@ -226,10 +226,10 @@ async def test_a_record_that_cannot_be_folded_is_never_written(writer: ThreadWri
     before = disk.written()
     with pytest.raises(IndexError):
         await writer.execute(internal.RecordFacts((ev.SessionReady(99),)))
-    await writer.settle()
+    await writer.flush()
     assert writer.state == before
     writer.record_facts(*turn("T1"))
-    await writer.settle()
+    await writer.flush()
     assert [one.id for one in disk.written().turns] == ["T1"]
 
 
@@ -240,7 +240,7 @@ async def test_a_fact_that_fits_no_more_is_lost_alone(writer: ThreadWriter, disk
         with pytest.raises(JournalRefuses):
             writer.submit(fact)
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert disk.written() == writer.state
     assert disk.written().turn_requests.keys() == {"R1", "R2"}
 
@@ -249,7 +249,7 @@ async def test_the_flusher_tries_again_until_the_disk_takes_it(disk: Disk, monke
     monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 0)
     tried = anyio.Event()
     with anyio.fail_after(10):
-        async with Engine.running(Store(disk), Policy()) as engine:
+        async with ThreadRegistry.running(Store(disk), Policy()) as engine:
             writer = await begin(engine)
             disk.on_refusal = lambda: tried.set() if disk.refused > 5 else None
             disk.fill()
@@ -262,7 +262,7 @@ async def test_the_flusher_tries_again_until_the_disk_takes_it(disk: Disk, monke
 
 
 async def test_other_threads_are_flushed_while_one_waits_to_be_tried_again(
-    writer: ThreadWriter, engine: Engine, disk: Disk
+    writer: ThreadWriter, engine: ThreadRegistry, disk: Disk
 ) -> None:
     other = await begin(engine, OTHER)
     disk.fill(THREAD)
@@ -276,5 +276,5 @@ async def test_other_threads_are_flushed_while_one_waits_to_be_tried_again(
     assert refusals[0] > 0
     assert refusals == refusals[:1] * 3, "the one that waits is not tried again for each fact"
     disk.free()
-    await writer.settle()
+    await writer.flush()
     assert len(disk.written().turn_requests) == 3

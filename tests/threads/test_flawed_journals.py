@@ -7,10 +7,10 @@ import anyio
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.gateway.methods.extension_methods import OwnHandlers, Surroundings
+from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
 from trimpoint.journal.codec.records import encode_record
 from trimpoint.threads.errors import JournalRefuses
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol import methods as m
@@ -23,11 +23,11 @@ UNKNOWN = b"\xc1 no record at all"
 
 async def written(disk: Disk) -> None:
     """Two threads with a turn each."""
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         for thread_id in (THREAD, OTHER):
             writer = await begin(engine, thread_id)
             writer.record_facts(*turn("T1"))
-            await writer.settle()
+            await writer.flush()
 
 
 async def is_refused(writer: ThreadWriter) -> None:
@@ -35,7 +35,7 @@ async def is_refused(writer: ThreadWriter) -> None:
         await writer.execute(wire.RenameThread(command_id="c", thread_id=THREAD, name="new"))
     writer.record_facts(*turn("T2"))
     with pytest.raises(JournalRefuses):
-        await writer.settle()
+        await writer.flush()
 
 
 @pytest.mark.parametrize("payload", [ORPHAN, UNKNOWN], ids=["orphan", "unknown"])
@@ -43,7 +43,7 @@ async def test_a_record_that_does_not_follow_makes_its_thread_read_only_up_to_th
     disk = Disk()
     await written(disk)
     disk.records[THREAD].append(payload)
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         writer = await engine.thread(THREAD)
         assert writer.read_only
         assert "KeyError" not in writer.read_only
@@ -58,17 +58,17 @@ async def test_a_record_that_does_not_follow_makes_its_thread_read_only_up_to_th
 async def test_a_record_that_does_not_follow_is_met_when_the_journal_is_read_again() -> None:
     disk = Disk()
     await written(disk)
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         writer = await engine.thread(THREAD)
         disk.fill_once()
         writer.record_facts(*turn("T2"))
         disk.records[THREAD].append(ORPHAN)
         with pytest.raises(JournalRefuses):
-            await writer.settle()
+            await writer.flush()
         assert writer.read_only
         assert [one.id for one in writer.state.turns] == ["T1"]
         await is_refused(writer)
-        await (await engine.thread(OTHER)).settle()
+        await (await engine.thread(OTHER)).flush()
 
 
 async def test_a_damaged_thread_can_be_followed() -> None:
@@ -78,10 +78,10 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     notified: list[tuple[str, Any]] = []
     client = SimpleNamespace(followed=set(), notify=lambda method, params: notified.append((method, params)))
     call: Any = SimpleNamespace(client=client, after=[])
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await engine.thread(THREAD)
         nothing: Any = None
-        handlers = OwnHandlers(Surroundings(engine, nothing, nothing, nothing, nothing, nothing, "", lambda: None))
+        handlers = ExtensionHandlers(HandlerDeps(engine, nothing, nothing, nothing, nothing, nothing, "", lambda: None))
         with anyio.fail_after(5):
             result: Any = await handlers.table["orchestration/subscribeThread"](call, m.SubscribeParams(thread_id=THREAD))
     for then in call.after:

@@ -9,10 +9,10 @@ import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.journal.codec.lazy_list import PackedList
+from trimpoint.journal.codec.lazy_list import LazyList
 from trimpoint.threads import loading
 from trimpoint.threads.idle import IdleRules
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint_protocol import commands as wire
 
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published, turn
@@ -22,18 +22,18 @@ SNAPSHOT = f"snapshots/{THREAD}"
 
 
 @asynccontextmanager
-async def running(disk: Disk | None = None, rules: IdleRules = AT_ONCE) -> AsyncGenerator[Engine]:
-    async with Engine.running(Store(disk or Disk()), Policy(), rules) as engine:
+async def running(disk: Disk | None = None, rules: IdleRules = AT_ONCE) -> AsyncGenerator[ThreadRegistry]:
+    async with ThreadRegistry.running(Store(disk or Disk()), Policy(), rules) as engine:
         with anyio.fail_after(5):
             yield engine
 
 
-async def live(engine: Engine, thread_id: str = THREAD, turns: int = 3) -> ThreadState:
+async def live(engine: ThreadRegistry, thread_id: str = THREAD, turns: int = 3) -> ThreadState:
     """A thread with turns, none of its writer left behind; a copy of its state."""
     writer = await begin(engine, thread_id)
     for number in range(turns):
         writer.record_facts(*turn(f"T{number}"))
-        await writer.settle()
+        await writer.flush()
     return msgspec.msgpack.decode(msgspec.msgpack.encode(writer.state), type=ThreadState)
 
 
@@ -45,7 +45,7 @@ async def test_an_idle_thread_leaves_memory_and_comes_back_as_it_was() -> None:
         assert engine.summaries[THREAD].preview == "hello"
         writer = await engine.thread(THREAD)
         assert writer.state == before
-        assert isinstance(writer.state.turns, PackedList)
+        assert isinstance(writer.state.turns, LazyList)
 
 
 async def test_a_thread_that_came_back_goes_on_in_the_same_journal() -> None:
@@ -55,7 +55,7 @@ async def test_a_thread_that_came_back_goes_on_in_the_same_journal() -> None:
         await engine.sweep()
         writer = await engine.thread(THREAD)
         writer.record_facts(*turn("after"))
-        await writer.settle()
+        await writer.flush()
     assert [one.id for one in disk.written().turns] == ["T0", "T1", "T2", "after"]
 
 
@@ -99,7 +99,7 @@ async def test_a_thread_on_which_something_is_under_way_stays(under_way: ev.AnyE
         await live(engine)
         writer = await engine.thread(THREAD)
         writer.record_facts(under_way)
-        await writer.settle()
+        await writer.flush()
         del writer
         await engine.sweep()
         assert engine.loaded(THREAD) is not None
@@ -172,7 +172,7 @@ async def test_a_thread_in_use_gets_its_snapshot_while_it_rests() -> None:
         writer = await engine.thread(THREAD)
         assert writer.records_beyond_snapshot == 0
         writer.record_facts(*turn("more"))
-        await writer.settle()
+        await writer.flush()
         assert writer.records_beyond_snapshot == 1
 
 
@@ -182,7 +182,7 @@ async def test_a_daemon_that_ends_leaves_snapshots_and_a_catalogue() -> None:
         before = await live(engine)
     assert SNAPSHOT in disk.checked
     store = Store(disk)
-    async with Engine.running(store, Policy(), AT_ONCE) as engine:
+    async with ThreadRegistry.running(store, Policy(), AT_ONCE) as engine:
         assert engine.loaded_writers() == []
         assert (await engine.thread(THREAD)).state == before
 
@@ -230,7 +230,7 @@ async def test_a_snapshot_is_given_up_when_something_happens_meanwhile() -> None
             await anyio.lowlevel.checkpoint()
             writer.record_facts(*turn("meanwhile"))
         assert SNAPSHOT not in disk.checked
-        await writer.settle()
+        await writer.flush()
         await writer.keep_snapshot()
         assert SNAPSHOT in disk.checked
 

@@ -2,16 +2,16 @@
 
 import pytest
 from trimpoint.core.model.decision import Policy
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 from tests.threads.stage import Disk, Store, begin, turn
 
 
-async def test_nobody_hears_what_is_made_durable_after_the_end() -> None:
-    async with Engine.running(Store(Disk()), Policy()) as engine:
+async def test_subscribers_receive_no_record_made_durable_after_the_end() -> None:
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
         writer = await begin(engine)
-        engine.listen(lambda *_: pytest.fail("who listens has ended"))
-        engine.deafen()
+        engine.subscribe(lambda *_: pytest.fail("who listens has ended"))
+        engine.clear_subscribers()
         writer.record_facts(*turn("turn-1"))
-        await writer.settle()
+        await writer.flush()
         assert [one.id for one in writer.state.turns] == ["turn-1"]

@@ -6,7 +6,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.threads import registry as engine_module
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint_protocol.commands import ArchiveAndNew
 
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published
@@ -22,7 +22,7 @@ def disk() -> Disk:
 
 async def left_half_done(disk: Disk) -> None:
     """An archived thread whose replacement the disk did not take."""
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         writer = await begin(engine)
         disk.fill(NEW)
         await engine.dispatch(COMMAND)
@@ -30,7 +30,7 @@ async def left_half_done(disk: Disk) -> None:
 
 
 async def test_the_command_is_carried_out_though_the_second_journal_is_refused(disk: Disk) -> None:
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await begin(engine)
         disk.fill(NEW)
         result = await engine.dispatch(COMMAND)
@@ -46,7 +46,7 @@ async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(disk: Di
     monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
     tried_again = anyio.Event()
     with anyio.fail_after(10):
-        async with Engine.running(Store(disk), Policy()) as engine:
+        async with ThreadRegistry.running(Store(disk), Policy()) as engine:
             await begin(engine)
             disk.fill(NEW)
             await engine.dispatch(COMMAND)
@@ -60,7 +60,7 @@ async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(disk: Di
 
 
 async def test_whoever_asks_for_the_new_thread_has_it_begun(disk: Disk) -> None:
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await begin(engine)
         disk.fill(NEW)
         await engine.dispatch(COMMAND)
@@ -69,7 +69,7 @@ async def test_whoever_asks_for_the_new_thread_has_it_begun(disk: Disk) -> None:
 
 
 async def test_a_refusal_of_the_first_journal_refuses_the_command(disk: Disk) -> None:
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await begin(engine)
         disk.fill()
         with pytest.raises(JournalRefuses):
@@ -79,8 +79,8 @@ async def test_a_refusal_of_the_first_journal_refuses_the_command(disk: Disk) ->
         assert NEW not in disk.records
 
 
-async def test_nobody_else_gets_an_id_that_is_promised(disk: Disk) -> None:
-    async with Engine.running(Store(disk), Policy()) as engine:
+async def test_a_promised_thread_id_is_given_to_no_other_thread(disk: Disk) -> None:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await begin(engine)
         await begin(engine, OTHER)
         disk.fill(NEW)
@@ -97,7 +97,7 @@ async def test_the_daemon_starts_while_the_disk_refuses_the_second_journal(
     await left_half_done(disk)
     disk.fill(thread_id)
     with anyio.fail_after(10):
-        async with Engine.running(Store(disk), Policy()) as engine:
+        async with ThreadRegistry.running(Store(disk), Policy()) as engine:
             with published(engine, ev.ThreadCreated, NEW) as durable:
                 disk.free()
                 await durable.wait()
@@ -107,7 +107,7 @@ async def test_the_daemon_starts_when_the_archived_thread_itself_cannot_be_opene
     await left_half_done(disk)
     store = Store(disk)
     store.unopenable = THREAD
-    async with Engine.running(store, Policy()) as engine:
+    async with ThreadRegistry.running(store, Policy()) as engine:
         assert THREAD in engine.summaries
 
 
@@ -115,12 +115,12 @@ async def test_the_daemon_starts_when_the_archived_thread_is_damaged_before_its_
     await left_half_done(disk)
     disk.free()
     disk.damaged[THREAD] = 1
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         assert engine.summaries.keys() == {THREAD}
 
 
 async def test_a_refused_beginning_leaves_nothing_that_could_cut_the_next_one(disk: Disk) -> None:
-    async with Engine.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         disk.records[THREAD] = []  # the file is there, so that only the record is refused
         disk.fill()
         with pytest.raises(JournalRefuses):

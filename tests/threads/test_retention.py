@@ -7,7 +7,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.journal import StateDirectory
 from trimpoint.threads import registry as engines
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.retention import DAY_MS, RetentionRule, expire
 from trimpoint_protocol import commands as wire
 
@@ -17,12 +17,12 @@ BEGAN_MS = 1_764_000_000_000
 RULE = RetentionRule(archived_after_days=30)
 
 
-async def put_away(engine: Engine, thread_id: str) -> None:
+async def archive(engine: ThreadRegistry, thread_id: str) -> None:
     writer = await begin(engine, thread_id)
     writer.record_facts(*turn("T1"))
     await writer.execute(wire.ArchiveThread(command_id="a", thread_id=thread_id))
     writer.record_facts(ev.SessionStopped(1))
-    await writer.settle()
+    await writer.flush()
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateDirecto
     now_ms = BEGAN_MS
     monkeypatch.setattr(engines.time, "time_ns", lambda: now_ms * 1_000_000)
     directory = StateDirectory(tmp_path)
-    async with Engine.running(directory, Policy()) as engine:
-        await put_away(engine, THREAD)
+    async with ThreadRegistry.running(directory, Policy()) as engine:
+        await archive(engine, THREAD)
         now_ms += 60 * DAY_MS
         (await begin(engine, OTHER)).record_facts(*turn("T1"))
     return directory
@@ -73,7 +73,7 @@ async def test_what_was_archived_long_ago_is_moved_with_all_that_belongs_to_it(s
     assert (expired / f"{journal.name}.again-1").read_bytes() == content
 
 
-async def test_it_is_deleted_only_if_the_rule_says_so(store: StateDirectory) -> None:
+async def test_an_expired_thread_is_deleted_only_if_the_rule_says_so(store: StateDirectory) -> None:
     assert applied(store, RULE._replace(delete=True)) == [(THREAD, "deleted")]
     assert threads(store) == {OTHER}
     assert not (store.root / "expired").exists()
@@ -81,11 +81,11 @@ async def test_it_is_deleted_only_if_the_rule_says_so(store: StateDirectory) -> 
 
 async def test_a_moved_thread_is_forgotten_at_the_next_start_and_comes_back_with_its_file(store: StateDirectory) -> None:
     applied(store)
-    async with Engine.running(store, Policy()) as engine:
+    async with ThreadRegistry.running(store, Policy()) as engine:
         assert set(engine.summaries) == {OTHER}
     journal = store.journal_path(THREAD)
     (store.root / "expired" / journal.name).rename(journal)
-    async with Engine.running(store, Policy()) as engine:
+    async with ThreadRegistry.running(store, Policy()) as engine:
         assert [one.id for one in (await engine.thread(THREAD)).state.turns] == ["T1"]
 
 
@@ -113,7 +113,7 @@ async def test_a_journal_that_the_catalogue_does_not_know_as_it_is_stays(store: 
 
 async def test_a_thread_that_came_back_since_the_catalogue_stays(store: StateDirectory) -> None:
     known = (store.root / "catalogue").read_bytes()
-    async with Engine.running(store, Policy()) as engine:
+    async with ThreadRegistry.running(store, Policy()) as engine:
         await (await engine.thread(THREAD)).execute(wire.UnarchiveThread(command_id="u", thread_id=THREAD))
     (store.root / "catalogue").write_bytes(known)
     assert [outcome for _, outcome in applied(store)] == ["left"]
@@ -125,17 +125,17 @@ async def test_the_thread_that_new_made_stays_as_long_as_the_one_it_was_made_for
     now_ms = BEGAN_MS
     monkeypatch.setattr(engines.time, "time_ns", lambda: now_ms * 1_000_000)
     store = StateDirectory(tmp_path)
-    async with Engine.running(store, Policy()) as engine:
+    async with ThreadRegistry.running(store, Policy()) as engine:
         await begin(engine, THREAD)
         await engine.dispatch(wire.ArchiveAndNew(command_id="n", thread_id=THREAD, new_thread_id=OTHER))
         replacement = await engine.thread(OTHER)
         operation = replacement.state.operation
         assert operation is not None
         replacement.record_facts(ev.OperationAdvanced(operation.id, "failed"), ev.ThreadArchived(), ev.SessionStopped(1))
-        await replacement.settle()
+        await replacement.flush()
         now_ms += 60 * DAY_MS
         writer = await engine.thread(THREAD)
         writer.record_facts(ev.ThreadRenamed("still in use"))
-        await writer.settle()
+        await writer.flush()
     assert applied(store) == []
     assert threads(store) == {THREAD, OTHER}

@@ -5,12 +5,12 @@ import sys
 
 import anyio
 
-from trimpoint.cli.terminal import aside
+from trimpoint.cli.terminal import stderr_console
 
 
 def is_there() -> bool:
     """Whether a person can be asked."""
-    return sys.stdin is not None and sys.stdin.isatty() and aside().is_terminal
+    return sys.stdin is not None and sys.stdin.isatty() and stderr_console().is_terminal
 
 
 async def typed_line() -> str | None:

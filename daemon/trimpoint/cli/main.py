@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        return _nobody_reads()
+        return _close_broken_pipe()
     except (CliError, BaseExceptionGroup) as raised:
         error = sole_error(raised)
         if not isinstance(error, CliError):
@@ -53,11 +53,11 @@ def _report(error: CliError, *, as_json: bool) -> int:
 
             show_error(error)
     except BrokenPipeError:
-        _nobody_reads()
+        _close_broken_pipe()
     return error.code
 
 
-def _nobody_reads() -> int:
+def _close_broken_pipe() -> int:
     """Whoever read our output has gone, as `head` does; what Python still holds back for it goes nowhere."""
     null_fd = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null_fd, 1)

@@ -35,17 +35,17 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def out() -> Console:
+def stdout_console() -> Console:
     """The answer, on stdout."""
     return _console(sys.stdout)
 
 
-def aside() -> Console:
+def stderr_console() -> Console:
     """What is said beside the answer, on stderr: which thread, progress, errors."""
     return _console(sys.stderr)
 
 
-def plain() -> Console:
+def plain_console() -> Console:
     """Stdout without colour and without animation, even on a terminal."""
     return _console(sys.stdout, force_terminal=False)
 
@@ -87,16 +87,16 @@ def print_json(value: Any) -> None:
 
 def show_error(error: CliError) -> None:
     """Say what went wrong and what to do."""
-    say(Text.assemble(("trimpoint: ", "bold red"), printable(error.message)))
+    print_line(Text.assemble(("trimpoint: ", "bold red"), printable(error.message)))
     if error.hint:
-        say(Text(printable(error.hint), "dim"))
+        print_line(Text(printable(error.hint), "dim"))
 
 
-def say_plainly(text: str) -> None:
+def print_plain_line(text: str) -> None:
     """Say a sentence beside the answer."""
-    say(Text(printable(text)))
+    print_line(Text(printable(text)))
 
 
-def say(text: Text) -> None:
+def print_line(text: Text) -> None:
     """Say something beside the answer; folded for a terminal only."""
-    aside().print(text, soft_wrap=not aside().is_terminal)
+    stderr_console().print(text, soft_wrap=not stderr_console().is_terminal)

@@ -26,7 +26,7 @@ _COMMITTER = {"GIT_COMMITTER_NAME": "demo", "GIT_COMMITTER_EMAIL": "demo@example
 _NO_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 
-class Stage(NamedTuple):
+class DemoEnvironment(NamedTuple):
     """What is there while the demo plays."""
 
     socket: Path
@@ -36,7 +36,7 @@ class Stage(NamedTuple):
 
 
 @asynccontextmanager
-async def opened_stage(codex: Path) -> AsyncGenerator[Stage]:
+async def opened_stage(codex: Path) -> AsyncGenerator[DemoEnvironment]:
     """Everything up and running.
 
     :raises ValueError: there is no place for a Codex home (see `throwaway_codex_home`).
@@ -49,7 +49,7 @@ async def opened_stage(codex: Path) -> AsyncGenerator[Stage]:
             profile = LaunchProfile(codex, tuple(codex_overrides(model)), home, tuple(environment.items()))
             socket = Path(folder) / "run" / "demo.sock"
             async with _daemon(Path(folder) / "state", socket, profile):
-                yield Stage(socket, worktree, model, script)
+                yield DemoEnvironment(socket, worktree, model, script)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from trimpoint.demo import show
 from trimpoint.demo.model_input import Row, compared, preamble_size
 from trimpoint.demo.proof import Findings, Proof
 from trimpoint.demo.script import AFTER, AFTER_CLEAR, AFTER_COMPACT, AFTER_NEW, FILE, OPENING, SUMMARY, Line
-from trimpoint.demo.stage import Stage
+from trimpoint.demo.stage import DemoEnvironment
 from trimpoint.testkit import ModelRequest
 
 TURN_DEADLINE_S = 30.0
@@ -61,7 +61,7 @@ ShowTimeline = Callable[[str], Awaitable[None]]
 class Story:
     """`show_timeline` prints the timeline of a thread."""
 
-    def __init__(self, console: Console, stage: Stage, client: Caller, show_timeline: ShowTimeline) -> None:
+    def __init__(self, console: Console, stage: DemoEnvironment, client: Caller, show_timeline: ShowTimeline) -> None:
         self._console = console
         self._stage = stage
         self._client = client

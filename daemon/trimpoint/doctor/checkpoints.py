@@ -6,7 +6,7 @@ from typing import NamedTuple
 import anyio
 
 from trimpoint.doctor.findings import Finding, Installation, ok, warn
-from trimpoint.git.capture.inventory import Kept, kept_below
+from trimpoint.git.capture.inventory import RepositoryCheckpoints, kept_below
 from trimpoint.git.capture.refs import refs_disk_bytes, thread_part
 from trimpoint.git.errors import GitError
 from trimpoint.journal.storage.directory import StateDirectory
@@ -19,11 +19,11 @@ _PRUNE_HINT = "See whose: trimpoint checkpoints --storage. Let go of them: trimp
 class _Measured(NamedTuple):
     """`disk_bytes` is None where git cannot tell."""
 
-    kept: Kept
+    kept: RepositoryCheckpoints
     disk_bytes: int | None
 
 
-def look(installation: Installation) -> Iterator[Finding]:
+def check(installation: Installation) -> Iterator[Finding]:
     """A finding for each repository that has some, or that there are none."""
     store = StateDirectory(installation.state_dir)
     listed = decode_catalogue(store.read(FILE_NAME))
@@ -43,7 +43,7 @@ async def _measure(folders: Iterable[str]) -> list[_Measured]:
     return [_Measured(kept, await _disk_bytes(kept)) for kept in await kept_below(folders) if kept.refs]
 
 
-async def _disk_bytes(kept: Kept) -> int | None:
+async def _disk_bytes(kept: RepositoryCheckpoints) -> int | None:
     try:
         return await refs_disk_bytes(kept.repository)
     except GitError:

@@ -29,7 +29,7 @@ class _Auth(msgspec.Struct):
     last_refresh: Any = None
 
 
-def look(installation: Installation) -> Iterator[Finding]:
+def check(installation: Installation) -> Iterator[Finding]:
     """The binary that a daemon would run, and its version."""
     flag, configured = installation.flags.get("codex.path"), installation.config.codex.path
     try:
@@ -77,7 +77,7 @@ def _version(binary: Path) -> Version | None:
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
-def look_at_login(installation: Installation) -> Iterator[Finding]:
+def check_login(installation: Installation) -> Iterator[Finding]:
     """Whether Codex has something to show its provider; not whether the provider takes it."""
     path = installation.codex_home / "auth.json"
     try:
@@ -99,7 +99,7 @@ def look_at_login(installation: Installation) -> Iterator[Finding]:
         yield ok(f"logged in {kind}, kept in {installation.codex_home}", **facts)
 
 
-def look_at_sandbox(installation: Installation) -> Iterator[Finding]:
+def check_sandbox(installation: Installation) -> Iterator[Finding]:
     """Codex's sandbox is bubblewrap in a user namespace, which a system can forbid."""
     del installation
     forbidden = [

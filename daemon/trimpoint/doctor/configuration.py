@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trimpoint.config import ENVIRONMENT
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.findings import Finding, Installation, fail, ok
 
 # An override can be a bearer token or a header: its key is shown, never its value.
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
     origin: str
 
 
-def look(installation: Installation) -> Iterator[Finding]:
+def check(installation: Installation) -> Iterator[Finding]:
     """The file, and as facts each value that counts with its origin."""
     if installation.config_problem is not None:
         yield fail(installation.config_problem, "Correct the file; until then no daemon starts.")
@@ -52,7 +52,7 @@ def _document(installation: Installation) -> dict[str, Any]:
 def _leaves(table: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in table.items():
-        found |= _leaves(members(value), (*path, name)) if isinstance(value, dict) else {".".join((*path, name)): value}
+        found |= _leaves(as_dict(value), (*path, name)) if isinstance(value, dict) else {".".join((*path, name)): value}
     return found
 
 

@@ -19,7 +19,7 @@ from trimpoint.service import units
 _GIT_DEADLINE_S = 10.0
 
 
-def look_at_git(installation: Installation) -> Iterator[Finding]:
+def check_git(installation: Installation) -> Iterator[Finding]:
     """Whether checkpoints can be made."""
     del installation
     path = shutil.which("git")
@@ -44,7 +44,7 @@ def look_at_git(installation: Installation) -> Iterator[Finding]:
         yield ok(f"{version}, {path}", path=path, version=version)
 
 
-def look_at_journals(installation: Installation) -> Iterator[Finding]:
+def check_journals(installation: Installation) -> Iterator[Finding]:
     """Reads every journal through. Those with damage in the middle or from a newer version can be read, not continued."""
     paths = sorted((installation.state_dir / "threads").glob("*.journal"))
     kinds = Counter(inspect(path).report.damage for path in paths)
@@ -60,7 +60,7 @@ def look_at_journals(installation: Installation) -> Iterator[Finding]:
         yield ok(f"{_count(len(paths))}{', all whole' if paths else ''}", **facts)
 
 
-def look_at_descriptors(installation: Installation) -> Iterator[Finding]:
+def check_descriptors(installation: Installation) -> Iterator[Finding]:
     """Whether as many clients can connect as are allowed."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = installation.config.limits.descriptors
@@ -73,7 +73,7 @@ def look_at_descriptors(installation: Installation) -> Iterator[Finding]:
         yield ok(f"enough open files for {installation.config.limits.max_clients} clients", hard=hard)
 
 
-def look_at_service(installation: Installation) -> Iterator[Finding]:
+def check_service(installation: Installation) -> Iterator[Finding]:
     """The units of this user, if there are any."""
     folder = units.unit_folder(installation.environ)
     standings = {name: units.standing(folder / name, "") for name in units.NAMES}

@@ -57,32 +57,32 @@ class Installation:
 
 
 class Check(NamedTuple):
-    """`look` yields at least one finding."""
+    """`run` yields at least one finding."""
 
     name: str
-    look: Callable[[Installation], Iterable[Finding]]
+    run: Callable[[Installation], Iterable[Finding]]
 
 
-class Examined(NamedTuple):
+class CheckResult(NamedTuple):
     """A finding and the check that made it."""
 
     check: str
     finding: Finding
 
 
-def examine(checks: Iterable[Check], installation: Installation) -> list[Examined]:
+def examine(checks: Iterable[Check], installation: Installation) -> list[CheckResult]:
     """Carry out all checks, in order. One that cannot look is a finding like any other."""
-    results: list[Examined] = []
+    results: list[CheckResult] = []
     for check in checks:
         try:
-            results += [Examined(check.name, finding) for finding in check.look(installation)]
+            results += [CheckResult(check.name, finding) for finding in check.run(installation)]
         except OSError as error:
             problem = f"could not be looked at: {error.filename or ''} {error.strerror or error}".replace("  ", " ")
-            results.append(Examined(check.name, fail(problem, "Check who owns it and who may read it.")))
+            results.append(CheckResult(check.name, fail(problem, "Check who owns it and who may read it.")))
     return results
 
 
-def worst(results: Iterable[Examined]) -> Status:
+def max_severity(results: Iterable[CheckResult]) -> Status:
     """The gravest of all."""
     found = {result.finding.status for result in results}
     return "fail" if "fail" in found else "warn" if "warn" in found else "ok"

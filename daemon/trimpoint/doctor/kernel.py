@@ -61,7 +61,7 @@ def own_processes() -> list[Process]:
     processes: list[Process] = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if folder.stat().st_uid == os.geteuid() and (words := _words(folder)):
+            if folder.stat().st_uid == os.geteuid() and (words := _command_line(folder)):
                 processes.append(Process(int(folder.name), words))
     return sorted(processes)
 
@@ -69,10 +69,10 @@ def own_processes() -> list[Process]:
 def process(pid: int) -> Process | None:
     """One process; None if there is none or it cannot be seen."""
     with suppress(OSError):
-        words = _words(Path(f"/proc/{pid}"))
+        words = _command_line(Path(f"/proc/{pid}"))
         return Process(pid, words) if words else None
     return None
 
 
-def _words(folder: Path) -> tuple[str, ...]:
+def _command_line(folder: Path) -> tuple[str, ...]:
     return tuple(word.decode(errors="replace") for word in (folder / "cmdline").read_bytes().split(b"\0") if word)

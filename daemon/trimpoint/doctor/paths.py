@@ -31,7 +31,7 @@ class _Answer(msgspec.Struct, frozen=True):
     error: _Error = _Error()
 
 
-def look_at_runtime_folder(installation: Installation) -> Iterator[Finding]:
+def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
     """Where sockets of this user belong."""
     named = installation.environ.get("XDG_RUNTIME_DIR")
     if not named:
@@ -45,7 +45,7 @@ def look_at_runtime_folder(installation: Installation) -> Iterator[Finding]:
         yield fail(f"{named} {problem}", "Log in anew, or unset XDG_RUNTIME_DIR.", path=named)
 
 
-def look_at_state_directory(installation: Installation) -> Iterator[Finding]:
+def check_state_directory(installation: Installation) -> Iterator[Finding]:
     """Whether it is there, ours alone, writable, and has room."""
     path = installation.state_dir
     if not path.exists():
@@ -82,7 +82,7 @@ def daemon_pid(installation: Installation) -> int | None:
     return holders[0] if holders else None
 
 
-def look_at_daemon(installation: Installation) -> Iterator[Finding]:
+def check_daemon(installation: Installation) -> Iterator[Finding]:
     """Whether one runs on this state directory."""
     pid = daemon_pid(installation)
     if pid is None:
@@ -92,7 +92,7 @@ def look_at_daemon(installation: Installation) -> Iterator[Finding]:
     yield ok(f"pid {pid} ({holder.label})" if holder is not None else "one that cannot be seen from here", pid=pid)
 
 
-def look_at_socket(installation: Installation) -> Iterator[Finding]:
+def check_socket(installation: Installation) -> Iterator[Finding]:
     """Whether clients can connect, and if not, what is in the way."""
     path, facts = installation.socket, {"path": str(installation.socket)}
     size_bytes = len(os.fsencode(path))

@@ -10,7 +10,7 @@ from trimpoint.doctor.findings import Finding, Installation, ok, warn
 from trimpoint.doctor.paths import daemon_pid
 
 
-def look_at_leftovers(installation: Installation) -> Iterator[Finding]:
+def check_orphans(installation: Installation) -> Iterator[Finding]:
     """Codex processes on record, and whether a daemon still owns them."""
     recorded = recorded_children(installation.state_dir)
     running = [record.pid for record, is_running in recorded if is_running]
@@ -25,7 +25,7 @@ def look_at_leftovers(installation: Installation) -> Iterator[Finding]:
         yield ok("records of children that have ended; the next daemon removes them", **facts)
 
 
-def look_at_other_daemons(installation: Installation) -> Iterator[Finding]:
+def check_other_daemons(installation: Installation) -> Iterator[Finding]:
     """Other trimpoints, and other Codexes that keep threads to themselves."""
     own = daemon_pid(installation)
     others = [found for found in kernel.own_processes() if found.pid != own and _is_daemon(found)]

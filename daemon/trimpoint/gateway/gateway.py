@@ -18,27 +18,27 @@ from trimpoint_protocol.methods import AnswerIgnored
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.views.view import envelopes
 from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.ids.working_directory import placed
+from trimpoint.gateway.ids.working_directory import resolve_working_directory
 from trimpoint.gateway.session.clients import Client, Clients, Delivery
-from trimpoint.gateway.session.dispatch import Call, OwnMethods
+from trimpoint.gateway.session.dispatch import Call, ExtensionMethods
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
-from trimpoint.gateway.session.handshake import Handshake, introduction_awaited, require_initialized
-from trimpoint.gateway.session.lifecycle_notifications import Announcements
+from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, require_initialized
+from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.played_turns import PlayedTurns
-from trimpoint.gateway.session.request import Exchange
-from trimpoint.gateway.session.server_requests import Questions
-from trimpoint.gateway.session.startup_notifications import Greetings
+from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.gateway.session.startup_notifications import StartupNotifications
 from trimpoint.gateway.transport.connection import Connection, wants_answer
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 QUESTION_RESOLVED = "serverRequest/resolved"
 FOLLOWED = "orchestration/event"
 
@@ -52,37 +52,37 @@ class _Resolved(msgspec.Struct):
 
 
 class Gateway:
-    """`start` gives it the tasks in which requests are handled; `wire` completes it with the methods that need it."""
+    """`start` gives it the tasks in which requests are handled; `set_routes` completes it with the methods that need it."""
 
-    def __init__(self, engine: Engine, clients: Clients, identity: Identity, link: CodexLink, max_requests: int) -> None:
+    def __init__(self, engine: ThreadRegistry, clients: Clients, identity: Identity, link: CodexLink, max_requests: int) -> None:
         self._engine = engine
         self._clients = clients
         self._identity = identity
         self._handshake = Handshake(link)
         self._experimental = ExperimentalGate(link)
-        self._greetings = Greetings()
+        self._greetings = StartupNotifications()
         self._max_requests = max_requests
         self._in_flight: dict[str, int] = {}
         self._tasks: TaskGroup | None = None
         self._handlers: dict[str, Handler] = {}
         self._forward: Handler | None = None
-        self._own: OwnMethods | None = None
-        self.announcements = Announcements(clients)
+        self._own: ExtensionMethods | None = None
+        self.announcements = LifecycleNotifications(clients)
         self.played = PlayedTurns()
-        self.answers_itself: Callable[[str | None, Raw, str, Raw], bool] = _ask_clients
+        self.intercept_server_request: Callable[[str | None, Raw, str, Raw], bool] = _ask_clients
         """Whether a question of the agent is the daemon's own to answer; then it does, and no client is asked."""
         self.handles = Handles(clients, link, identity)
-        self.questions = Questions(clients, lambda: link.peer, self._question_opened, self._question_closed)
+        self.questions = PendingServerRequests(clients, lambda: link.peer, self._question_opened, self._question_closed)
 
-    def wire(self, own: OwnMethods, handlers: dict[str, Handler], forward: Handler) -> None:
+    def set_routes(self, own: ExtensionMethods, handlers: dict[str, Handler], forward: Handler) -> None:
         """Set what handles requests: our own methods, the app-server methods we speak for, and the way to Codex."""
         self._own, self._handlers, self._forward = own, handlers, forward
 
     def start(self, tasks: TaskGroup) -> None:
         """Handle requests in `tasks` and tell followers of events."""
         self._tasks = tasks
-        self._engine.listen(self._on_record)
-        self._engine.listen(self.announcements.on_record)
+        self._engine.subscribe(self._on_record)
+        self._engine.subscribe(self.announcements.on_record)
 
     # --- the connection's side ------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class Gateway:
         """Talk to one client until it is gone; one that has not begun to introduce itself by then is sent away."""
         client = self._clients.add(connection)
         try:
-            with structlog.contextvars.bound_contextvars(client=client.id), introduction_awaited(client, handshake_deadline_s):
+            with structlog.contextvars.bound_contextvars(client=client.id), initialize_deadline(client, handshake_deadline_s):
                 await connection.run()
         finally:
             self._clients.remove(client)
@@ -104,11 +104,11 @@ class Gateway:
         members = decoded.members if isinstance(decoded, jsonrpc.Batch) else (decoded,)
         client.versioned = client.versioned or any(member.versioned for member in members)
         if isinstance(decoded, jsonrpc.Batch):
-            self._take_batch(client, decoded)
+            self._on_batch(client, decoded)
         else:
-            self._take(client, decoded, connection.answer)
+            self._on_request(client, decoded, connection.answer)
 
-    def _take_batch(self, client: Client, batch: jsonrpc.Batch) -> None:
+    def _on_batch(self, client: Client, batch: jsonrpc.Batch) -> None:
         expected = sum(wants_answer(member) for member in batch.members)
         answers: list[bytes] = []
 
@@ -118,16 +118,16 @@ class Gateway:
                 client.connection.answer(jsonrpc.encode_batch(answers))
 
         for member in batch.members:
-            self._take(client, member, collect)
+            self._on_request(client, member, collect)
 
-    def _take(self, client: Client, message: jsonrpc.Message, send: Callable[[bytes], None]) -> None:
+    def _on_request(self, client: Client, message: jsonrpc.Message, send: Callable[[bytes], None]) -> None:
         match message:
             case jsonrpc.Request():
-                self._begin(Exchange(client, message, send))
+                self._begin(ClientRequest(client, message, send))
             case jsonrpc.Notification(method="initialized") | jsonrpc.Notification():
                 pass  # `initialized` ends the handshake; Codex knows no other notification of a client
             case jsonrpc.Response() | jsonrpc.ErrorResponse():
-                self._take_answer(client, message)
+                self._on_answer(client, message)
             case jsonrpc.Invalid() if message.answerable:
                 send(
                     jsonrpc.encode_error(
@@ -137,63 +137,63 @@ class Gateway:
             case jsonrpc.Invalid():
                 log.info("bad_answer_ignored", client=client.id, detail=message.message)
 
-    def _begin(self, exchange: Exchange) -> None:
+    def _begin(self, client_request: ClientRequest) -> None:
         assert self._tasks is not None
         self._clients.requests += 1
-        client_id = exchange.client.id
+        client_id = client_request.client.id
         if self._in_flight.get(client_id, 0) >= self._max_requests:
-            exchange.refuse(
+            client_request.refuse(
                 Refusal(Reason.OVERLOADED, f"More than {self._max_requests} requests are under way.", "Wait for answers first.")
             )
             return
         self._in_flight[client_id] = self._in_flight.get(client_id, 0) + 1
-        self._tasks.start_soon(self._handle, exchange)
+        self._tasks.start_soon(self._handle, client_request)
 
-    async def _handle(self, exchange: Exchange) -> None:
-        client_id = exchange.client.id
+    async def _handle(self, client_request: ClientRequest) -> None:
+        client_id = client_request.client.id
         try:
-            with structlog.contextvars.bound_contextvars(client=client_id, method=exchange.method):
-                await self._answer(exchange)
+            with structlog.contextvars.bound_contextvars(client=client_id, method=client_request.method):
+                await self._answer(client_request)
         finally:
             if client_id in self._in_flight:
                 self._in_flight[client_id] -= 1
 
-    async def _answer(self, exchange: Exchange) -> None:
+    async def _answer(self, client_request: ClientRequest) -> None:
         try:
-            result = await self._result_of(exchange)
-            exchange.answer(result)
+            result = await self._result_of(client_request)
+            client_request.answer(result)
         except Exception as error:  # the boundary where exceptions become error objects
-            exchange.refuse(self._identity.error_to_client(error))
+            client_request.refuse(self._identity.error_to_client(error))
 
-    async def _result_of(self, exchange: Exchange) -> Any:
+    async def _result_of(self, client_request: ClientRequest) -> Any:
         assert self._own is not None
         assert self._forward is not None
-        if exchange.method == "initialize":
-            return await self._initialize(exchange)
-        await require_initialized(exchange.client)
-        if self._own.owns(exchange.method):
-            return await self._call_own(exchange, self._own)
-        await self._experimental.check(exchange)
-        exchange.request = placed(exchange.request, exchange.client.connection.folder)
-        return await self._handlers.get(exchange.method, self._forward)(exchange)
+        if client_request.method == "initialize":
+            return await self._initialize(client_request)
+        await require_initialized(client_request.client)
+        if self._own.owns(client_request.method):
+            return await self._call_own(client_request, self._own)
+        await self._experimental.check(client_request)
+        client_request.message = resolve_working_directory(client_request.message, client_request.client.connection.folder)
+        return await self._handlers.get(client_request.method, self._forward)(client_request)
 
-    async def _initialize(self, exchange: Exchange) -> None:
-        await self._handshake.initialize(exchange)
-        self._greetings.to(exchange.client)
-        self.questions.put_all_to(exchange.client, None, again=False)
+    async def _initialize(self, client_request: ClientRequest) -> None:
+        await self._handshake.initialize(client_request)
+        self._greetings.to(client_request.client)
+        self.questions.resend_pending(client_request.client, None, again=False)
 
-    async def _call_own(self, exchange: Exchange, own: OwnMethods) -> None:
-        call = Call(exchange.client)
-        answer = await own.call(exchange.method, exchange.request.params, call)
+    async def _call_own(self, client_request: ClientRequest, own: ExtensionMethods) -> None:
+        call = Call(client_request.client)
+        answer = await own.call(client_request.method, client_request.message.params, call)
         if answer.error is not None:
-            exchange.refuse_with(answer.error)
+            client_request.refuse_with(answer.error)
             return
         # Entries hold items as Codex gave them, and those can name provider threads.
-        exchange.answer(self._identity.to_client(msgspec.json.encode(answer.result)))
+        client_request.answer(self._identity.to_client(msgspec.json.encode(answer.result)))
         for step in call.after:
             step()
 
-    def _take_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
+    def _on_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
         key = jsonrpc.id_key(message.id)
         try:
             known = isinstance(key, str) and self.questions.answered(client, key, message)
@@ -207,42 +207,42 @@ class Gateway:
 
     # --- Codex's side (`trimpoint.codex.notifications.client_sink.Audience`) ---
 
-    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
         """Pass a notification of Codex on to those who should hear it."""
         about = thread_id if thread_id is not None else _thread_in(line)
         if method == QUESTION_RESOLVED and about is not None:
             request_id = msgspec.json.decode(line, type=_Resolved).params.request_id
             self.questions.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
-            self._clients.deliver(thread_id, method, lambda: self._identity.notification_to_client(method, line))
+            self._clients.broadcast(thread_id, method, lambda: self._identity.notification_to_client(method, line))
             if method == "turn/completed":
-                turn_id = members(_params_of(line).get("turn")).get("id")
+                turn_id = as_dict(_params_of(line).get("turn")).get("id")
                 self.questions.expire_turn(thread_id, self._identity.turn_of(str(turn_id)))
-        elif not self.handles.deliver(method, line):
+        elif not self.handles.route_notification(method, line):
             self._greetings.note(method, line)
             audience = about if self._clients.is_private(about) else None
-            self._clients.deliver(audience, method, lambda: self._identity.to_client(line))
+            self._clients.broadcast(audience, method, lambda: self._identity.to_client(line))
 
-    def deliver_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
         """Pass on what Codex says of the turn of a compaction; where a command was typed, that command's turn is the only one."""
         shown = self.played.as_its_own(thread_id, method, line)
         if shown is not None:
-            self.deliver(thread_id, method, shown)
+            self.publish(thread_id, method, shown)
 
-    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+    def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Pass on a run of notifications that begin alike, to the end of their thread id: joined once, written to many."""
-        self._clients.deliver(thread_id, method, lambda: self._identity.run_to_client(method, lines))
+        self._clients.broadcast(thread_id, method, lambda: self._identity.run_to_client(method, lines))
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
         """Put a question of the agent to clients, unless it is one of ours to answer."""
-        if self.answers_itself(thread_id, request_id, method, params):
+        if self.intercept_server_request(thread_id, request_id, method, params):
             return
         about = thread_id if thread_id is not None else _thread_named(params)
         to_everyone = thread_id is None and not self._clients.is_private(about)
         shown = self._identity.to_client(bytes(params)) or b"{}"
         self.questions.ask(about, request_id, method, shown, to_everyone=to_everyone)
 
-    def expire_questions(self, reason: str) -> None:
+    def expire_server_requests(self, reason: str) -> None:
         """The child that asked is gone."""
         self._greetings.forget()
         self.handles.forget_epoch()
@@ -276,9 +276,9 @@ def _thread_in(line: bytes) -> str | None:
 
 def _thread_named(params: Raw) -> str | None:
     """The thread that a question is about, where Codex says so."""
-    named = members(msgspec.json.decode(params)).get("threadId") if params else None
+    named = as_dict(msgspec.json.decode(params)).get("threadId") if params else None
     return named if isinstance(named, str) else None
 
 
 def _params_of(line: bytes) -> dict[str, Any]:
-    return members(members(msgspec.json.decode(line)).get("params"))
+    return as_dict(as_dict(msgspec.json.decode(line)).get("params"))

@@ -28,36 +28,36 @@ class GitFailed(GitError):
 class FilesChanged(GitError):
     """Somebody else changed files that were about to be restored, so what had been written was taken back.
 
-    `not_taken_back` names files for which that could not be done, because somebody else has changed them since.
+    `not_rolled_back` names files for which that could not be done, because somebody else has changed them since.
     """
 
     hint = "Stop what writes to these files, then try again; a new attempt captures them as they are then."
 
-    def __init__(self, paths: Sequence[bytes], not_taken_back: Sequence[bytes] = ()) -> None:
+    def __init__(self, paths: Sequence[bytes], not_rolled_back: Sequence[bytes] = ()) -> None:
         super().__init__(paths)
         self.paths = tuple(paths)
-        self.not_taken_back = tuple(not_taken_back)
+        self.not_rolled_back = tuple(not_rolled_back)
 
     def __str__(self) -> str:
         said = f"These files changed while they were being restored, so nothing was: {name_paths(self.paths)}."
-        return said + _not_taken_back(self.not_taken_back)
+        return said + _not_taken_back(self.not_rolled_back)
 
 
 class RestoreFailed(GitError):
     """The file system refused a step of a restore; what had been written was taken back.
 
-    `not_taken_back` names files for which even that failed, or that somebody else has changed since.
+    `not_rolled_back` names files for which even that failed, or that somebody else has changed since.
     """
 
-    def __init__(self, path: bytes, reason: str, not_taken_back: Sequence[bytes] = ()) -> None:
+    def __init__(self, path: bytes, reason: str, not_rolled_back: Sequence[bytes] = ()) -> None:
         super().__init__(path, reason)
         self.path = path
         self.reason = reason
-        self.not_taken_back = tuple(not_taken_back)
+        self.not_rolled_back = tuple(not_rolled_back)
 
     def __str__(self) -> str:
         said = f"The files could not be restored: {name_path(self.path)}: {self.reason}."
-        return said + _not_taken_back(self.not_taken_back)
+        return said + _not_taken_back(self.not_rolled_back)
 
 
 def name_path(path: bytes) -> str:

@@ -1,7 +1,7 @@
 """What an operation's outcome is called, in a sentence for a person."""
 
 from trimpoint.core.context.active_context import active_message_count
-from trimpoint.core.decide.reverting import Aim, aim_of
+from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
 from trimpoint.threads.worktrees import Restored
@@ -40,14 +40,14 @@ def reverted_message(state: ThreadState, operation: Operation, restored: Restore
     reverting = operation.reverting
     assert reverting is not None
     message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}"
-    aim = aim_of(state, reverting)
-    if aim is None:
+    target = resolve_target(state, reverting)
+    if target is None:
         message += " The context is what it was."
     else:
-        message += f" The context holds {_count(len(aim.active), 'turn')}{' and a summary' if _has_summary(aim) else ''}."
+        message += f" The context holds {_count(len(target.active), 'turn')}{' and a summary' if _has_summary(target) else ''}."
     if not_carried:
         message += f" Not carried over: {', '.join(not_carried)}."
-    if aim is not None and state.generation.session_approvals:
+    if target is not None and state.generation.session_approvals:
         message += " What you approved for the session will be asked for again."
     return message
 
@@ -68,8 +68,8 @@ def _files(reverting: Reverting, restored: Restored) -> str:
     return f"{_count(restored.written, 'file')} written, {restored.removed} removed; the state before is kept in a safety checkpoint."
 
 
-def _has_summary(aim: Aim) -> bool:
-    return aim.point is not None and (aim.is_sealed or aim.point.summary is not None)
+def _has_summary(target: RevertTarget) -> bool:
+    return target.point is not None and (target.is_sealed or target.point.summary is not None)
 
 
 _REVERT_STEPS = {

@@ -18,7 +18,7 @@ from trimpoint.threads.writer import ThreadWriter
 ItemsByTurn = dict[str, list[bytes]]
 
 
-async def advance(
+async def journal_phase(
     writer: ThreadWriter, operation: Operation, phase: Phase, message: str, reason: str = "", *facts: ev.AnyEvent
 ) -> None:
     """Journal a step that has to survive before anything builds on it.
@@ -29,11 +29,11 @@ async def advance(
     await writer.execute(internal.AdvanceOperation(operation.id, phase, message, reason, facts))
 
 
-def note(writer: ThreadWriter, operation: Operation, phase: Phase, message: str, *facts: ev.AnyEvent) -> None:
+def journal_phase_deferred(writer: ThreadWriter, operation: Operation, phase: Phase, message: str, *facts: ev.AnyEvent) -> None:
     """Journal a step that may be taken again: it is appended now and durable with the next one that has to be.
 
-    :raises CommandRefused: see `advance`.
-    :raises JournalRefuses: see `advance`.
+    :raises CommandRefused: see `journal_phase`.
+    :raises JournalRefuses: see `journal_phase`.
     """
     outcome = writer.submit(internal.AdvanceOperation(operation.id, phase, message, "", facts))
     if isinstance(outcome, Rejected):

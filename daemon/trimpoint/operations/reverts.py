@@ -10,17 +10,17 @@ import msgspec
 import structlog
 
 from trimpoint.codex.appserver.peer import ProviderError
-from trimpoint.core.decide.reverting import Aim, aim_of, aimed_items
+from trimpoint.core.decide.reverting import RevertTarget, resolve_target, target_items
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.operations.messages import reverted_message
-from trimpoint.operations.phases import advance, complete_items, note
-from trimpoint.operations.provider.inherit import carry_over
+from trimpoint.operations.phases import complete_items, journal_phase, journal_phase_deferred
+from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import start_params
-from trimpoint.operations.routing.notification_router import Route
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
 from trimpoint.threads.worktrees import Restored, WorktreeRefuses, Worktrees
 from trimpoint.threads.writer import ThreadWriter
@@ -58,12 +58,12 @@ class RevertSteps:
     async def _step(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
         match operation.phase:
             case Phase.REQUESTED if reverting.commit:
-                note(writer, operation, Phase.CHECKPOINTING, "Securing the files as they are.")
+                journal_phase_deferred(writer, operation, Phase.CHECKPOINTING, "Securing the files as they are.")
             case Phase.REQUESTED:
-                note(writer, operation, Phase.STARTING, "Preparing the session.")
+                journal_phase_deferred(writer, operation, Phase.STARTING, "Preparing the session.")
             case Phase.CHECKPOINTING:
                 safety = await self._worktrees.secure(writer, reverting)
-                await advance(writer, operation, Phase.STARTING, "Preparing the session.", "", safety)
+                await journal_phase(writer, operation, Phase.STARTING, "Preparing the session.", "", safety)
             case Phase.RESTORING:
                 await self._restore(writer, operation, reverting)
             case _:
@@ -73,7 +73,7 @@ class RevertSteps:
         await self._prepare_if_needed(writer, operation, reverting)
         if reverting.commit:
             # Durable before a file is touched, so that a daemon that dies in the middle knows that it was at it.
-            await advance(writer, operation, Phase.RESTORING, "Restoring the files.")
+            await journal_phase(writer, operation, Phase.RESTORING, "Restoring the files.")
         else:
             await self._complete(writer, operation, Restored(0, 0))
 
@@ -83,37 +83,37 @@ class RevertSteps:
         await self._complete(writer, operation, restored)
 
     async def _prepare_if_needed(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
-        aim = aim_of(writer.state, reverting)
-        if aim is None or self._is_prepared(operation, reverting):
+        target = resolve_target(writer.state, reverting)
+        if target is None or self._is_prepared(operation, reverting):
             return
-        await self._threads.scrap(reverting.prepared)
-        prepared = await self._from_provider(writer, operation, aim) or await self._from_ledger(writer, operation, aim)
+        await self._threads.delete_quietly(reverting.prepared)
+        prepared = await self._from_provider(writer, operation, target) or await self._from_ledger(writer, operation, target)
         self._prepared[operation.id] = prepared
 
     def _is_prepared(self, operation: Operation, reverting: Reverting) -> bool:
         prepared = self._prepared.get(operation.id)
         return prepared is not None and prepared.id == reverting.prepared and self._threads.is_loaded(prepared.id)
 
-    async def _from_provider(self, writer: ThreadWriter, operation: Operation, aim: Aim) -> Prepared | None:
+    async def _from_provider(self, writer: ThreadWriter, operation: Operation, target: RevertTarget) -> Prepared | None:
         """A fork of the provider thread that had that context, cut off behind the turn; None when Codex no longer has it."""
-        source = _source(writer.state, aim)
+        source = _source(writer.state, target)
         if source is None:
             return None
         try:
-            fork = await self._threads.fork_aside(writer, source, _in_codex_words(writer.state, aim.through))
+            fork = await self._threads.fork_hidden(writer, source, _provider_turn_id(writer.state, target.through))
         except ProviderError as error:
-            if aim.is_sealed:
+            if target.is_sealed:
                 raise
             log.info("context_rebuilt_from_ledger", thread_id=writer.thread_id, detail=str(error))
             return None
         return await self._carried_over(writer, operation, fork, in_provider=True)
 
-    async def _from_ledger(self, writer: ThreadWriter, operation: Operation, aim: Aim) -> Prepared:
-        await complete_items(writer, aim.active)
+    async def _from_ledger(self, writer: ThreadWriter, operation: Operation, target: RevertTarget) -> Prepared:
+        await complete_items(writer, target.active)
         params = {**start_params(writer.state.settings), "sessionStartSource": "clear"}
-        thread = await self._threads.start_aside(writer, params)
+        thread = await self._threads.start_hidden(writer, params)
         writer.record_facts(ev.RevertPrepared(operation.id, str(thread["id"])))
-        await self._threads.inject(str(thread["id"]), aimed_items(writer.state, aim))
+        await self._threads.inject(str(thread["id"]), target_items(writer.state, target))
         return await self._carried_over(writer, operation, thread, in_provider=False)
 
     async def _carried_over(
@@ -122,7 +122,7 @@ class RevertSteps:
         provider_id = str(thread["id"])
         writer.record_facts(ev.RevertPrepared(operation.id, provider_id))
         present = writer.state.generation.provider_thread_id
-        not_carried = await carry_over(self._threads.link, writer.state, present, provider_id)
+        not_carried = await inherit_state(self._threads.link, writer.state, present, provider_id)
         return Prepared(provider_id, thread.get("path"), in_provider, not_carried)
 
     async def _complete(self, writer: ThreadWriter, operation: Operation, restored: Restored) -> None:
@@ -143,8 +143,8 @@ class RevertSteps:
             await self._change_over(writer, prepared)
 
     async def _change_over(self, writer: ThreadWriter, prepared: Prepared) -> None:
-        self._threads.use(prepared.id, Route(writer.thread_id, "current", writer.state.generation.number))
-        await self._threads.put_previous_away(writer)
+        self._threads.use(prepared.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number))
+        await self._threads.archive_previous(writer)
 
     async def _undo(self, writer: ThreadWriter, operation: Operation, reverting: Reverting, error: Exception) -> None:
         """Nothing that was prepared stays; files are put back unless `restore` has done so itself."""
@@ -153,21 +153,21 @@ class RevertSteps:
             return  # it is through: what failed came after the record that made it so
         prepared = self._prepared.pop(operation.id, None)
         if prepared is not None:
-            await self._threads.scrap(prepared.id)
+            await self._threads.delete_quietly(prepared.id)
         if operation.phase is Phase.RESTORING and not isinstance(error, WorktreeRefuses):
-            await self._worktrees.put_back(writer, reverting)
+            await self._worktrees.undo(writer, reverting)
 
 
-def _source(state: ThreadState, aim: Aim) -> str | None:
+def _source(state: ThreadState, target: RevertTarget) -> str | None:
     """The provider thread to fork, if it ran turns: Codex says "turn aborted" in a fork of one that was only given its context (0.163)."""
-    if aim.generation is None:
+    if target.generation is None:
         return None
-    generation = state.generations[aim.generation - 1]
+    generation = state.generations[target.generation - 1]
     ran_turns = generation.turn_count > 0 or generation.bootstrap == "provider"
     return generation.provider_thread_id if ran_turns else None
 
 
-def _in_codex_words(state: ThreadState, turn_id: str | None) -> str | None:
+def _provider_turn_id(state: ThreadState, turn_id: str | None) -> str | None:
     """What Codex calls a turn: one that was tried again has another id there."""
     tried_again = [theirs for theirs, ours in state.turn_aliases.items() if ours == turn_id]
     return tried_again[-1] if tried_again else turn_id

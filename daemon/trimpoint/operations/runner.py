@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderTimeout
-from trimpoint.codex.appserver.supervisor import says_missing
+from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.codex.notifications.watches import TurnWatch
 from trimpoint.core.context.active_context import bootstrap_items, kept_items, rebuilt_generation
@@ -28,14 +28,14 @@ from trimpoint.operations.compaction.compaction import CompactionFailed, carried
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import CANCELLED, failure_message, ready_message
-from trimpoint.operations.phases import advance, complete_items, note
-from trimpoint.operations.provider.inherit import carry_over
-from trimpoint.operations.provider.provider_threads import ProviderThreads, Scratch, thread_in
+from trimpoint.operations.phases import complete_items, journal_phase, journal_phase_deferred
+from trimpoint.operations.provider.inherit import inherit_state
+from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread, thread_in
 from trimpoint.operations.provider.settings import start_params
 from trimpoint.operations.reverts import RevertSteps
-from trimpoint.operations.routing.notification_router import Route
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
 from trimpoint.threads.writer import ThreadWriter
 
@@ -59,16 +59,16 @@ class SessionRestarting(EngineError):
         return f"The thread's {self.kind} operation has not ended within {self.waited_s:g} seconds."
 
 
-class DriverLimits(NamedTuple):
+class RunnerLimits(NamedTuple):
     """`compaction_deadline_s`: after that a compaction has failed."""
 
     compaction_deadline_s: float = 600.0
 
 
-class OperationDriver:
+class OperationRunner:
     """One driving task per thread with an open operation; `lock` keeps others off its provider thread meanwhile."""
 
-    def __init__(self, engine: Engine, threads: ProviderThreads, worktrees: Worktrees, limits: DriverLimits) -> None:
+    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, worktrees: Worktrees, limits: RunnerLimits) -> None:
         self._engine = engine
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
@@ -77,7 +77,7 @@ class OperationDriver:
         # Kept as long as somebody holds it or waits for it: a lock for every thread there ever was would add up.
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._ended: dict[str, anyio.Event] = {}
-        self._driving: set[str] = set()
+        self._running: set[str] = set()
         self._compactions: dict[str, anyio.CancelScope] = {}
         self._unwanted: set[str] = set()
         self._tasks: TaskGroup | None = None
@@ -87,17 +87,17 @@ class OperationDriver:
         self._tasks = tasks
         for writer in self._engine.loaded_writers():
             if writer.read_only is None and writer.state.open_operation is not None:
-                self.drive_soon(writer.thread_id)
+                self.schedule(writer.thread_id)
 
     def lock(self, thread_id: str) -> anyio.Lock:
         """Held while a thread's provider thread is being changed."""
         return self._locks.setdefault(thread_id, anyio.Lock())
 
-    def drive_soon(self, thread_id: str) -> None:
+    def schedule(self, thread_id: str) -> None:
         """Have the thread's open operation driven, if it is not already."""
-        if self._tasks is not None and thread_id not in self._driving:
-            self._driving.add(thread_id)
-            self._tasks.start_soon(self._drive, thread_id)
+        if self._tasks is not None and thread_id not in self._running:
+            self._running.add(thread_id)
+            self._tasks.start_soon(self._run, thread_id)
 
     def cancel_compaction(self, writer: ThreadWriter) -> bool:
         """Give up the thread's compaction; False when none is under way, or its summary has come and the context is trimmed."""
@@ -109,7 +109,7 @@ class OperationDriver:
             scope.cancel()
         return True
 
-    def note_ended(self, thread_id: str) -> None:
+    def on_ended(self, thread_id: str) -> None:
         """An operation of the thread has ended; those who wait go on."""
         if (ended := self._ended.pop(thread_id, None)) is not None:
             ended.set()
@@ -121,13 +121,13 @@ class OperationDriver:
         """
         with anyio.move_on_after(wait_s):
             while writer.state.open_operation is not None:
-                self.drive_soon(writer.thread_id)
+                self.schedule(writer.thread_id)
                 await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
             return
         operation = writer.state.open_operation
         raise SessionRestarting(operation.kind if operation is not None else "last", wait_s)
 
-    async def _drive(self, thread_id: str) -> None:
+    async def _run(self, thread_id: str) -> None:
         # The task is the thread's own from here on, whosever request it was begun in.
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(thread_id=thread_id)
@@ -141,8 +141,8 @@ class OperationDriver:
         except EngineError as error:
             log.error("operation_stuck", thread_id=thread_id, detail=str(error))
         finally:
-            self._driving.discard(thread_id)
-            self._threads.inbound.endings.pass_on(thread_id)
+            self._running.discard(thread_id)
+            self._threads.inbound.turn_ends.release(thread_id)
 
     async def _step_or_fail(self, writer: ThreadWriter, operation: Operation) -> None:
         try:
@@ -150,7 +150,7 @@ class OperationDriver:
         except CompactionFailed as error:
             await self._fail(writer, operation, str(error), Reason.COMPACTION_FAILED)
         except ProviderFailure as error:
-            await self._fail(writer, operation, *self._why(error))
+            await self._fail(writer, operation, *self._failure_reason(error))
         except WorktreeRefuses as error:
             await self._fail(writer, operation, f"{error} {error.hint}".strip(), error.reason)
         except (JournalRefuses, CommandRefused) as error:
@@ -163,7 +163,7 @@ class OperationDriver:
             log.exception("operation_broke", thread_id=writer.thread_id, kind=operation.kind)
             await self._fail(writer, operation, "Codex answered something unexpected; the log has the details", Reason.INTERNAL)
 
-    def _why(self, error: ProviderFailure) -> tuple[str, Reason]:
+    def _failure_reason(self, error: ProviderFailure) -> tuple[str, Reason]:
         if (method := missing_method(error)) is not None:
             return lacking(method, self._threads.link.version), Reason.NOT_SUPPORTED
         timed_out = isinstance(error, ProviderTimeout)
@@ -178,12 +178,12 @@ class OperationDriver:
         log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
         message = failure_message(operation, detail)
         try:
-            await advance(writer, operation, Phase.FAILED, message, reason)
+            await journal_phase(writer, operation, Phase.FAILED, message, reason)
         except (JournalRefuses, CommandRefused) as error:
             log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
             await anyio.sleep(RETRY_WRITE_S)
         finally:
-            self._threads.inbound.endings.pass_on(writer.thread_id, message)
+            self._threads.inbound.turn_ends.release(writer.thread_id, message)
 
     async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
         match operation.phase:
@@ -194,19 +194,19 @@ class OperationDriver:
             case Phase.REQUESTED if operation.kind == "compact":
                 await self._compact_unless_cancelled(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
-                note(writer, operation, Phase.STARTING, "Starting the session.")
+                journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the session.")
             case Phase.REQUESTED:
-                note(writer, operation, Phase.STOPPING, "Stopping the old session.")
+                journal_phase_deferred(writer, operation, Phase.STOPPING, "Stopping the old session.")
             case Phase.COMPACTING:
-                await self._threads.scrap(operation.compaction_fork)
+                await self._threads.delete_quietly(operation.compaction_fork)
                 raise CompactionFailed("the daemon was restarted during the compaction")
             case Phase.STOPPING:
                 await self._stop_previous(writer, operation)
             case Phase.BOOTSTRAPPING:
                 # Broken off between the injection and `ready`: whether the items arrived cannot be told, so another is prepared.
-                note(writer, operation, Phase.STARTING, "Starting the new session once more.")
+                journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the new session once more.")
             case _:
-                await self._bring_up(writer, operation)
+                await self._open_generation(writer, operation)
 
     async def _compact_unless_cancelled(self, writer: ThreadWriter, operation: Operation) -> None:
         scope = self._compactions[operation.id] = anyio.CancelScope()
@@ -219,15 +219,15 @@ class OperationDriver:
             del self._compactions[operation.id]
             self._unwanted.discard(operation.id)
         if scope.cancelled_caught:
-            await advance(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
+            await journal_phase(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
 
     async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
-        await advance(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
+        await journal_phase(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
         await complete_items(writer, writer.state.active_turns)
         with anyio.CancelScope(shield=True):  # cancelled while Codex makes it, it would stay behind and be listed
-            fork = await self._threads.fork_scratch(writer, provider_id)
+            fork = await self._threads.fork_temporary(writer, provider_id)
         writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
         try:
@@ -244,10 +244,10 @@ class OperationDriver:
         finally:
             if not carries_on:
                 with anyio.CancelScope(shield=True):
-                    await self._threads.scrap(fork.id)
+                    await self._threads.delete_quietly(fork.id)
 
     async def _complete(
-        self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: Scratch, duration_ms: int
+        self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: TemporaryThread, duration_ms: int
     ) -> None:
         carried = (fork.id, fork.path) if summary is None else (None, None)
         with anyio.CancelScope(shield=True):  # from here on it has happened, and cannot be cancelled
@@ -255,37 +255,37 @@ class OperationDriver:
         if summary is None:
             watch = self._threads.inbound.watches.pop(fork.id)
             assert isinstance(watch, TurnWatch)  # as every compaction is watched
-            self._threads.use(fork.id, Route(writer.thread_id, "current", writer.state.generation.number))
+            self._threads.use(fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number))
             kept = kept_items(writer.state, len(writer.state.active_turns))
             writer.record_facts(*carried_usage(watch.usage, kept))
 
     async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
         previous = writer.state.generations[-2]
-        retained = await self._threads.stop_listening(writer, previous)
+        retained = await self._threads.detach(writer, previous)
         stopped = ev.SessionStopped(previous.number, retained)
-        note(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
+        journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
 
     async def _ready(self, writer: ThreadWriter, operation: Operation, not_carried: list[str], *facts: ev.AnyEvent) -> None:
         """The old session is put away only now: a daemon that dies before `ready` begins again and has to carry over from it."""
-        await advance(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
+        await journal_phase(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
         if operation.kind != "start":
-            await self._threads.put_superseded_away(writer)
+            await self._threads.archive_superseded(writer)
 
-    async def _bring_up(self, writer: ThreadWriter, operation: Operation) -> None:
+    async def _open_generation(self, writer: ThreadWriter, operation: Operation) -> None:
         generation = writer.state.generation
         if generation.provider_thread_id is not None and generation.ready:
-            await self._bring_up_known(writer, operation, generation)
+            await self._open_known(writer, operation, generation)
         else:
-            await self._threads.scrap(generation.provider_thread_id)
-            await self._bring_up_fresh(writer, operation, generation)
+            await self._threads.delete_quietly(generation.provider_thread_id)
+            await self._open_fresh(writer, operation, generation)
 
-    async def _bring_up_known(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+    async def _open_known(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
         try:
             facts: tuple[ev.AnyEvent, ...] = ()
             if not self._threads.is_loaded(generation.provider_thread_id):
                 facts = await self._threads.resume(writer, generation)
         except ProviderError as error:
-            if not says_missing(error):
+            if not is_missing_error(error):
                 raise
             await self._rebuild(writer, operation, generation)
             return
@@ -294,26 +294,26 @@ class OperationDriver:
     async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
         """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""
         if generation.turn_count == 0 and generation.bootstrap != "provider":
-            await self._bring_up_fresh(writer, operation, generation)
+            await self._open_fresh(writer, operation, generation)
             return
         message = "Codex no longer has the conversation; rebuilding it from the journal."
-        await advance(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
+        await journal_phase(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
 
-    async def _bring_up_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+    async def _open_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
         await complete_items(writer, writer.state.active_turns)
         params = start_params(writer.state.settings)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"
-        with self._threads.inbound.holding():
+        with self._threads.inbound.buffering():
             thread = thread_in(await self._threads.start(params))
             provider_id = str(thread["id"])
-            self._threads.use(provider_id, Route(writer.thread_id, "current", generation.number))
+            self._threads.use(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
             bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
-            note(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
+            journal_phase_deferred(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
             self._threads.inbound.release(provider_id)
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
-        not_carried = await carry_over(self._threads.link, writer.state, previous, provider_id)
+        not_carried = await inherit_state(self._threads.link, writer.state, previous, provider_id)
         await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:

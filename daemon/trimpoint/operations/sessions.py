@@ -10,12 +10,12 @@ from msgspec import Raw
 from trimpoint_protocol.commands import AnyClientCommand, DiscardContext
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable, says_missing
+from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable, is_missing_error
 from trimpoint.codex.history.adoption import imported_turns, inherited_history
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.compaction.automatic import AutoCompaction
@@ -23,10 +23,10 @@ from trimpoint.operations.phases import complete_items
 from trimpoint.operations.provider.provider_threads import ProviderThreads, model_in_answer, thread_in
 from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
-from trimpoint.operations.routing.notification_router import Route
-from trimpoint.operations.runner import OperationDriver
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
+from trimpoint.operations.runner import OperationRunner
 from trimpoint.threads.errors import EngineError
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -47,10 +47,10 @@ class ReadySession(NamedTuple):
 class Sessions:
     """`wait_s` bounds how long a turn waits for an operation."""
 
-    def __init__(self, engine: Engine, threads: ProviderThreads, driver: OperationDriver, wait_s: float) -> None:
+    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, runner: OperationRunner, wait_s: float) -> None:
         self._engine = engine
         self._threads = threads
-        self._driver = driver
+        self._runner = runner
         self._auto = AutoCompaction(engine, threads.link)
         self._wait_s = wait_s
         self._tasks: TaskGroup | None = None
@@ -64,9 +64,9 @@ class Sessions:
         """React to events in `tasks`."""
         self._tasks = tasks
         self._threads.inbound.on_epoch_end.append(self._on_epoch_end)
-        self._engine.listen(self._on_record)
+        self._engine.subscribe(self._on_record)
         self._engine.before_command = self._before_command
-        self._driver.start(tasks)
+        self._runner.start(tasks)
         self._auto.start(tasks)
         self._finish_archiving()
         tasks.start_soon(self._sweep_terminals)
@@ -81,14 +81,14 @@ class Sessions:
         :raises ProviderFailure: Codex refused or is gone.
         :raises JournalRefuses: the thread could not be written down.
         """
-        with self._threads.inbound.holding():
+        with self._threads.inbound.buffering():
             raw = await self._threads.start(params)
             thread = thread_in(raw)
             thread_id = str(thread["id"])
             if not params.get("ephemeral"):
                 settings = initial_settings(params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools)
                 await self._engine.create(_creation(thread, params, "started", settings, raw_events=True))
-                self._threads.use(thread_id, Route(thread_id, "current", 1))
+                self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
             on_begun(raw, thread_id)
             self._threads.inbound.release(thread_id)
 
@@ -105,11 +105,11 @@ class Sessions:
         whole = params if parent is None else inherited_params(params, parent.settings)
         settings = initial_settings(whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools)
         writer = await self._engine.create(_creation(thread, params, origin, settings, raw_events=False))
-        self._threads.use(thread_id, Route(thread_id, "current", writer.state.generation.number))
+        self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
         if not writer.state.turns:
             inherited = inherited_history(parent, thread_id) if parent is not None else ()
-            writer.record_facts(*inherited, *await imported_turns(thread, rows(thread.get("turns")), parent))
-            await writer.settle()
+            writer.record_facts(*inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent))
+            await writer.flush()
 
     async def ready(self, thread_id: str) -> ReadySession:
         """Make the thread's session ready.
@@ -127,7 +127,7 @@ class Sessions:
     async def _ready(self, thread_id: str) -> ReadySession:
         writer = await self._engine.thread(thread_id)
         while True:
-            await self._driver.operation_ended(writer, self._wait_s)
+            await self._runner.operation_ended(writer, self._wait_s)
             generation = writer.state.generation
             if generation.provider_thread_id is not None and self._is_in_place(writer):
                 return ReadySession(writer, generation.provider_thread_id)
@@ -149,34 +149,34 @@ class Sessions:
         return session
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
-        """See `OperationDriver.operation_ended`."""
-        await self._driver.operation_ended(writer, wait_s)
+        """See `OperationRunner.operation_ended`."""
+        await self._runner.operation_ended(writer, wait_s)
 
     def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
         """Give up trying a turn again that did not fit; False when none is being tried, and its end is all there is."""
         writer = self._engine.loaded(thread_id)
         if writer is None or writer.state.recovering_turn_id != turn_id:
             return False
-        self._driver.recovery.interrupt(thread_id)
+        self._runner.recovery.interrupt(thread_id)
         return True
 
     def begin_cancelling(self, thread_id: str) -> bool:
         """Give up the thread's compaction; False when none is under way that could be."""
         writer = self._engine.loaded(thread_id)
-        return writer is not None and self._driver.cancel_compaction(writer)
+        return writer is not None and self._runner.cancel_compaction(writer)
 
     async def cancel_compaction(self, thread_id: str) -> bool:
         """As `begin_cancelling`, and wait until it has ended."""
         if not self.begin_cancelling(thread_id):
             return False
-        await self._driver.operation_ended(await self._engine.thread(thread_id), self._wait_s)
+        await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
         return True
 
     async def _sweep_terminals(self) -> None:
         while True:
             await anyio.sleep(TERMINAL_SWEEP_S)
             try:
-                await self._threads.put_away_finished()
+                await self._threads.archive_finished()
             except ProviderFailure as error:
                 log.info("terminal_sweep_failed", detail=str(error))
 
@@ -186,16 +186,16 @@ class Sessions:
 
     async def _resume_in_place(self, writer: ThreadWriter) -> bool:
         """Load a ready generation again, as after a restart of either side; False when that is not enough."""
-        async with self._driver.lock(writer.thread_id):
+        async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
             if not generation.ready or writer.state.open_operation is not None:
                 return False
             if not self._is_in_place(writer):
                 try:
                     writer.record_facts(*await self._threads.resume(writer, generation))
-                    self._soon(self._threads.put_superseded_away, writer.thread_id)  # a daemon may have died before it was
+                    self._spawn(self._threads.archive_superseded, writer.thread_id)  # a daemon may have died before it was
                 except ProviderError as error:
-                    if says_missing(error):
+                    if is_missing_error(error):
                         return False
                     raise
             return True
@@ -222,7 +222,7 @@ class Sessions:
 
     async def _open(self, writer: ThreadWriter) -> None:
         result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
-        await self._driver.operation_ended(writer, self._wait_s)
+        await self._runner.operation_ended(writer, self._wait_s)
         operation = writer.state.operation
         if operation is not None and operation.id == result.operation_id and operation.phase is Phase.FAILED:
             raise ProviderUnavailable(operation.message)
@@ -231,9 +231,9 @@ class Sessions:
         for event in record.events:
             match event:
                 case ev.OperationStarted():
-                    self._driver.drive_soon(thread_id)
+                    self._runner.schedule(thread_id)
                 case ev.OperationAdvanced() if not is_open(Phase(event.phase)):
-                    self._driver.note_ended(thread_id)
+                    self._runner.on_ended(thread_id)
                     self._threads.prompts.forget(thread_id)
                 case ev.TurnCompleted():
                     self._forget_prompt(thread_id)
@@ -251,19 +251,19 @@ class Sessions:
     def _on_client_event(self, thread_id: str, event: ev.AnyEvent) -> None:
         match event:
             case ev.SessionStopRequested():
-                self._soon(self._let_go, thread_id)
+                self._spawn(self._release, thread_id)
             case ev.ThreadUnarchived():
-                self._soon(self._bring_back, thread_id)
+                self._spawn(self._unarchive, thread_id)
             case ev.ThreadRenamed():
-                self._soon(self._rename, thread_id)
+                self._spawn(self._rename, thread_id)
             case _:
                 pass
 
-    def _soon(self, step: Step, thread_id: str) -> None:
+    def _spawn(self, step: Step, thread_id: str) -> None:
         assert self._tasks is not None
-        self._tasks.start_soon(self._softly, step, thread_id)
+        self._tasks.start_soon(self._run_guarded, step, thread_id)
 
-    async def _softly(self, step: Step, thread_id: str) -> None:
+    async def _run_guarded(self, step: Step, thread_id: str) -> None:
         structlog.contextvars.bind_contextvars(thread_id=thread_id)  # it has a task, and so a context, of its own
         try:
             await step(await self._engine.thread(thread_id))
@@ -272,22 +272,22 @@ class Sessions:
         except Exception:  # a boundary: what an event asks for is done in a task of its own, and must not end the daemon
             log.exception("session_step_broke", thread_id=thread_id)
 
-    async def _let_go(self, writer: ThreadWriter) -> None:
+    async def _release(self, writer: ThreadWriter) -> None:
         generation = writer.state.generation
         retained = ""
-        async with self._driver.lock(writer.thread_id):
+        async with self._runner.lock(writer.thread_id):
             if writer.state.session_stopped or busy(writer.state) is not None:
                 return  # a prompt that came in between keeps its session
             if writer.state.archived:
-                retained = await self._threads.stop_listening(writer, generation)
-                await self._threads.put_away(writer, generation)
+                retained = await self._threads.detach(writer, generation)
+                await self._threads.archive(writer, generation)
             elif generation.provider_thread_id is not None:
                 await self._threads.release(generation.provider_thread_id)
         writer.record_facts(ev.SessionStopped(generation.number, retained))
 
-    async def _bring_back(self, writer: ThreadWriter) -> None:
+    async def _unarchive(self, writer: ThreadWriter) -> None:
         provider_id = writer.state.generation.provider_thread_id
-        if provider_id is not None and not self._threads.take_back(writer):
+        if provider_id is not None and not self._threads.reattach(writer):
             await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
 
     async def _rename(self, writer: ThreadWriter) -> None:
@@ -305,7 +305,7 @@ class Sessions:
         for writer in self._engine.loaded_writers():
             state = writer.state
             if writer.read_only is None and state.archived and not state.session_stopped:
-                self._soon(self._let_go, writer.thread_id)
+                self._spawn(self._release, writer.thread_id)
 
 
 def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
@@ -327,6 +327,6 @@ def _creation(
         parent_thread_id=thread.get("forkedFromId"),
         project_id=thread.get("projectId"),
         worktree_id=cwd,
-        branch_name=members(thread.get("gitInfo")).get("branch"),
+        branch_name=as_dict(thread.get("gitInfo")).get("branch"),
         name=thread.get("name"),
     )

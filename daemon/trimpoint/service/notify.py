@@ -28,7 +28,7 @@ class Notifier:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
 
     @property
-    def is_heard(self) -> bool:
+    def has_receiver(self) -> bool:
         """Whether there is a service manager."""
         return self._socket is not None
 

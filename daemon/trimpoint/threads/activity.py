@@ -34,7 +34,7 @@ class Durations:
 
 
 class Activity:
-    """`hear` is an engine's listener."""
+    """`on_record` is an engine's listener."""
 
     def __init__(self) -> None:
         self.turns: Counter[str] = Counter()
@@ -45,12 +45,12 @@ class Activity:
         """By kind and phase."""
         self._times = OperationTimes()
 
-    def hear(self, thread_id: str, record: ev.Record) -> None:
+    def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Count what a record tells, and log each operation that ends with it."""
         for event in record.events:
             if isinstance(event, ev.TurnCompleted):
                 self.turns[event.status] += 1
-        for ended in self._times.hear(thread_id, record):
+        for ended in self._times.on_record(thread_id, record):
             self._count(ended)
 
     def _count(self, ended: EndedOperation) -> None:

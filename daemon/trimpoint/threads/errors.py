@@ -2,7 +2,7 @@
 
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.model.decision import Block
+from trimpoint.core.model.decision import BusyReason
 
 
 class EngineError(Exception):
@@ -10,13 +10,13 @@ class EngineError(Exception):
 
     reason: Reason = Reason.INTERNAL
     hint: str = ""
-    block: Block | None = None
+    block: BusyReason | None = None
 
 
 class CommandRefused(EngineError):
     """A rule refused the command; `block` says what keeps the thread busy, if that is why."""
 
-    def __init__(self, reason: Reason, message: str, block: Block | None = None) -> None:
+    def __init__(self, reason: Reason, message: str, block: BusyReason | None = None) -> None:
         super().__init__(message)
         self.reason = reason
         self.block = block

@@ -48,7 +48,7 @@ class Flusher:
 
     async def _flush(self, writer: ThreadWriter) -> None:
         try:
-            await writer.settle()
+            await writer.flush()
         except JournalRefuses:
             self._dirty.pop(writer, None)
             if writer.read_only is None and self._is_current(writer) and self._tasks is not None:

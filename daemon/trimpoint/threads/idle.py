@@ -46,7 +46,7 @@ class IdleThreads:
     def is_idle(self, thread_id: str) -> bool:
         """Whether the thread could be dropped from memory."""
         writer = self._writers.get(thread_id)
-        if writer is None or not writer.is_quiet or any(in_use(thread_id) for in_use in self.in_use):
+        if writer is None or not writer.is_quiescent or any(in_use(thread_id) for in_use in self.in_use):
             return False
         # What is under way on a read-only thread never ends, and can be read again as well.
         return writer.read_only is not None or not is_unfinished(writer.state)
@@ -85,4 +85,4 @@ class IdleThreads:
         return [thread_id for place, thread_id in enumerate(idle) if place < beyond or self._used[thread_id] <= before_s]
 
     def _is_at_rest(self, thread_id: str) -> bool:
-        return self._writers[thread_id].is_quiet and not is_unfinished(self._writers[thread_id].state)
+        return self._writers[thread_id].is_quiescent and not is_unfinished(self._writers[thread_id].state)

@@ -27,11 +27,11 @@ from trimpoint.threads.flushing import Flusher
 from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
 from trimpoint.threads.ids import is_uuid, new_uuid7
 from trimpoint.threads.thread_index import ThreadIndex
-from trimpoint.threads.writer import CommandResult, Sequencer, Surroundings, ThreadWriter
+from trimpoint.threads.writer import CommandResult, Sequencer, ThreadWriter, WriterDeps
 
 log = structlog.get_logger()
 
-Listener = Callable[[str, ev.Record], None]
+Subscriber = Callable[[str, ev.Record], None]
 BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
 RETRY_REPLACEMENT_S = 5.0
 SWEEP_S = 15.0
@@ -40,7 +40,7 @@ CATALOGUE_S = 60.0
 ABANDONED = "The daemon was restarted while this was under way."
 
 
-class Engine:
+class ThreadRegistry:
     """Use as `async with Engine.running(store, policy) as engine`."""
 
     def __init__(self, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> None:
@@ -52,17 +52,17 @@ class Engine:
         self._idle = IdleThreads(self._writers, rules or IdleRules())
         self._index = ThreadIndex()
         self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-        self._listeners: list[Listener] = []
+        self._subscribers: list[Subscriber] = []
         self._delayed: dict[str, internal.CreateThread] = {}
         self._tasks: TaskGroup | None = None
         self._catalogue_due_s = 0.0
         self._sequencer = Sequencer()
         self._flusher = Flusher(self._is_current)
-        self._around = Surroundings(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
+        self._deps = WriterDeps(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["Engine"]:
+    async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["ThreadRegistry"]:
         """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
         engine = cls(store, policy, rules)
         await engine._open_state()
@@ -82,17 +82,17 @@ class Engine:
         for command in self._delayed.values():
             tasks.start_soon(self._retry_replacement, command)
 
-    def listen(self, listener: Listener) -> None:
+    def subscribe(self, listener: Subscriber) -> None:
         """Call `listener(thread_id, record)` for each record once it is durable, in order per thread."""
-        self._listeners.append(listener)
+        self._subscribers.append(listener)
 
-    def unlisten(self, listener: Listener) -> None:
+    def unsubscribe(self, listener: Subscriber) -> None:
         """Stop calling `listener`."""
-        self._listeners.remove(listener)
+        self._subscribers.remove(listener)
 
-    def deafen(self) -> None:
+    def clear_subscribers(self) -> None:
         """Call no listener any more: those that they belong to have ended, and what is still written is for the next daemon."""
-        self._listeners.clear()
+        self._subscribers.clear()
 
     @property
     def summaries(self) -> dict[str, ThreadSummary]:
@@ -159,10 +159,10 @@ class Engine:
             if (writer := self._writers.get(command.thread_id)) is not None:
                 return writer
             try:
-                writer = await ThreadWriter.load(command.thread_id, self._around)
+                writer = await ThreadWriter.load(command.thread_id, self._deps)
             except (JournalError, OSError) as error:
                 raise JournalRefuses(str(error)) from error
-            self._hold(writer)
+            self._register(writer)
             if not writer.state.exists:
                 await self._begin(writer, command)
             return writer
@@ -232,7 +232,7 @@ class Engine:
 
     async def _load(self, thread_id: str) -> ThreadWriter:
         try:
-            writer = await ThreadWriter.load(thread_id, self._around)
+            writer = await ThreadWriter.load(thread_id, self._deps)
         except (JournalError, OSError) as error:
             self.unreadable[thread_id] = str(error)
             raise JournalRefuses(str(error)) from error
@@ -240,14 +240,14 @@ class Engine:
             await writer.close()
             self.summaries.pop(thread_id, None)
             raise ThreadNotFound(thread_id)
-        self._hold(writer)
+        self._register(writer)
         self._sequencer.last = max(self._sequencer.last, writer.state.sequence)
-        self._index.note(thread_id, writer.state, writer.size_bytes)
+        self._index.on_record(thread_id, writer.state, writer.size_bytes)
         if writer.read_only is None:
             await self._end_open_work(writer)
         return writer
 
-    def _hold(self, writer: ThreadWriter) -> None:
+    def _register(self, writer: ThreadWriter) -> None:
         self._writers[writer.thread_id] = writer
         self._idle.touch(writer.thread_id)
 
@@ -268,10 +268,10 @@ class Engine:
                 self._index.remember(summary)
                 self._sequencer.last = max(self._sequencer.last, summary.sequence)
         for thread_id in stale:
-            await self._learn(thread_id)
+            await self._index_thread(thread_id)
         await self._finish_replacements()
 
-    async def _learn(self, thread_id: str) -> None:
+    async def _index_thread(self, thread_id: str) -> None:
         """Rebuild a summary from the journal; a thread whose journal cannot be opened is reported and left alone."""
         self.summaries.setdefault(thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None))
         try:
@@ -297,19 +297,19 @@ class Engine:
         if writer.state.new_thread_id is not None:  # it is None when the journal is damaged before that
             await self._replace(writer)
 
-    def own(self, provider_thread_id: str, thread_id: str) -> None:
-        """See `ThreadIndex.own`."""
-        self._index.own(provider_thread_id, thread_id)
+    def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
+        """See `ThreadIndex.set_owner`."""
+        self._index.set_owner(provider_thread_id, thread_id)
 
-    def note_scratch(self, thread_id: str, provider_thread_id: str) -> None:
-        """See `ThreadIndex.note_scratch`."""
-        self._index.note_scratch(thread_id, provider_thread_id)
+    def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
+        """See `ThreadIndex.record_temporary`."""
+        self._index.record_temporary(thread_id, provider_thread_id)
 
     def _publish(self, thread_id: str, record: ev.Record) -> None:
         writer = self._writers[thread_id]
         self._idle.touch(thread_id)
-        self._index.note(thread_id, writer.state, writer.size_bytes, record)
-        for listener in list(self._listeners):
+        self._index.on_record(thread_id, writer.state, writer.size_bytes, record)
+        for listener in list(self._subscribers):
             listener(thread_id, record)
 
     def _is_current(self, writer: ThreadWriter) -> bool:
@@ -341,10 +341,10 @@ class Engine:
     async def _close_state(self) -> None:
         for writer in list(self._writers.values()):
             with suppress(JournalRefuses):
-                await writer.settle()
+                await writer.flush()
             await self._idle.keep_snapshot(writer.thread_id)
             await writer.close()
-            self._index.note(writer.thread_id, writer.state, writer.size_bytes)
+            self._index.on_record(writer.thread_id, writer.state, writer.size_bytes)
         await self._write_catalogue()
 
     async def _write_catalogue(self) -> None:

@@ -66,7 +66,9 @@ def _apply(
     store: StateDirectory, rule: RetentionRule, summary: ThreadSummary, sizes: dict[str, int], *, dry_run: bool
 ) -> Expired:
     doubt = (
-        "the catalogue does not know it as it is" if summary.size_bytes != sizes[summary.thread_id] else _doubt(store, summary)
+        "the catalogue does not know it as it is"
+        if summary.size_bytes != sizes[summary.thread_id]
+        else _reason_to_keep(store, summary)
     )
     if doubt:
         return Expired(summary.thread_id, summary.updated_at_ms, "left", doubt)
@@ -80,7 +82,7 @@ def _apply(
     return Expired(summary.thread_id, summary.updated_at_ms, "moved", str(_moved(store.root / FOLDER, files)))
 
 
-def _doubt(store: StateDirectory, summary: ThreadSummary) -> str:
+def _reason_to_keep(store: StateDirectory, summary: ThreadSummary) -> str:
     found = verify(store, summary.thread_id)
     if found.problems:
         return found.problems[0].detail

@@ -26,43 +26,43 @@ class ThreadIndex:
         self.renamed: dict[str, str] = {}
         self.retried: dict[str, str] = {}
         self.changes = 0
-        self._scratch: dict[str, list[str]] = {}
+        self._temporary: dict[str, list[str]] = {}
 
     def remember(self, summary: ThreadSummary) -> None:
         """Take a summary as it stands."""
         self.changes += 1
         self.summaries[summary.thread_id] = summary
-        self._scratch[summary.thread_id] = summary.scratch_ids
+        self._temporary[summary.thread_id] = summary.scratch_ids
         for provider_thread_id in (*summary.provider_thread_ids, *summary.scratch_ids):
             if provider_thread_id is not None:
-                self.own(provider_thread_id, summary.thread_id)
+                self.set_owner(provider_thread_id, summary.thread_id)
 
-    def note(self, thread_id: str, state: ThreadState, size_bytes: int, record: ev.Record | None = None) -> None:
+    def on_record(self, thread_id: str, state: ThreadState, size_bytes: int, record: ev.Record | None = None) -> None:
         """Follow a thread: after one more `record`, or from scratch."""
         for provider_turn_id, turn_id in state.turn_aliases.items():
             self.renamed[provider_turn_id], self.retried[turn_id] = turn_id, provider_turn_id
         operation = state.operation
         if operation is not None and operation.compaction_fork is not None:
-            self.note_scratch(thread_id, operation.compaction_fork)
+            self.record_temporary(thread_id, operation.compaction_fork)
         if operation is not None and operation.reverting is not None and operation.reverting.prepared is not None:
-            self.note_scratch(thread_id, operation.reverting.prepared)
+            self.record_temporary(thread_id, operation.reverting.prepared)
         summary = self.summaries.get(thread_id)
         if summary is None or record is None or _reshapes(record, summary):
-            self.remember(summarize(state, size_bytes, self._scratch.setdefault(thread_id, [])))
+            self.remember(summarize(state, size_bytes, self._temporary.setdefault(thread_id, [])))
         else:
             self.changes += 1
             refresh(summary, state, size_bytes)
 
-    def own(self, provider_thread_id: str, thread_id: str) -> None:
+    def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
         """A provider thread serves, or served, a thread."""
         self.owners[provider_thread_id] = thread_id
         if provider_thread_id != thread_id:
             self.renamed[provider_thread_id] = thread_id
 
-    def note_scratch(self, thread_id: str, provider_thread_id: str) -> None:
+    def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
         """A provider thread made for a moment on behalf of a thread; it never shows up as a thread of its own."""
-        self.own(provider_thread_id, thread_id)
-        scratch = self._scratch.setdefault(thread_id, [])
+        self.set_owner(provider_thread_id, thread_id)
+        scratch = self._temporary.setdefault(thread_id, [])
         if provider_thread_id not in scratch:
             scratch.append(provider_thread_id)
             self.changes += 1

@@ -47,7 +47,7 @@ class Worktrees(Protocol):
         """
         ...
 
-    async def put_back(self, writer: ThreadWriter, reverting: Reverting) -> None:
+    async def undo(self, writer: ThreadWriter, reverting: Reverting) -> None:
         """Undo `restore`, whole or half done.
 
         :raises WorktreeRefuses: some files could not be put back.

@@ -37,7 +37,7 @@ UNWRITTEN = "what was heard before is not written yet"
 
 fingerprint_encoder = msgspec.msgpack.Encoder()
 
-Heard = internal.RecordFacts | internal.AbandonOpenWork | internal.RevertTurns
+ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RevertTurns
 """Commands that tell what happened, whether or not it can be written down; they outlive a disk that refuses."""
 
 
@@ -54,14 +54,14 @@ class Sequencer:
         return first
 
 
-class Surroundings(NamedTuple):
-    """What a writer shares with all others. `listener` hears each durable record; `dirty` that something awaits fsync."""
+class WriterDeps(NamedTuple):
+    """What a writer shares with all others. `subscriber` hears each durable record; `dirty` that something awaits fsync."""
 
     store: StateStore
     sequencer: Sequencer
     stamp: Callable[[], Stamp]
     policy: Policy
-    listener: Callable[[str, ev.Record], None]
+    subscriber: Callable[[str, ev.Record], None]
     dirty: Callable[["ThreadWriter"], None]
 
 
@@ -82,38 +82,38 @@ class CommandResult(NamedTuple):
 
 
 class Unpublished(NamedTuple):
-    """A record that may not be durable yet; `heard` is what it is written again from if it is lost, None to drop it."""
+    """A record that may not be durable yet; `fact` is what it is written again from if it is lost, None to drop it."""
 
     mark: int
     record: ev.Record
-    heard: Heard | None
+    fact: ExternalFact | None
 
 
 class ThreadWriter:
     """Made by `load`; see the module's law."""
 
-    def __init__(self, thread_id: str, journal: Journal, state: ThreadState, around: Surroundings) -> None:
+    def __init__(self, thread_id: str, journal: Journal, state: ThreadState, deps: WriterDeps) -> None:
         self.thread_id = thread_id
         self.state = state
         self.read_only: str | None = None
         self._journal = journal
-        self._around = around
+        self._deps = deps
         self._appended = 0
         self._unpublished: deque[Unpublished] = deque()
-        self._backlog: list[Heard] = []
+        self._unwritten_facts: list[ExternalFact] = []
         self._stale = False
-        self._healing = anyio.Lock()
+        self._recovering = anyio.Lock()
         self._recent: deque[ev.Record] = deque(maxlen=RECENT_RECORDS)
         self._kept_records = 0
 
     @classmethod
-    async def load(cls, thread_id: str, around: Surroundings) -> "ThreadWriter":
+    async def load(cls, thread_id: str, deps: WriterDeps) -> "ThreadWriter":
         """Open the journal and replay it.
 
         :raises JournalError: when the file cannot be opened at all.
         """
-        loaded = await load(around.store, thread_id)
-        writer = cls(thread_id, loaded.journal, loaded.state, around)
+        loaded = await load(deps.store, thread_id)
+        writer = cls(thread_id, loaded.journal, loaded.state, deps)
         writer.read_only = loaded.flaw
         writer._kept_records = loaded.folded_before
         return writer
@@ -124,9 +124,9 @@ class ThreadWriter:
         return self._journal
 
     @property
-    def is_quiet(self) -> bool:
+    def is_quiescent(self) -> bool:
         """Whether everything that was heard is durable and in the state; always so of a thread that is read-only."""
-        return self.read_only is not None or (self._is_sound and not self._unpublished)
+        return self.read_only is not None or (self._is_consistent and not self._unpublished)
 
     @property
     def records_beyond_snapshot(self) -> int:
@@ -135,12 +135,12 @@ class ThreadWriter:
 
     async def keep_snapshot(self) -> None:
         """Write a snapshot, unless the thread is not quiet, or does not stay so."""
-        if self.read_only is not None or not self.is_quiet:
+        if self.read_only is not None or not self.is_quiescent:
             return
         seen = (self._appended, id(self.state))
         kept = await write_snapshot(
-            self._around.store, self.thread_id, self._journal, self.state,
-            lambda: self.is_quiet and (self._appended, id(self.state)) == seen,
+            self._deps.store, self.thread_id, self._journal, self.state,
+            lambda: self.is_quiescent and (self._appended, id(self.state)) == seen,
         )  # fmt: skip
         self._kept_records = self._kept_records if kept is None else kept
 
@@ -152,16 +152,16 @@ class ThreadWriter:
     def submit(self, command: AnyCommand) -> ev.Record | Rejected:
         """Decide and append, without waiting for the disk. An empty decision yields a record without events.
 
-        :raises JournalRefuses: when the journal takes nothing; what tells a fact is kept and written later (see `Heard`).
+        :raises JournalRefuses: when the journal takes nothing; what tells a fact is kept and written later (see `ExternalFact`).
         :raises CommandIdConflict: when a client's command id was used with other arguments.
         """
         try:
             return self._submit(command)
         except JournalRefuses:
-            heard = _heard(command)
-            if heard is not None and self.read_only is None:
-                self._backlog.append(heard)
-                self._around.dirty(self)
+            fact = _as_fact(command)
+            if fact is not None and self.read_only is None:
+                self._unwritten_facts.append(fact)
+                self._deps.dirty(self)
             raise
 
     async def execute(self, command: AnyCommand) -> CommandResult:
@@ -169,29 +169,29 @@ class ThreadWriter:
 
         :raises CommandRefused: when a rule says no.
         :raises CommandIdConflict: see `submit`.
-        :raises JournalRefuses: when it could not be written down; then nothing happened, unless it tells a fact (see `Heard`).
+        :raises JournalRefuses: when it could not be written down; then nothing happened, unless it tells a fact (see `ExternalFact`).
         """
         with contextlib.suppress(JournalRefuses):  # then `submit` refuses too, and keeps what has to be kept
-            await self._heal()
+            await self._recover()
         outcome = self.submit(command)
-        await self.settle()
+        await self.flush()
         if isinstance(outcome, Rejected):
             raise CommandRefused(outcome.reason, outcome.message, outcome.block)
         return CommandResult(outcome)
 
     def record_facts(self, *facts: ev.AnyEvent) -> None:
-        """Write down what happened; durable at the latest with the next `settle`. Never refuses: facts outlive a full disk."""
+        """Write down what happened; durable at the latest with the next `flush`. Never refuses: facts outlive a full disk."""
         if facts:
             with contextlib.suppress(JournalRefuses):
                 self.submit(internal.RecordFacts(facts))
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """Return when everything submitted or recorded so far is durable and listeners have heard of it.
 
         :raises JournalRefuses: when the disk refused, or the thread is read-only; what was not durable is gone from the state,
             and facts are written again as soon as the disk lets us.
         """
-        await self._heal()
+        await self._recover()
         mark = self._appended
         try:
             await self._journal.commit()
@@ -211,19 +211,19 @@ class ThreadWriter:
     async def close(self) -> None:
         """Make everything durable and let go of the file."""
         try:
-            await self.settle()
+            await self.flush()
         except JournalRefuses as error:
             if self.read_only is None:
                 log.warning("journal_closed_unwritten", thread_id=self.thread_id, detail=error.detail)
         await self._journal.close()
 
     @property
-    def _is_sound(self) -> bool:
+    def _is_consistent(self) -> bool:
         """Whether the state is what the journal holds or is about to, with all that was heard."""
-        return self._journal.failure is None and not self._stale and not self._backlog
+        return self._journal.failure is None and not self._stale and not self._unwritten_facts
 
     def _submit(self, command: AnyCommand) -> ev.Record | Rejected:
-        if not self._is_sound:
+        if not self._is_consistent:
             raise JournalRefuses(str(self._journal.failure or UNWRITTEN))
         if not isinstance(command, wire.ClientCommand):
             return self._decide(command, None, b"")
@@ -236,8 +236,8 @@ class ThreadWriter:
     def _decide(self, command: AnyCommand, command_id: str | None, fingerprint: bytes) -> ev.Record | Rejected:
         if self.read_only is not None:
             raise JournalRefuses(self.read_only)
-        stamp = self._around.stamp()
-        decision = decide(self.state, command, stamp, self._around.policy)
+        stamp = self._deps.stamp()
+        decision = decide(self.state, command, stamp, self._deps.policy)
         if isinstance(decision, Rejected):
             if command_id is not None and self.state.exists:
                 note = Accepted((ev.CommandRejected(decision.reason, decision.message),))
@@ -245,22 +245,22 @@ class ThreadWriter:
             return decision
         record = self._record(decision, stamp, command_id, fingerprint)
         if record.events or command_id is not None:
-            self._append(record, _heard(command))
+            self._append(record, _as_fact(command))
         return record
 
     def _record(self, decision: Accepted, stamp: Stamp, command_id: str | None, fingerprint: bytes) -> ev.Record:
         count = len(decision.events)
         if count == 0 and command_id is None:
-            return ev.Record(self._around.sequencer.last, self.state.thread_sequence, stamp.now_ms, ())
+            return ev.Record(self._deps.sequencer.last, self.state.thread_sequence, stamp.now_ms, ())
         return ev.Record(
-            self._around.sequencer.reserve(count), self.state.thread_sequence + 1, stamp.now_ms, decision.events,
+            self._deps.sequencer.reserve(count), self.state.thread_sequence + 1, stamp.now_ms, decision.events,
             command_id, fingerprint, decision.operation_id,
         )  # fmt: skip
 
-    def _append(self, record: ev.Record, heard: Heard | None) -> None:
+    def _append(self, record: ev.Record, fact: ExternalFact | None) -> None:
         """Fold first: a record that cannot be folded would keep the thread from being read again, so it is never written."""
         self._stale = True  # until the state and the journal both have it
-        self._around.dirty(self)
+        self._deps.dirty(self)
         apply(self.state, record)
         try:
             self._journal.append(encode_record(record))
@@ -268,7 +268,7 @@ class ThreadWriter:
             raise JournalRefuses(str(error)) from error
         self._stale = False
         self._appended += 1
-        self._unpublished.append(Unpublished(self._appended, record, heard))
+        self._unpublished.append(Unpublished(self._appended, record, fact))
 
     def _publish_through(self, mark: int) -> None:
         while self._unpublished and self._unpublished[0].mark <= mark:
@@ -276,31 +276,31 @@ class ThreadWriter:
 
     def _publish(self, record: ev.Record) -> None:
         self._recent.append(record)
-        self._around.listener(self.thread_id, record)
+        self._deps.subscriber(self.thread_id, record)
 
     async def _fall_back(self) -> None:
         """Return to what is durable at once if the disk lets us; the flusher tries again if it does not."""
-        self._around.dirty(self)
+        self._deps.dirty(self)
         with contextlib.suppress(JournalRefuses):
-            await self._heal()
+            await self._recover()
 
-    async def _heal(self) -> None:
+    async def _recover(self) -> None:
         """End a failure of the journal: return to what is durable, then append the facts that it lost or did not take.
 
         :raises JournalRefuses: while the disk refuses, and always when the thread is read-only.
         """
-        if not self._is_sound:
-            async with self._healing:
-                while self.read_only is None and not self._is_sound:
-                    await self._heal_once()
+        if not self._is_consistent:
+            async with self._recovering:
+                while self.read_only is None and not self._is_consistent:
+                    await self._recover_once()
         if self.read_only is not None:
             raise JournalRefuses(self.read_only)
 
-    async def _heal_once(self) -> None:
+    async def _recover_once(self) -> None:
         self._note_failure()
         if self._stale:
             await self._return_to_durable()
-        self._drain()
+        self._replay_unwritten()
 
     def _note_failure(self) -> None:
         if self._journal.failure is not None and not self._stale:
@@ -312,40 +312,40 @@ class ThreadWriter:
         try:
             await self._journal.reopen()
             await self._journal.commit()
-            fresh = await load(self._around.store, self.thread_id)
+            fresh = await load(self._deps.store, self.thread_id)
         except (JournalError, OSError) as error:
             raise JournalRefuses(str(error)) from error
-        self._adopt(fresh.state, fresh.flaw)
+        self._reset_to(fresh.state, fresh.flaw)
         await fresh.journal.close()
 
-    def _adopt(self, state: ThreadState, flaw: str | None) -> None:
+    def _reset_to(self, state: ThreadState, flaw: str | None) -> None:
         pending = list(self._unpublished)
         self._unpublished.clear()
         durable = [one.record for one in pending if one.record.thread_sequence <= state.thread_sequence]
         lost = pending[len(durable) :]
         log.warning("returned_to_durable", thread_id=self.thread_id, lost_records=len(lost), read_only=flaw)
         self.state, self.read_only, self._stale = state, flaw, False
-        kept = [one.heard for one in lost if one.heard is not None] + self._backlog
-        self._backlog = kept if flaw is None else []
+        kept = [one.fact for one in lost if one.fact is not None] + self._unwritten_facts
+        self._unwritten_facts = kept if flaw is None else []
         for record in durable:
             self._publish(record)
 
-    def _drain(self) -> None:
+    def _replay_unwritten(self) -> None:
         """Decide anew, in order, what was heard. What is refused once more is kept by `submit`, and so is all that follows."""
-        waiting, self._backlog = self._backlog, []
-        for heard in waiting:
-            self._write_again(heard)
+        waiting, self._unwritten_facts = self._unwritten_facts, []
+        for fact in waiting:
+            self._rewrite(fact)
 
-    def _write_again(self, heard: Heard) -> None:
+    def _rewrite(self, fact: ExternalFact) -> None:
         try:
-            self.submit(heard)
+            self.submit(fact)
         except JournalRefuses:
             pass
         except Exception:  # the boundary of the backlog: a fact that fits no more is lost alone
-            log.exception("fact_lost", thread_id=self.thread_id, what=type(heard).__name__)
+            log.exception("fact_lost", thread_id=self.thread_id, what=type(fact).__name__)
 
 
-def _heard(command: AnyCommand) -> Heard | None:
+def _as_fact(command: AnyCommand) -> ExternalFact | None:
     """`command` if it tells what happened; all others ask for something, and whoever asked decides anew."""
     match command:
         case internal.RecordFacts() | internal.AbandonOpenWork() | internal.RevertTurns(provider_did=True):

@@ -106,7 +106,7 @@ class Client:
         await self._until(look)
         return found[0]
 
-    async def heard(self, method: str, after: int = 0, **params: Any) -> Message:
+    async def received(self, method: str, after: int = 0, **params: Any) -> Message:
         """The first notification or question `method` whose parameters include `params`."""
         return await self.expect(
             lambda message: (
@@ -144,12 +144,12 @@ class Client:
         rest = b""
         try:
             while True:
-                rest = self._take_lines(rest + await self._stream.receive(READ_CHUNK_BYTES))
+                rest = self._read_lines(rest + await self._stream.receive(READ_CHUNK_BYTES))
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._lost = True
             self._announce()
 
-    def _take_lines(self, data: bytes) -> bytes:
+    def _read_lines(self, data: bytes) -> bytes:
         *lines, rest = data.split(b"\n")
         for line in lines:
             message: Message = orjson.loads(line)

@@ -13,10 +13,10 @@ from rich.text import Text
 from trimpoint_protocol.methods import SnapshotResult, ThreadOverview
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
-from trimpoint.cli.connection.endpoint import noted_socket
+from trimpoint.cli.connection.endpoint import read_published_socket
 from trimpoint.cli.connection.settings import Settings, settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
-from trimpoint.cli.terminal import one_line, say
+from trimpoint.cli.terminal import one_line, print_line
 
 T = TypeVar("T")
 Command = Callable[[Client], Awaitable[int]]
@@ -27,7 +27,7 @@ _REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
 
 def sockets_of(settings: Settings) -> list[Path]:
     """Where the daemon may listen, likeliest first: what was named, what it noted itself, the default place."""
-    noted = noted_socket(settings.state_dir)
+    noted = read_published_socket(settings.state_dir)
     if noted is None or settings.socket_is_named or noted == settings.socket:
         return [settings.socket]
     return [noted, settings.socket]
@@ -43,7 +43,7 @@ def with_daemon(arguments: argparse.Namespace, command: Command, **capabilities:
 
 async def _with_daemon(arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]) -> int:
     try:
-        async with reached(sockets_of(settings_of(arguments))) as client:
+        async with open_first(sockets_of(settings_of(arguments))) as client:
             await client.initialize("trimpoint-cli", **capabilities)
             return await command(client)
     except RemoteError as error:
@@ -55,7 +55,7 @@ async def _with_daemon(arguments: argparse.Namespace, command: Command, capabili
 
 
 @asynccontextmanager
-async def reached(sockets: list[Path]) -> AsyncGenerator[Client]:
+async def open_first(sockets: list[Path]) -> AsyncGenerator[Client]:
     """A connection to the first of `sockets` that answers, not initialized yet.
 
     :raises NoDaemon: none does.
@@ -143,8 +143,8 @@ def _label(thread: ThreadOverview) -> str:
     return f"{thread.id} ({thread.name})" if thread.name else thread.id
 
 
-def say_which(thread: ThreadOverview, wanted: str | None) -> None:
+def print_thread(thread: ThreadOverview, wanted: str | None) -> None:
     """Name the thread that was chosen for the person."""
     if wanted is None:
         name = f" “{one_line(thread.name, 60)}”" if thread.name else ""
-        say(Text(f"thread {thread.id}{name} in {thread.cwd}", "dim"))
+        print_line(Text(f"thread {thread.id}{name} in {thread.cwd}", "dim"))

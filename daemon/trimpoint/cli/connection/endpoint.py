@@ -12,7 +12,7 @@ _NOTE = "listening-on"
 
 
 @contextmanager
-def noted(state_dir: Path, socket: Path) -> Generator[None]:
+def published_socket(state_dir: Path, socket: Path) -> Generator[None]:
     """Leave the note for as long as the block lasts; call with the state directory locked."""
     note = state_dir / _NOTE
     fresh = state_dir / f".{_NOTE}.{os.getpid()}"
@@ -27,7 +27,7 @@ def noted(state_dir: Path, socket: Path) -> Generator[None]:
         note.unlink(missing_ok=True)
 
 
-def noted_socket(state_dir: Path) -> Path | None:
+def read_published_socket(state_dir: Path) -> Path | None:
     """What the note says, if there is one."""
     try:
         text = (state_dir / _NOTE).read_text(encoding="utf-8").strip()

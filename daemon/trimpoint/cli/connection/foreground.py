@@ -23,7 +23,7 @@ import anyio
 import structlog
 
 from trimpoint.app import Daemon, running_daemon
-from trimpoint.cli.connection.endpoint import noted
+from trimpoint.cli.connection.endpoint import published_socket
 from trimpoint.cli.connection.log_stream import LogStream
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, UsageError, sole_error
@@ -165,7 +165,7 @@ async def _listening(daemon: Daemon, settings: Settings, listener: socket.socket
     try:
         async with anyio.create_task_group() as tasks:
             await tasks.start(serve)
-            with noted(settings.state_dir, settings.socket):
+            with published_socket(settings.state_dir, settings.socket):
                 log.info("listening", socket=str(settings.socket), handed_over=listener is not None, pid=os.getpid())
                 yield
             tasks.cancel_scope.cancel()

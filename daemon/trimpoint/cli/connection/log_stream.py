@@ -8,7 +8,7 @@ import io
 import os
 from contextlib import suppress
 
-from trimpoint.gateway.transport.connection import End, private_end
+from trimpoint.gateway.transport.connection import StreamEnd, dup_nonblocking
 
 _MAX_WAITING_BYTES = 64 * 1024
 
@@ -20,9 +20,9 @@ class LogStream(io.TextIOBase):
         self._fd = fd
         self._line = ""
         self._rest = b""
-        self._end: End | None = None
+        self._end: StreamEnd | None = None
         with suppress(OSError):
-            self._end = private_end(fd, os.O_WRONLY)
+            self._end = dup_nonblocking(fd, os.O_WRONLY)
 
     def write(self, text: str, /) -> int:
         """Write what fits, when its line is complete. What was begun of one line is finished before another."""

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import anyio
 from anyio.lowlevel import checkpoint
 
-from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, End, Transport
+from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, StreamEnd, Transport
 
 
-class _Gone(Exception):
+class _EndClosed(Exception):
     """Nobody takes what is written."""
 
 
-async def relay(client: Transport, daemon: End, end_daemon_input: Callable[[], None]) -> bool:
+async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable[[], None]) -> bool:
     """Until the daemon has ended the connection; whether the client had ended first, as it should.
 
     A client that ends its input still gets the answers it is owed: the daemon is told of the end and ends when it has given them.
@@ -25,25 +25,25 @@ async def relay(client: Transport, daemon: End, end_daemon_input: Callable[[], N
                 await _pump(client.source, daemon)
                 ends.append("client")
                 end_daemon_input()
-            except (_Gone, OSError):
+            except (_EndClosed, OSError):
                 return  # the daemon is gone, which the other direction sees
 
         tasks.start_soon(up)
         try:
             await _pump(daemon, client.sink)
-        except _Gone:
+        except _EndClosed:
             ends.append("client")
         tasks.cancel_scope.cancel()
     return bool(ends)
 
 
-async def _pump(source: End, sink: End) -> None:
+async def _pump(source: StreamEnd, sink: StreamEnd) -> None:
     while data := await _some(source):
         await _write(sink, data)
         await checkpoint()
 
 
-async def _some(end: End) -> bytes:
+async def _some(end: StreamEnd) -> bytes:
     while True:
         try:
             return end.read(READ_CHUNK_BYTES)
@@ -53,7 +53,7 @@ async def _some(end: End) -> bytes:
             return b""
 
 
-async def _write(end: End, data: bytes) -> None:
+async def _write(end: StreamEnd, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         try:
@@ -61,4 +61,4 @@ async def _write(end: End, data: bytes) -> None:
         except BlockingIOError:
             await anyio.wait_writable(end.fileno())
         except OSError as error:
-            raise _Gone from error
+            raise _EndClosed from error

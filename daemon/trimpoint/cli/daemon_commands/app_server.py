@@ -70,9 +70,11 @@ def run(arguments: list[str]) -> int:
     if {"-h", "--help"}.intersection(arguments):
         parse(["stdio", "--help"])
     overrides = list(_overrides(arguments))
-    whereabouts = {"socket": None, "state_dir": None, "config": None, "codex": None}
+    add_location_options = {"socket": None, "state_dir": None, "config": None, "codex": None}
     return int(
-        importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(argparse.Namespace(overrides=overrides, **whereabouts))
+        importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(
+            argparse.Namespace(overrides=overrides, **add_location_options)
+        )
     )
 
 

@@ -13,7 +13,7 @@ from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.cli.connection.settings import codex_binary
 from trimpoint.cli.exits import CliError, Exit, sole_error
-from trimpoint.cli.terminal import aside, out, plain, print_json
+from trimpoint.cli.terminal import plain_console, print_json, stderr_console, stdout_console
 from trimpoint.cli.views.timeline_view import timeline_rows
 from trimpoint.demo.proof import Findings
 from trimpoint.demo.stage import opened_stage
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _play(arguments: argparse.Namespace, codex: Path) -> int:
     console = _console(arguments)
-    with aside().status("Starting Codex …") as waiting:
+    with stderr_console().status("Starting Codex …") as waiting:
         async with opened_stage(codex) as stage, connect(stage.socket) as client:
             await client.initialize("trimpoint-demo")
             waiting.stop()
@@ -53,7 +53,7 @@ async def _play(arguments: argparse.Namespace, codex: Path) -> int:
 def _console(arguments: argparse.Namespace) -> Console:
     if arguments.json:
         return Console(quiet=True, force_terminal=False)
-    return plain() if arguments.plain else out()
+    return plain_console() if arguments.plain else stdout_console()
 
 
 async def _show_timeline(console: Console, client: Client, thread_id: str) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from trimpoint.cli.connection.endpoint import noted_socket
+from trimpoint.cli.connection.endpoint import read_published_socket
 from trimpoint.cli.connection.settings import Settings, settings_of
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import one_line, out, print_json, printable
+from trimpoint.cli.terminal import one_line, print_json, printable, stdout_console
 from trimpoint.config import Config, default_config_path, default_socket_path, default_state_dir
 from trimpoint.doctor.checks import CHECKS
-from trimpoint.doctor.findings import Examined, Installation, examine, worst
+from trimpoint.doctor.findings import CheckResult, Installation, examine, max_severity
 from trimpoint.doctor.kernel import is_listening
 
 _MARKS = {"ok": ("✓", "green"), "warn": ("!", "bold yellow"), "fail": ("✗", "bold red")}
@@ -24,12 +24,12 @@ _FLAGS = (("socket", "socket"), ("state_dir", "state_dir"), ("codex", "codex.pat
 def run(arguments: argparse.Namespace) -> int:
     """Look at everything; exit code 1 if something will not work, 0 otherwise, warnings or not."""
     results = examine(CHECKS, _installation(arguments))
-    status = worst(results)
+    status = max_severity(results)
     if arguments.json:
         findings = [{"check": result.check, **_document(result)} for result in results]
         print_json({"status": status, "findings": findings})
     else:
-        out().print(_table(results))
+        stdout_console().print(_table(results))
     return Exit.FAILED if status == "fail" else Exit.DONE
 
 
@@ -47,16 +47,16 @@ def _installation(arguments: argparse.Namespace) -> Installation:
 
 def _socket(settings: Settings) -> Path:
     """Where the daemon of the state directory says that it listens, unless a person named another place."""
-    noted = noted_socket(settings.state_dir)
+    noted = read_published_socket(settings.state_dir)
     return noted if noted is not None and not settings.socket_is_named and is_listening(noted) else settings.socket
 
 
-def _document(result: Examined) -> dict[str, object]:
+def _document(result: CheckResult) -> dict[str, object]:
     finding = result.finding
     return {"status": finding.status, "text": finding.text, "hint": finding.hint, "facts": finding.facts}
 
 
-def _table(results: list[Examined]) -> Table:
+def _table(results: list[CheckResult]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for column in (True, True, False):
         table.add_column(no_wrap=column, overflow="fold")

@@ -15,7 +15,7 @@ import msgspec
 
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.terminal import out, print_json, say_plainly
+from trimpoint.cli.terminal import print_json, print_plain_line, stdout_console
 from trimpoint.cli.views import journal_view as view
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.journal import StateDirectory
@@ -23,8 +23,8 @@ from trimpoint.journal.codec.records import UnreadableRecord
 from trimpoint.journal.codec.snapshots import decode_snapshot
 from trimpoint.journal.errors import JournalError, JournalWriteError, StateDirectoryBusy
 from trimpoint.journal.repair.event_export import exported
-from trimpoint.journal.repair.repair import Mended, Outcome, mend
-from trimpoint.journal.repair.verification import LOOKS_AT_TORN, SnapshotState, Verified, read_settled, records_of, verify
+from trimpoint.journal.repair.repair import Outcome, RepairResult, repair
+from trimpoint.journal.repair.verification import TORN_READ_ATTEMPTS, SnapshotState, Verified, read_settled, records_of, verify
 from trimpoint.journal.storage.directory import snapshot_name
 from trimpoint.journal.storage.file_ops import SYSTEM_FILES, free_name
 from trimpoint.threads.retention import RetentionRule, expire
@@ -37,7 +37,7 @@ def run_inspect(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"stateDir": str(store.root), "threads": [_document(one) for one in found]})
     else:
-        out().print(view.one(found[0]) if arguments.thread else view.overview(found, store.root))
+        stdout_console().print(view.one(found[0]) if arguments.thread else view.overview(found, store.root))
     return Exit.DONE
 
 
@@ -49,7 +49,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"stateDir": str(store.root), "sound": is_sound, "threads": [_document(one) for one in found]})
     else:
-        out().print(view.verdicts(found))
+        stdout_console().print(view.verdicts(found))
     return Exit.DONE if is_sound else Exit.FAILED
 
 
@@ -57,13 +57,13 @@ def run_repair(arguments: argparse.Namespace) -> int:
     """Mend what can be mended; exit code 1 if something is left, 3 if there was nothing to mend."""
     store = _store(arguments)
     with _locked(store):
-        done = [(thread_id, _mended(store, thread_id, arguments.salvage)) for thread_id in _chosen(store, arguments)]
+        done = [(thread_id, _repaired(store, thread_id, arguments.salvage)) for thread_id in _chosen(store, arguments)]
     touched = [(thread_id, one) for thread_id, one in done if one.outcome is not Outcome.SOUND]
     if arguments.json:
-        print_json({"stateDir": str(store.root), "repaired": [_mended_document(*one) for one in touched]})
+        print_json({"stateDir": str(store.root), "repaired": [_repair_document(*one) for one in touched]})
     else:
-        out().print(view.repairs(touched, salvaging=arguments.salvage))
-    if any(one.outcome is Outcome.LEFT for _, one in touched):
+        stdout_console().print(view.repairs(touched, salvaging=arguments.salvage))
+    if any(one.outcome is Outcome.UNREPAIRED for _, one in touched):
         return Exit.FAILED
     return Exit.DONE if touched else Exit.SKIPPED
 
@@ -80,7 +80,7 @@ def run_expire(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"stateDir": str(store.root), "expired": msgspec.to_builtins(done)})
     else:
-        out().print(view.expiries(done, is_on=rule.archived_after_days > 0))
+        stdout_console().print(view.expiries(done, is_on=rule.archived_after_days > 0))
     if any(one.outcome == "left" for one in done):
         return Exit.FAILED
     return Exit.DONE if done else Exit.SKIPPED
@@ -92,7 +92,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     code = Exit.DONE
     for thread_id in _chosen(store, arguments):
         if (problem := _export(store, thread_id, private=arguments.private)) is not None:
-            say_plainly(f"trimpoint: {thread_id}: {problem}")
+            print_plain_line(f"trimpoint: {thread_id}: {problem}")
             code = Exit.FAILED
     return code
 
@@ -100,7 +100,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 def _export(store: StateDirectory, thread_id: str, *, private: bool) -> str | None:
     """What kept the journal from being exported whole, if anything did."""
     try:
-        content = read_settled(store.journal_path(thread_id), LOOKS_AT_TORN)
+        content = read_settled(store.journal_path(thread_id), TORN_READ_ATTEMPTS)
         for record in records_of(content):
             for document in exported(thread_id, record, private=private):
                 print_json(document)
@@ -148,28 +148,28 @@ def _verified(store: StateDirectory, thread_id: str) -> Verified:
     return verify(store, thread_id, is_live=store.holder() is not None)
 
 
-def _mended(store: StateDirectory, thread_id: str, salvage: bool) -> Mended:
+def _repaired(store: StateDirectory, thread_id: str, salvage: bool) -> RepairResult:
     name = snapshot_name(thread_id)
     try:
         snapshot = decode_snapshot(store.read(name), thread_id)
-        mended = mend(store.journal_path(thread_id), salvage=salvage, snapshot=snapshot)
+        mended = repair(store.journal_path(thread_id), salvage=salvage, snapshot=snapshot)
         if mended.outcome is Outcome.SOUND and snapshot is not None:
             return _without_false_snapshot(store, thread_id)
     except (JournalError, OSError) as error:
-        return Mended(Outcome.LEFT, _said(error))
+        return RepairResult(Outcome.UNREPAIRED, _error_text(error))
     return mended
 
 
-def _without_false_snapshot(store: StateDirectory, thread_id: str) -> Mended:
+def _without_false_snapshot(store: StateDirectory, thread_id: str) -> RepairResult:
     if verify(store, thread_id).snapshot is not SnapshotState.DIFFERS:
-        return Mended(Outcome.SOUND)
+        return RepairResult(Outcome.SOUND)
     path = store.root / snapshot_name(thread_id)
     kept_at = free_name(SYSTEM_FILES, path, "differs")
     SYSTEM_FILES.replace(path, kept_at)
-    return Mended(Outcome.CUT, "the snapshot was not what the journal tells", kept_at)
+    return RepairResult(Outcome.CUT, "the snapshot was not what the journal tells", kept_at)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return str(error) if isinstance(error, JournalWriteError) or not isinstance(error, OSError) else str(error.strerror)
 
 
@@ -199,7 +199,7 @@ def _document(found: Verified) -> dict[str, Any]:
     }
 
 
-def _mended_document(thread_id: str, mended: Mended) -> dict[str, Any]:
+def _repair_document(thread_id: str, mended: RepairResult) -> dict[str, Any]:
     kept_at: Path | None = mended.kept_at
     return {
         "threadId": thread_id,

@@ -11,7 +11,7 @@ from trimpoint_protocol.methods import MetricFamily, MetricsResult
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.terminal import print_json, stdout_console
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         result = await ask(client, MetricsResult, "sidecar/metrics", format="prometheus")
         print(result.text, end="", flush=True)
     else:
-        out().print(_table((await ask(client, MetricsResult, "sidecar/metrics")).families))
+        stdout_console().print(_table((await ask(client, MetricsResult, "sidecar/metrics")).families))
     return Exit.DONE
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 from trimpoint_protocol.schema import documents, encode
 
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.core.views.wire_events import payload_types
 
 
@@ -27,5 +27,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"out": str(folder), "files": list(written)})
     else:
-        out().print(Text(f"Written to {folder}: {', '.join(written)}."))
+        stdout_console().print(Text(f"Written to {folder}: {', '.join(written)}."))
     return Exit.DONE

@@ -15,7 +15,7 @@ from rich.text import Text
 from trimpoint.cli.connection.connect import answering
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.config import default_config_path
 from trimpoint.service import units
 from trimpoint.service.systemctl import SystemdUnavailable, journalctl_command, properties, systemctl
@@ -49,7 +49,7 @@ def run_install(arguments: argparse.Namespace) -> int:
     written = _changed(lambda: units.install(folder, wanted))
     for words in _ACTIVATE:
         _ask_systemd(*words)
-    return _tell(arguments, "written", written, _what_now(settings, written))
+    return _print_change(arguments, "written", written, _what_now(settings, written))
 
 
 def run_uninstall(arguments: argparse.Namespace) -> int:
@@ -62,13 +62,13 @@ def run_uninstall(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _show_plan(arguments, dict.fromkeys(present, ""), (*_DEACTIVATE, _AFTERWARDS))
     if not present:
-        return _tell(arguments, "removed", [], f"There is nothing to remove in {folder}.")
+        return _print_change(arguments, "removed", [], f"There is nothing to remove in {folder}.")
     _changed(lambda: units.check_ours(folder))
     for words in _DEACTIVATE:
         _ask_systemd(*words)
     removed = _changed(lambda: units.uninstall(folder))
     _ask_systemd(*_AFTERWARDS)
-    return _tell(
+    return _print_change(
         arguments, "removed", removed, f"Journals and configuration are where they were: {settings_of(arguments).state_dir}."
     )
 
@@ -91,7 +91,7 @@ def run_status(arguments: argparse.Namespace) -> int:
         ours = {name: standing in {"current", "outdated"} for name, standing in standings.items()}
         print_json({"service": service, "socket": socket, "writtenByTrimpoint": ours})
     else:
-        out().print(_status_table(service, socket))
+        stdout_console().print(_status_table(service, socket))
     return Exit.DONE if "active" in (service.get("ActiveState"), socket.get("ActiveState")) else Exit.NO_DAEMON
 
 
@@ -169,15 +169,15 @@ def _what_now(settings: Settings, written: list[Path]) -> str:
     )
 
 
-def _tell(arguments: argparse.Namespace, what: str, paths: list[Path], then: str) -> int:
+def _print_change(arguments: argparse.Namespace, what: str, paths: list[Path], then: str) -> int:
     if arguments.json:
         print_json({what: [str(path) for path in paths], "message": then})
         return Exit.DONE
     for path in paths:
-        out().print(Text.assemble(("✓ ", "bold green"), f"{what}: {path}"))
-    out().print(Text(then, overflow="fold"))
+        stdout_console().print(Text.assemble(("✓ ", "bold green"), f"{what}: {path}"))
+    stdout_console().print(Text(then, overflow="fold"))
     if what == "written":
-        say(Text('It ends when you log out of your last session, unless: loginctl enable-linger "$USER"', "dim"))
+        print_line(Text('It ends when you log out of your last session, unless: loginctl enable-linger "$USER"', "dim"))
     return Exit.DONE
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from trimpoint.cli.connection.client import Client, ConnectionLost
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.terminal import print_json, stdout_console
 
 # The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
 _DEADLINE_S = 20.0
@@ -34,7 +34,7 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json({"pid": pid, "stopped": True})
     else:
-        out().print(Text.assemble(("✓ ", "bold green"), f"The daemon has stopped (pid {pid})."))
+        stdout_console().print(Text.assemble(("✓ ", "bold green"), f"The daemon has stopped (pid {pid})."))
     return Exit.DONE
 
 

@@ -23,7 +23,7 @@ def command(commands: Commands, name: str, run: str, summary: str, details: str 
     return parser
 
 
-def whereabouts(parser: argparse.ArgumentParser) -> None:
+def add_location_options(parser: argparse.ArgumentParser) -> None:
     """Options that say where the daemon is."""
     parser.add_argument("--socket", metavar="PATH", help="the daemon's Unix socket")
     parser.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its journals")
@@ -40,12 +40,12 @@ def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> Non
     if thread:
         parser.add_argument("--thread", metavar="ID", help="which thread: its id, the end of it, or its name")
     json_option(parser)
-    whereabouts(parser)
+    add_location_options(parser)
 
 
 def for_daemons(parser: argparse.ArgumentParser) -> None:
     """Options of everything that can be one."""
-    whereabouts(parser)
+    add_location_options(parser)
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
     parser.add_argument(
         "-c", dest="overrides", metavar="KEY=VALUE", action="append", default=[], type=override, help="an override for Codex"

@@ -17,9 +17,9 @@ from trimpoint_protocol.checkpoints import (
 )
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.cli.views.age import age, counted
 from trimpoint.cli.views.diff_view import counts
 
@@ -42,15 +42,17 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         print_json(await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit))
         return Exit.DONE
     found = await ask(client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit)
-    say_which(thread, arguments.thread)
+    print_thread(thread, arguments.thread)
     if found.older:
-        out().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
-    out().print(_table(found.turns))
+        stdout_console().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
+    stdout_console().print(_table(found.turns))
     for row in found.turns:
         for note in row.notes:
-            out().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+            stdout_console().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
     if found.safety is not None:
-        out().print(Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim"))
+        stdout_console().print(
+            Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim")
+        )
     return Exit.DONE
 
 
@@ -90,10 +92,10 @@ async def _storage(arguments: argparse.Namespace, client: Client) -> int:
     for repository in found:
         size = _size(repository.disk_bytes) if repository.disk_bytes is not None else repository.problem or "size unknown"
         refs = sum(thread.refs for thread in repository.threads)
-        out().print(Text.assemble((repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"))
-        out().print(_threads(repository))
+        stdout_console().print(Text.assemble((repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"))
+        stdout_console().print(_threads(repository))
     if not found:
-        out().print(Text("No thread works in a git repository.", "dim"))
+        stdout_console().print(Text("No thread works in a git repository.", "dim"))
     return Exit.DONE
 
 
@@ -115,16 +117,16 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
         print_json(answer)
         return Exit.DONE if result.refs else Exit.SKIPPED
     if not result.refs:
-        out().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
+        stdout_console().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
         return Exit.SKIPPED
     for repository in result.repositories:
-        out().print(Text(repository.repository, "bold"))
-        out().print(_threads(repository))
+        stdout_console().print(Text(repository.repository, "bold"))
+        stdout_console().print(_threads(repository))
     refs = counted(result.refs, "checkpoint")
     if result.deleted:
-        out().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}. Git frees the space in its own time."))
+        stdout_console().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}. Git frees the space in its own time."))
     else:
-        say(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
+        print_line(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
     return Exit.DONE
 
 

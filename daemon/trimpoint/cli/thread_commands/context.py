@@ -8,9 +8,9 @@ import msgspec
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import chosen_thread, print_thread, with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.views.context_view import context_table
 
 
@@ -24,7 +24,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json(status)
     else:
-        out().print(context_table(msgspec.convert(status, ContextStatus)))
+        stdout_console().print(context_table(msgspec.convert(status, ContextStatus)))
     return Exit.DONE
 
 
@@ -38,5 +38,5 @@ async def _status(client: Client, arguments: argparse.Namespace) -> dict[str, An
                 raise
     thread = await chosen_thread(client, arguments.thread)
     if not arguments.json:
-        say_which(thread, arguments.thread)
+        print_thread(thread, arguments.thread)
     return dict(await client.request("context/status", threadId=thread.id))

@@ -8,9 +8,9 @@ from rich.text import Text
 from trimpoint_protocol.checkpoints import CheckpointDiff
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import one_line, out, print_json, say
+from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
 
 _MOST_MOMENTS = 2
@@ -37,27 +37,27 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         print_json(await client.request("checkpoint/diff", **params))
         return Exit.DONE
     found = await ask(client, CheckpointDiff, "checkpoint/diff", **params)
-    say_which(thread, arguments.thread)
-    if found.diff is not None and not out().is_terminal:
+    print_thread(thread, arguments.thread)
+    if found.diff is not None and not stdout_console().is_terminal:
         sys.stdout.write(found.diff)
     else:
         _print(found)
-    _say_limits(found)
+    _print_limits(found)
     return Exit.DONE
 
 
 def _print(found: CheckpointDiff) -> None:
     moments = Text(f"{found.older.label} → {found.newer.label}  ", "bold")
-    out().print(moments.append_text(counts(found.changed) if found.files else Text("nothing differs", "dim")))
-    out().print(file_table(found.files))
+    stdout_console().print(moments.append_text(counts(found.changed) if found.files else Text("nothing differs", "dim")))
+    stdout_console().print(file_table(found.files))
     for row in diff_rows(found.diff or ""):
-        out().print(row)
+        stdout_console().print(row)
 
 
-def _say_limits(found: CheckpointDiff) -> None:
+def _print_limits(found: CheckpointDiff) -> None:
     if found.truncated:
-        say(Text("The diff is cut here; see more with --max-bytes, or one file with --path.", "yellow"))
+        print_line(Text("The diff is cut here; see more with --max-bytes, or one file with --path.", "yellow"))
     if len(found.files) < found.changed.files:
-        say(Text(f"{found.changed.files - len(found.files)} more files differ.", "yellow"))
+        print_line(Text(f"{found.changed.files - len(found.files)} more files differ.", "yellow"))
     for note in sorted({*found.older.notes, *found.newer.notes}):
-        say(Text(f"Not compared: {one_line(note)}", "dim"))
+        print_line(Text(f"Not compared: {one_line(note)}", "dim"))

@@ -12,9 +12,9 @@ from trimpoint_protocol.methods import MAX_PAGE, TimelinePage
 from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.terminal import printable, say_plainly
+from trimpoint.cli.terminal import print_plain_line, printable
 from trimpoint.core.views.export import Heading, document, markdown
 
 
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _export(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments.thread)
-    say_which(thread, arguments.thread)
+    print_thread(thread, arguments.thread)
     entries = await _all_entries(client, thread.id, pruned=arguments.pruned)
     heading = Heading(thread.id, thread.name, thread.cwd, thread.created_at)
     as_json = arguments.json or arguments.format == "json"
@@ -37,7 +37,7 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
         sys.stdout.flush()
     else:
         _write(Path(arguments.out), pieces)
-        say_plainly(f"Written to {arguments.out}.")
+        print_plain_line(f"Written to {arguments.out}.")
     return Exit.DONE
 
 

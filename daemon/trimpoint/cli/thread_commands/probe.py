@@ -14,7 +14,7 @@ from rich.text import Text
 from trimpoint.cli.connection.client import Client, Message, RemoteError
 from trimpoint.cli.connection.connect import refused, with_daemon
 from trimpoint.cli.exits import CliError, Exit, UsageError
-from trimpoint.cli.terminal import out, print_json, printable, show_error
+from trimpoint.cli.terminal import print_json, printable, show_error, stdout_console
 from trimpoint.cli.thread_commands.prompt import prompt
 
 _EXAMPLE = 'For example: trimpoint probe thread/read \'{"threadId": "…"}\'. See trimpoint probe --help.'
@@ -53,7 +53,7 @@ def _params(text: str | None) -> dict[str, Any]:
 
 
 async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: Client) -> int:
-    show = _show_json if arguments.json else partial(_show, out())
+    show = _show_json if arguments.json else partial(_show, stdout_console())
     try:
         result = await client.request(arguments.method, **params)
     except RemoteError as error:
@@ -65,7 +65,7 @@ async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: 
     if arguments.json:
         print_json({"result": result})
     else:
-        _print_value(out(), result)
+        _print_value(stdout_console(), result)
     if arguments.until is not None or arguments.follow is not None:
         await _follow(arguments, client, show)
     return Exit.DONE

@@ -11,7 +11,7 @@ from rich.text import Text
 from trimpoint.cli.connection.client import Client, ConnectionLost, Message, RemoteError
 from trimpoint.cli.connection.connect import chosen_thread
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import out, print_json, say
+from trimpoint.cli.terminal import print_json, print_line, stdout_console
 from trimpoint.cli.views.approvals import answer_question
 from trimpoint.cli.views.live_view import LiveView
 
@@ -23,7 +23,7 @@ async def prompt(arguments: argparse.Namespace, client: Client) -> int:
     """Run one turn on a new thread or a known one; exit code 0 when it completed."""
     thread_id = await _thread(arguments, client)
     if not arguments.json:
-        say(Text(f"thread {thread_id}", "dim"))
+        print_line(Text(f"thread {thread_id}", "dim"))
     text = [{"type": "text", "text": arguments.prompt}]
     started = await client.request("turn/start", threadId=thread_id, input=text)
     turn = _Turn(arguments, client, thread_id, str(started["turn"]["id"]))
@@ -60,7 +60,7 @@ class _Turn:
         self._client = client
         self._thread_id = thread_id
         self._turn_id = turn_id
-        self._view = LiveView(out(), thread_id)
+        self._view = LiveView(stdout_console(), thread_id)
         self._asking = anyio.Lock()
         self._open: dict[Any, anyio.CancelScope] = {}
 
@@ -69,7 +69,7 @@ class _Turn:
         async with anyio.create_task_group() as tasks:
             async for message in self._client.stream():
                 self._show(message)
-                self._take(tasks, message)
+                self._on_message(tasks, message)
                 if message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == self._turn_id:
                     tasks.cancel_scope.cancel()
                     return dict(message["params"]["turn"])
@@ -89,7 +89,7 @@ class _Turn:
         else:
             self._view.show(message)
 
-    def _take(self, tasks: TaskGroup, message: Message) -> None:
+    def _on_message(self, tasks: TaskGroup, message: Message) -> None:
         if "id" in message and "method" in message:
             tasks.start_soon(self._ask, message)
         elif message.get("method") == "serverRequest/resolved":

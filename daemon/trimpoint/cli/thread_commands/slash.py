@@ -11,9 +11,9 @@ from rich.text import Text
 from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import chosen_thread, print_thread, with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import aside, one_line, out, print_json, printable
+from trimpoint.cli.terminal import one_line, print_json, printable, stderr_console, stdout_console
 from trimpoint.cli.views.timeline_view import summary_panel
 
 _ENDINGS = {
@@ -64,7 +64,7 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
         print_json({"threadId": thread.id, **answer})
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
-    say_which(thread, arguments.thread)
+    print_thread(thread, arguments.thread)
     async with _progress(client, text):
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
     return _show(msgspec.convert(answer, CommandOutcome))
@@ -73,13 +73,13 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
 @asynccontextmanager
 async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
     """What the daemon says of its progress, beside a spinner; nothing where nobody watches."""
-    with aside().status(Text(f"{one_line(text, 60)} …")) as status:
+    with stderr_console().status(Text(f"{one_line(text, 60)} …")) as status:
         async with anyio.create_task_group() as tasks:
 
             async def follow() -> None:
                 seen = 0
                 while True:
-                    step = await client.heard("commands/progress", after=seen)
+                    step = await client.received("commands/progress", after=seen)
                     seen = client.messages.index(step, seen) + 1
                     status.update(Text(one_line(step["params"]["message"])))
 
@@ -90,11 +90,11 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome) -> int:
     glyph, colour, code = _ending(outcome)
-    out().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(outcome.message or "")))
+    stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(outcome.message or "")))
     if outcome.summary:
-        out().print(summary_panel("Summary", outcome.summary))
+        stdout_console().print(summary_panel("Summary", outcome.summary))
     if outcome.new_thread_id:
-        out().print(Text(f"new thread {outcome.new_thread_id}", "bold"))
+        stdout_console().print(Text(f"new thread {outcome.new_thread_id}", "bold"))
     return code
 
 

@@ -12,7 +12,7 @@ from trimpoint_protocol.methods import CodexStatus, SidecarStatus, SnapshotResul
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import one_line, out, print_json
+from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.views.age import age, counted, duration
 from trimpoint.cli.views.context_view import small_context
 
@@ -31,9 +31,9 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json({"daemon": status, "threads": threads})
         return Exit.DONE
-    _print_daemon(out(), msgspec.convert(status, SidecarStatus))
+    _print_daemon(stdout_console(), msgspec.convert(status, SidecarStatus))
     overviews = msgspec.convert({**snapshot, "threads": threads}, SnapshotResult).threads
-    _print_threads(out(), overviews, archived=len(snapshot["threads"]) - len(threads))
+    _print_threads(stdout_console(), overviews, archived=len(snapshot["threads"]) - len(threads))
     return Exit.DONE
 
 

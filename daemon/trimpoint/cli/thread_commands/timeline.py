@@ -10,9 +10,9 @@ from trimpoint_protocol.methods import MAX_PAGE, SnapshotResult, TimelinePage
 from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.views.timeline_view import timeline_rows
 
 
@@ -29,14 +29,14 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
         return Exit.DONE
-    say_which(thread, arguments.thread)
+    print_thread(thread, arguments.thread)
     if cursor is not None:
-        out().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
+        stdout_console().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
     numbers = {point: number for number, point in enumerate(points, 1)}
     for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), numbers):
-        out().print(row)
+        stdout_console().print(row)
     if not entries:
-        out().print(Text("Nothing has been said yet.", "dim"))
+        stdout_console().print(Text("Nothing has been said yet.", "dim"))
     return Exit.DONE
 
 

@@ -9,9 +9,9 @@ from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import ask, chosen_thread, say_which, with_daemon
+from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import out, print_json
+from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.views.live_view import LiveView
 
 # A thread whose operation is still under way is joined when that has ended; its events are shown meanwhile.
@@ -37,8 +37,8 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
             await joined.wait()
         await client.request("orchestration/subscribeThread", threadId=thread.id)
         if not arguments.json:
-            say_which(thread, None)
-        view = LiveView(out(), thread.id, with_meter=True)
+            print_thread(thread, None)
+        view = LiveView(stdout_console(), thread.id, with_meter=True)
         if not arguments.json:
             view.show_context(await ask(client, ContextStatus, "context/status", threadId=thread.id))
         async for message in client.stream():

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
-from trimpoint.cli.terminal import aside, one_line, say
+from trimpoint.cli.terminal import one_line, print_line, stderr_console
 
 _APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})
 _PERMISSIONS = "item/permissions/requestApproval"
@@ -42,10 +42,10 @@ async def _decision(params: Mapping[str, Any]) -> Any:
     offered = list(params.get("availableDecisions") or _CHOICES)
     what = f"run {one_line(str(params['command']), 2000)}" if params.get("command") else "change files"
     if not keyboard.is_there():
-        say(Text(f"Declined, as there is no terminal to ask at: the agent asks to {what}", "yellow"))
+        print_line(Text(f"Declined, as there is no terminal to ask at: the agent asks to {what}", "yellow"))
         return "decline" if "decline" in offered else offered[-1]
-    say(Text.assemble(("? ", "bold yellow"), f"The agent asks to {what}"))
-    say(Text(f"  {_reason(params)}", "dim"))
+    print_line(Text.assemble(("? ", "bold yellow"), f"The agent asks to {what}"))
+    print_line(Text(f"  {_reason(params)}", "dim"))
     menu = [_menu_entry(number, decision, offered) for number, decision in enumerate(offered, 1)]
     chosen = await _choice(dict(menu))
     return next(decision for (key, _), decision in zip(menu, offered, strict=True) if key == chosen)
@@ -59,10 +59,10 @@ def _menu_entry(number: int, decision: Any, offered: list[Any]) -> tuple[str, st
 
 async def _yes(question: str, detail: Any) -> bool:
     if not keyboard.is_there():
-        say(Text(f"Declined, as there is no terminal to ask at: {one_line(question)}", "yellow"))
+        print_line(Text(f"Declined, as there is no terminal to ask at: {one_line(question)}", "yellow"))
         return False
-    say(Text.assemble(("? ", "bold yellow"), one_line(question)))
-    say(Text(f"  {one_line(str(detail), 2000)}", "dim"))
+    print_line(Text.assemble(("? ", "bold yellow"), one_line(question)))
+    print_line(Text(f"  {one_line(str(detail), 2000)}", "dim"))
     return await _choice({"y": "yes", "n": "no"}) == "y"
 
 
@@ -70,7 +70,7 @@ async def _choice(choices: Mapping[str, str]) -> str:
     """One of the keys; asked again until it is one. The end of input means the last, which changes least."""
     menu = "  ".join(f"[{key}] {words}" for key, words in choices.items())
     while True:
-        aside().print(Text(f"  {menu}  > ", "bold"), end="", soft_wrap=True)
+        stderr_console().print(Text(f"  {menu}  > ", "bold"), end="", soft_wrap=True)
         typed = await keyboard.typed_line()
         if typed is None:
             return list(choices)[-1]
@@ -80,10 +80,10 @@ async def _choice(choices: Mapping[str, str]) -> str:
 
 async def _reply(item: Mapping[str, Any]) -> str:
     options = [str(option.get("label")) for option in item.get("options") or ()]
-    say(Text.assemble(("? ", "bold yellow"), one_line(str(item.get("question")), 2000)))
+    print_line(Text.assemble(("? ", "bold yellow"), one_line(str(item.get("question")), 2000)))
     for number, option in enumerate(options, 1):
-        say(Text(f"  [{number}] {one_line(option)}"))
-    aside().print(Text("  > ", "bold"), end="")
+        print_line(Text(f"  [{number}] {one_line(option)}"))
+    stderr_console().print(Text("  > ", "bold"), end="")
     typed = await keyboard.typed_line() or ""
     return options[int(typed) - 1] if typed.isdecimal() and 1 <= int(typed) <= len(options) else typed
 

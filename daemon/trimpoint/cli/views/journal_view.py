@@ -8,7 +8,7 @@ from rich.text import Text
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.journal.repair.repair import Mended, Outcome
+from trimpoint.journal.repair.repair import Outcome, RepairResult
 from trimpoint.journal.repair.verification import Problem, SnapshotState, Verified
 from trimpoint.threads.retention import Expired
 
@@ -16,7 +16,7 @@ _OUTCOMES = {
     Outcome.SOUND: ("✓", "green"),
     Outcome.CUT: ("✓", "green"),
     Outcome.SALVAGED: ("✓", "yellow"),
-    Outcome.LEFT: ("✗", "bold red"),
+    Outcome.UNREPAIRED: ("✗", "bold red"),
 }
 _SNAPSHOTS = {
     SnapshotState.NONE: "none",
@@ -73,7 +73,7 @@ def verdicts(found: list[Verified]) -> RenderableType:
     return Group(head, *_problems(bad))
 
 
-def repairs(done: list[tuple[str, Mended]], *, salvaging: bool) -> RenderableType:
+def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> RenderableType:
     """What was mended and what was not."""
     if not done:
         return Text("Nothing to repair.", "dim")
@@ -83,7 +83,7 @@ def repairs(done: list[tuple[str, Mended]], *, salvaging: bool) -> RenderableTyp
         lines.append(Text.assemble((f"{mark} ", style), thread_id, f": {_what_was_done(mended)}"))
         if mended.kept_at is not None:
             lines.append(Text(f"  kept: {mended.kept_at}", "dim"))
-    if not salvaging and any(mended.outcome is Outcome.LEFT for _, mended in done):
+    if not salvaging and any(mended.outcome is Outcome.UNREPAIRED for _, mended in done):
         lines.append(
             Text("--salvage writes a damaged journal anew with all that can still be read; the old file is kept.", "dim")
         )
@@ -106,11 +106,11 @@ def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
     return Group(*lines)
 
 
-def _what_was_done(mended: Mended) -> str:
+def _what_was_done(mended: RepairResult) -> str:
     if mended.outcome is Outcome.SALVAGED:
         refused = f"; {mended.refused:,} do not follow from what is left" if mended.refused else ""
         return f"salvaged {mended.salvaged:,} records from behind the damage{refused} ({mended.detail})"
-    return f"{'left as it is' if mended.outcome is Outcome.LEFT else 'put aside'}: {mended.detail}"
+    return f"{'left as it is' if mended.outcome is Outcome.UNREPAIRED else 'put aside'}: {mended.detail}"
 
 
 def size(size_bytes: int) -> str:

@@ -10,7 +10,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.connection.client import Message
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.context_view import context_line
-from trimpoint.cli.views.timeline_view import ANSWER, PROMPT, activity_mark, divider, marked, spoken, summary_panel
+from trimpoint.cli.views.timeline_view import ANSWER, PROMPT, activity_mark, display_title, divider, summary_panel, with_glyph
 from trimpoint.codex.notifications.translate import activity_title
 
 LINE_CELLS = 20
@@ -139,7 +139,7 @@ class LiveView:
     def _show_activity(self, kind: str, item: dict[str, Any]) -> None:
         glyph, style = activity_mark(kind)
         self.end_line()
-        self._console.print(Text.assemble((f"  {glyph} ", style), (spoken(activity_title(kind, item)), "bright_black")))
+        self._console.print(Text.assemble((f"  {glyph} ", style), (display_title(activity_title(kind, item)), "bright_black")))
 
     def _show_command_end(self, item: dict[str, Any]) -> None:
         if item.get("id") not in self._streamed and (output := item.get("aggregatedOutput")):
@@ -152,7 +152,7 @@ class LiveView:
 
     def _show_marked(self, glyph: str, glyph_style: str, text: str, style: str = "") -> None:
         self.end_line()
-        self._console.print(marked(glyph, glyph_style, Text(printable(text), style)))
+        self._console.print(with_glyph(glyph, glyph_style, Text(printable(text), style)))
 
     def _show_turn_end(self, turn: dict[str, Any]) -> None:
         self.end_line()

@@ -66,11 +66,11 @@ def _row(entry: TimelineEntry, numbers: Mapping[str, int]) -> RenderableType:
         case TimelineMessage():
             glyph, style = PROMPT if entry.role == "user" else ANSWER
             body = Text(printable(entry.text.strip()), "bold" if entry.role == "user" else "")
-            return marked(glyph, style, body, trimmed=entry.trimmed)
+            return with_glyph(glyph, style, body, trimmed=entry.trimmed)
         case TimelineActivity():
             glyph, style = activity_mark(entry.activity)
-            title = Text(spoken(entry.title), "bright_black", no_wrap=True, overflow="ellipsis")
-            return marked(f"  {glyph}", style, title, trimmed=entry.trimmed)
+            title = Text(display_title(entry.title), "bright_black", no_wrap=True, overflow="ellipsis")
+            return with_glyph(f"  {glyph}", style, title, trimmed=entry.trimmed)
         case ContextSummaryBanner():
             return summary_panel(entry.header, entry.summary)
         case ContextTrimPointDivider():
@@ -82,13 +82,13 @@ def _row(entry: TimelineEntry, numbers: Mapping[str, int]) -> RenderableType:
             return divider(entry.label, entry.hidden_message_count, entry.expanded, number)
 
 
-def spoken(title: str) -> str:
+def display_title(title: str) -> str:
     """An activity's title in one line, a command without the shell that Codex wraps it in."""
     wrapped = re.fullmatch(r"\S*/(?:ba|z|)sh -l?c (['\"])(.*)\1", title, re.DOTALL)
     return one_line(wrapped.group(2) if wrapped else title)
 
 
-def marked(glyph: str, style: str, body: Text, *, trimmed: bool = False) -> RenderableType:
+def with_glyph(glyph: str, style: str, body: Text, *, trimmed: bool = False) -> RenderableType:
     """`body` with a glyph before its first line and the others aligned; a rule of dots at its left when it was pruned."""
     grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
     grid.add_column(width=len(glyph) + 2 * trimmed)

@@ -33,7 +33,7 @@ class ProviderTimeout(ProviderFailure):
         return f"Codex did not answer {self.method} within {self.deadline_s:g} s"
 
 
-class ProviderGone(ProviderFailure):
+class ProviderExited(ProviderFailure):
     """The child ended, or is about to, before it answered."""
 
     def __init__(self, reason: str, stderr_tail: str) -> None:

@@ -86,7 +86,7 @@ def recorded_children(state_dir: Path) -> list[tuple[ChildRecord, bool]]:
     return [(record, _is_ours(record)) for record in records]
 
 
-async def reap_leftover_children(state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0) -> list[ChildRecord]:
+async def reap_orphans(state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0) -> list[ChildRecord]:
     """End every recorded child that still runs, and wait until it has. Call with the state directory locked.
 
     SIGTERM to its group, SIGKILL after `term_grace_s`. A record is removed once its child is known not to
@@ -142,7 +142,7 @@ def _kill_members(record: ChildRecord) -> None:
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             pid = int(entry.name)
-            if pid != record.pid == os.getpgid(pid) and _mark(record) in _words(pid, "environ"):
+            if pid != record.pid == os.getpgid(pid) and _mark(record) in _process_strings(pid, "environ"):
                 os.kill(pid, signal.SIGKILL)
 
 
@@ -177,15 +177,15 @@ def _is_ours(record: ChildRecord) -> bool:
 
 def _looks_like(record: ChildRecord) -> bool:
     # Either is enough: a launcher script execs another binary, and a hardened process hides its environment.
-    named = os.fsencode(record.codex) in _words(record.pid, "cmdline")
-    return named or _mark(record) in _words(record.pid, "environ")
+    named = os.fsencode(record.codex) in _process_strings(record.pid, "cmdline")
+    return named or _mark(record) in _process_strings(record.pid, "environ")
 
 
 def _mark(record: ChildRecord) -> bytes:
     return f"{CHILD_MARK}={record.mark}".encode()
 
 
-def _words(pid: int, kind: str) -> list[bytes]:
+def _process_strings(pid: int, kind: str) -> list[bytes]:
     try:
         return Path(f"/proc/{pid}/{kind}").read_bytes().split(b"\0")
     except OSError:

@@ -21,8 +21,8 @@ from msgspec import UNSET, Raw, UnsetType
 
 from trimpoint.codex.appserver.errors import (
     ProviderError,
+    ProviderExited,
     ProviderFailure,
-    ProviderGone,
     ProviderOverloaded,
     ProviderTimeout,
 )
@@ -37,8 +37,8 @@ __all__ = [
     "Peer",
     "PeerHandler",
     "ProviderError",
+    "ProviderExited",
     "ProviderFailure",
-    "ProviderGone",
     "ProviderOverloaded",
     "ProviderTimeout",
 ]
@@ -50,11 +50,11 @@ _INTERNAL_ERROR = -32603
 _NO_PARAMS = Raw()
 
 
-class Express(NamedTuple):
-    """Lines that begin so are notifications which are only passed on: `pass_on` takes a run of them as they are."""
+class FastPath(NamedTuple):
+    """Lines that begin so are notifications which are only passed on: `forward` takes a run of them as they are."""
 
     prefix: bytes
-    pass_on: Callable[[list[bytes]], None]
+    forward: Callable[[list[bytes]], None]
 
 
 class PeerHandler(Protocol):
@@ -65,7 +65,7 @@ class PeerHandler(Protocol):
     """
 
     @property
-    def express(self) -> Express | None:
+    def fast_path(self) -> FastPath | None:
         """What need not be decoded at present. A stream of deltas is most of what Codex says."""
         ...
 
@@ -79,7 +79,7 @@ class PeerHandler(Protocol):
 
 
 Outcome = Raw | ProviderFailure
-"""A result, or why there is none. From the wire: ProviderError; otherwise ProviderTimeout or ProviderGone."""
+"""A result, or why there is none. From the wire: ProviderError; otherwise ProviderTimeout or ProviderExited."""
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -130,7 +130,7 @@ class Peer:
         self._max_unsent_bytes = max_unsent_bytes
         self._pending: dict[int, _Pending] = {}
         self._last_id = 0
-        self._gone_because: str | None = None
+        self._exit_reason: str | None = None
         self.dropped_lines = 0
         """Lines that were no message, and replies that nobody waits for (late ones, above all)."""
         self._loop = asyncio.get_running_loop()
@@ -151,7 +151,7 @@ class Peer:
         :param params: JSON-ready, or a Raw to send as it is; None sends no params
         :raises ProviderError: Codex refused
         :raises ProviderTimeout: no reply within `deadline_s`, waiting for room to send included
-        :raises ProviderGone: the child ended first
+        :raises ProviderExited: the child ended first
         :raises ProviderOverloaded: too much is unsent
         """
         outcome = await self.request_raw(method, params, deadline_s=deadline_s)
@@ -178,7 +178,7 @@ class Peer:
         """Ask without waiting; `on_outcome` is called once, at the reply's place in the stream.
 
         :returns: a number for `abandon`
-        :raises ProviderGone: the child has ended or is being stopped
+        :raises ProviderExited: the child has ended or is being stopped
         :raises ProviderOverloaded: too much is unsent
         """
         expiry = _Expiry(deadline_s, self._loop.time() + deadline_s)
@@ -186,12 +186,12 @@ class Peer:
 
     def abandon(self, request_id: int) -> None:
         """Forget a request: its callback is not called any more, its reply is dropped."""
-        self._take(request_id)
+        self._pop_pending(request_id)
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification, without waiting.
 
-        :raises ProviderGone: the child has ended or is being stopped
+        :raises ProviderExited: the child has ended or is being stopped
         :raises ProviderOverloaded: too much is unsent
         """
         self._send(b'{"method":%b%b}' % (msgspec.json.encode(method), _params_member(params)))
@@ -221,20 +221,20 @@ class Peer:
 
     def on_chunk(self, data: bytes) -> None:
         """The child's sink: bytes of stdout."""
-        if self._gone_because is not None:
+        if self._exit_reason is not None:
             return
         try:
             lines = self._splitter.feed(data)
         except LineTooLong as too_long:
-            self._give_up(f"it sent {too_long}")
+            self._abort(f"it sent {too_long}")
             return
-        self._take_lines(lines)
+        self._read_lines(lines)
 
     def on_exit(self, exit_: ChildExit) -> None:
         """The child's sink: nothing more will come."""
-        self._gone_because = self._gone_because or f"it {exit_}"
+        self._exit_reason = self._exit_reason or f"it {exit_}"
         while self._pending:
-            self._deliver(next(iter(self._pending)), self._gone())
+            self._resolve(next(iter(self._pending)), self._exited())
 
     def _begin(self, method: str, params: Any, expiry: _Expiry, on_outcome: Callable[[Outcome], None]) -> int:
         request_id = self._last_id + 1
@@ -245,25 +245,25 @@ class Peer:
         self._pending[request_id] = _Pending(method, expiry.deadline_s, on_outcome, timer)
         return request_id
 
-    def _take_lines(self, lines: list[bytes]) -> None:
+    def _read_lines(self, lines: list[bytes]) -> None:
         at = 0
         while at < len(lines):
-            express = self._handler.express
-            end = at if express is None else _run_end(lines, at, express.prefix)
-            if express is not None and end > at:
-                self._pass_on(express, lines[at:end])
+            fast_path = self._handler.fast_path
+            end = at if fast_path is None else _run_end(lines, at, fast_path.prefix)
+            if fast_path is not None and end > at:
+                self._forward(fast_path, lines[at:end])
                 at = end
             else:
-                self._take_line(lines[at])
+                self._read_line(lines[at])
                 at += 1
 
-    def _pass_on(self, express: Express, lines: list[bytes]) -> None:
+    def _forward(self, fast_path: FastPath, lines: list[bytes]) -> None:
         try:
-            express.pass_on(lines)
+            fast_path.forward(lines)
         except Exception:  # the same boundary as below
             _log.exception("codex_message_handler_failed", method="express", messages=len(lines))
 
-    def _take_line(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         try:
             message = _decode_envelope(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -277,7 +277,7 @@ class Peer:
 
     def _dispatch(self, message: _Envelope, line: bytes) -> None:
         if message.method is UNSET:
-            self._deliver_reply(message)
+            self._resolve_reply(message)
         elif message.id is UNSET:
             self._handler.on_notification(message.method, message.params, line)
         else:
@@ -291,17 +291,17 @@ class Peer:
             self.respond_error(request_id, _INTERNAL_ERROR, "internal error")
             raise
 
-    def _deliver_reply(self, message: _Envelope) -> None:
+    def _resolve_reply(self, message: _Envelope) -> None:
         request_id = _own_id(message.id)
         if request_id not in self._pending:
             self.dropped_lines += 1
         elif message.error is UNSET:
-            self._deliver(request_id, Raw(b"null") if message.result is UNSET else message.result)
+            self._resolve(request_id, Raw(b"null") if message.result is UNSET else message.result)
         else:
-            self._deliver(request_id, _provider_error(message.error))
+            self._resolve(request_id, _provider_error(message.error))
 
-    def _deliver(self, request_id: int, outcome: Outcome) -> None:
-        pending = self._take(request_id)
+    def _resolve(self, request_id: int, outcome: Outcome) -> None:
+        pending = self._pop_pending(request_id)
         if pending is not None:
             try:
                 pending.on_outcome(outcome)
@@ -309,7 +309,7 @@ class Peer:
                 # A named boundary: one request's callback must not keep the others from theirs.
                 _log.exception("codex_outcome_callback_failed", method=pending.method)
 
-    def _take(self, request_id: int) -> _Pending | None:
+    def _pop_pending(self, request_id: int) -> _Pending | None:
         pending = self._pending.pop(request_id, None)
         if pending is not None:
             pending.timer.cancel()
@@ -317,7 +317,7 @@ class Peer:
 
     def _expire(self, request_id: int) -> None:
         pending = self._pending[request_id]
-        self._deliver(request_id, ProviderTimeout(pending.method, pending.deadline_s))
+        self._resolve(request_id, ProviderTimeout(pending.method, pending.deadline_s))
 
     async def _room_within(self, method: str, deadline_s: float) -> None:
         if self._child.has_room:
@@ -328,8 +328,8 @@ class Peer:
             raise ProviderTimeout(method, deadline_s)
 
     def _send(self, message: bytes) -> None:
-        if self._gone_because is not None or not self._child.accepts_input:
-            raise self._gone()
+        if self._exit_reason is not None or not self._child.accepts_input:
+            raise self._exited()
         unsent_bytes = self._child.unsent_bytes
         if unsent_bytes + len(message) > self._max_unsent_bytes and unsent_bytes > 0:
             raise ProviderOverloaded(unsent_bytes, self._max_unsent_bytes)
@@ -337,12 +337,12 @@ class Peer:
         # the frame.
         self._child.write(message.replace(b"\n", b" ") + b"\n")
 
-    def _give_up(self, reason: str) -> None:
-        self._gone_because = self._gone_because or reason
+    def _abort(self, reason: str) -> None:
+        self._exit_reason = self._exit_reason or reason
         self._child.kill()
 
-    def _gone(self) -> ProviderGone:
-        return ProviderGone(self._gone_because or "it takes no more input", self._child.stderr_tail())
+    def _exited(self) -> ProviderExited:
+        return ProviderExited(self._exit_reason or "it takes no more input", self._child.stderr_tail())
 
 
 def _run_end(lines: list[bytes], at: int, prefix: bytes) -> int:

@@ -297,7 +297,7 @@ async def spawn_codex(
 ) -> AsyncGenerator[CodexChild]:
     """Run `codex app-server` for as long as the block lasts. Enter it on the main thread's loop.
 
-    With a `state_dir` the child is on record there while it runs, for `reap_leftover_children`.
+    With a `state_dir` the child is on record there while it runs, for `reap_orphans`.
 
     :raises ChildNotStarted: the binary cannot be run
     """

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.lines import Traffic
-from trimpoint.codex.appserver.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderFailure, ProviderGone
+from trimpoint.codex.appserver.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderExited, ProviderFailure
 from trimpoint.codex.appserver.process import ChildExit, ChildNotStarted, LaunchProfile, StopGrace, spawn_codex
 from trimpoint.codex.appserver.versions import missing_method
 
@@ -53,7 +53,7 @@ class CodexLink:
     def __init__(self, profile: LaunchProfile, state_dir: Path | None, request_deadline_s: float) -> None:
         self.profile = profile
         self.epoch = 0
-        self.heard = Traffic()
+        self.traffic = Traffic()
         """What all children together have said."""
         self.identity: InitializeResult | None = None
         self.request_deadline_s = request_deadline_s
@@ -120,7 +120,7 @@ class CodexLink:
         while True:
             await self._wanted.wait()
             began = anyio.current_time()
-            reason = await self._live_one_epoch()
+            reason = await self._run_epoch()
             if anyio.current_time() - began > HEALTHY_AFTER_S:
                 pause_s = FIRST_PAUSE_S
             log.warning("codex_gone", epoch=self.epoch, reason=reason, next_start_in_s=pause_s)
@@ -128,7 +128,7 @@ class CodexLink:
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
             self._failure = None
 
-    async def _live_one_epoch(self) -> str:
+    async def _run_epoch(self) -> str:
         assert self._handler is not None
         self.epoch += 1
         self._wanted = anyio.Event()
@@ -136,7 +136,7 @@ class CodexLink:
         try:
             async with AsyncExitStack() as stack:
                 child = await stack.enter_async_context(spawn_codex(self.profile, state_dir=self._state_dir, grace=StopGrace()))
-                peer = Peer(child, self._handler, traffic=self.heard)
+                peer = Peer(child, self._handler, traffic=self.traffic)
                 self.identity = await peer.initialize(CLIENT_INFO)
                 log.info("codex_ready", epoch=self.epoch, user_agent=self.identity.user_agent, pid=child.pid)
                 self._set_peer(peer)
@@ -147,7 +147,7 @@ class CodexLink:
             self._fail(ProviderUnavailable(reason, error.hint))
         except ProviderFailure as error:
             reason = str(error)
-            tail = error.stderr_tail.strip().splitlines()[-1:] if isinstance(error, ProviderGone) else []
+            tail = error.stderr_tail.strip().splitlines()[-1:] if isinstance(error, ProviderExited) else []
             self._fail(
                 ProviderUnavailable(
                     "; ".join([reason, *tail]), "`trimpoint status` shows which Codex is used; the log says what was tried."
@@ -177,11 +177,11 @@ def lacks_method(error: ProviderFailure) -> bool:
     return missing_method(error) is not None
 
 
-def says_missing(error: ProviderFailure) -> bool:
+def is_missing_error(error: ProviderFailure) -> bool:
     """Whether Codex no longer has the thread."""
     return isinstance(error, ProviderError) and ("no rollout found" in error.message or "thread not found" in error.message)
 
 
-def says_archived(error: ProviderFailure) -> bool:
+def is_archived_error(error: ProviderFailure) -> bool:
     """Whether Codex has the thread put away."""
     return isinstance(error, ProviderError) and "is archived" in error.message

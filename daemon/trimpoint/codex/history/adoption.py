@@ -12,7 +12,7 @@ import msgspec
 from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import rows
+from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import ThreadState, Turn
 
 
@@ -54,7 +54,7 @@ def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Ite
     """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
     turn_id = str(turn["id"])
     yield ev.TurnStarted(turn_id, generation)
-    for item in rows(turn.get("items")):
+    for item in as_list(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items:
         yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")

@@ -16,7 +16,7 @@ from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import items_by_turn, rollout_lines
 from trimpoint.core.context.active_context import message_text
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import rows
+from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import Generation, ThreadState
 
 log = structlog.get_logger()
@@ -65,7 +65,7 @@ def _known(state: ThreadState, turn: dict[str, Any]) -> int | None:
 def _drop_prompt_sent_again(state: ThreadState, turn: dict[str, Any]) -> None:
     """The ledger has the prompt of a turn that was tried again from the first time."""
     if str(turn["id"]) in state.turn_aliases:
-        items = rows(turn.get("items"))
+        items = as_list(turn.get("items"))
         prompt = next((item for item in items if item.get("type") == "userMessage"), None)
         turn["items"] = [item for item in items if item is not prompt]
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.context.active_context import is_preamble, message_text
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 
 # The label Codex puts on what the model answers to its compaction prompt (measured: 0.163, 0.171).
 COMPACTION_OUTPUT = "compaction_output"
@@ -114,7 +114,7 @@ def items_by_turn(lines: Iterable[bytes]) -> dict[str, list[bytes]]:
 
 
 def _answers_compaction(line: _Line) -> bool:
-    return bool(members(msgspec.json.decode(line.metadata)).get(COMPACTION_OUTPUT))
+    return bool(as_dict(msgspec.json.decode(line.metadata)).get(COMPACTION_OUTPUT))
 
 
 def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]] | None:
@@ -130,7 +130,7 @@ def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int
         if line.type == "event_msg" and payload.get("type") == "task_started":
             current = str(_turn_id(payload))
         elif line.type == "compacted":
-            history = rows(payload.get("replacement_history"))
+            history = as_list(payload.get("replacement_history"))
             replacement, since = (
                 ([msgspec.json.encode(item) for item in history if not is_preamble(item)] if history else None),
                 {},
@@ -185,6 +185,6 @@ def _records(lines: Iterable[bytes]) -> Iterator[_Line]:
 
 
 def _turn_id(payload: dict[str, Any]) -> str | None:
-    attribution = members(payload.get("turn_attribution"))
+    attribution = as_dict(payload.get("turn_attribution"))
     turn_id = payload.get("turn_id") or attribution.get("turn_id")
     return str(turn_id) if turn_id else None

@@ -5,18 +5,18 @@ from typing import Protocol
 from msgspec import Raw
 
 
-class Audience(Protocol):
+class ClientSink(Protocol):
     """The clients, as Codex's side sees them."""
 
-    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
         """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of ours."""
         ...
 
-    def deliver_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
         """Pass on a notification about the turn of a compaction of the thread."""
         ...
 
-    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+    def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Pass on notifications that all begin alike, to the end of their thread id."""
         ...
 
@@ -24,25 +24,25 @@ class Audience(Protocol):
         """Put a question of the agent to the clients; whoever implements this answers Codex."""
         ...
 
-    def expire_questions(self, reason: str) -> None:
+    def expire_server_requests(self, reason: str) -> None:
         """The session that asked is gone: no answer may reach Codex any more."""
         ...
 
 
-class Nobody:
+class NullSink:
     """The audience before there is one."""
 
-    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
+    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
         """Nobody hears it."""
 
-    def deliver_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
         """Nobody hears it."""
 
-    def deliver_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+    def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Nobody hears them."""
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
         """Nobody is asked; there is no child yet that could wait for the answer."""
 
-    def expire_questions(self, reason: str) -> None:
+    def expire_server_requests(self, reason: str) -> None:
         """Nobody was asked."""

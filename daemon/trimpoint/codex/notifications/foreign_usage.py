@@ -10,44 +10,44 @@ from msgspec import Raw
 
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.usage import Usage, hear
+from trimpoint.core.model.usage import UsageTotals, add_report
 
 USAGE_UPDATED = "thread/tokenUsage/updated"
 
 
-class SideMeters:
+class ForeignThreadUsage:
     """`on_change` is called with the id of a thread whose usage was reported."""
 
     def __init__(self) -> None:
-        self.on_change: Callable[[str], None] = _nobody_cares
-        self._usage: dict[str, Usage] = {}
+        self.on_change: Callable[[str], None] = _ignore
+        self._usage: dict[str, UsageTotals] = {}
 
-    def usage_of(self, thread_id: str) -> Usage | None:
+    def usage_of(self, thread_id: str) -> UsageTotals | None:
         """What was reported of a thread in this epoch, if anything was."""
         return self._usage.get(thread_id)
 
-    def hear(self, thread_id: str, method: str, params: Raw) -> None:
+    def on_notification(self, thread_id: str, method: str, params: Raw) -> None:
         """Take a notification of a thread that is none of ours."""
         if method == "thread/closed":
             self._usage.pop(thread_id, None)
         elif method == USAGE_UPDATED:
-            self._take(thread_id, params)
+            self._record(thread_id, params)
 
     def forget_epoch(self) -> None:
         """The child is gone."""
         self._usage.clear()
 
-    def _take(self, thread_id: str, params: Raw) -> None:
+    def _record(self, thread_id: str, params: Raw) -> None:
         try:
             facts = translate(USAGE_UPDATED, bytes(params), 0, b"{}")
         except msgspec.MsgspecError:
             return
-        usage = self._usage.setdefault(thread_id, Usage())
+        usage = self._usage.setdefault(thread_id, UsageTotals())
         for fact in facts:
             if isinstance(fact, ev.UsageReported):
-                hear(usage, fact, is_live=True)
+                add_report(usage, fact, is_live=True)
         self.on_change(thread_id)
 
 
-def _nobody_cares(thread_id: str) -> None:
+def _ignore(thread_id: str) -> None:
     """Before there is somebody to tell."""

@@ -6,19 +6,19 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.core.decide.overflow import COMPACTION
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 
 _MARK = COMPACTION.encode()
 _WRITTEN_BY_OTHERS = frozenset({"user", "developer", "system"})
 
 
-class OwnCompactions:
+class ProviderCompactions:
     """Which provider threads are being compacted by Codex, as told by what it says of them, in order."""
 
     def __init__(self) -> None:
         self._under_way: set[str] = set()
 
-    def answers(self, provider_thread_id: str, method: str, params: Raw) -> bool:
+    def is_compaction_reply(self, provider_thread_id: str, method: str, params: Raw) -> bool:
         """Whether the notification is what the model answered to a compaction. To be asked of each that is not a delta."""
         if method == "item/started":
             if _MARK in bytes(params) and _item_in(params).get("type") == COMPACTION:
@@ -36,4 +36,4 @@ class OwnCompactions:
 
 
 def _item_in(params: Raw) -> dict[str, object]:
-    return members(members(msgspec.json.decode(params)).get("item"))
+    return as_dict(as_dict(msgspec.json.decode(params)).get("item"))

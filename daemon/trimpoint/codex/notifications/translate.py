@@ -13,7 +13,7 @@ import msgspec
 
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 
 Facts = tuple[ev.AnyEvent, ...]
 
@@ -107,7 +107,7 @@ def _raw_item(params: bytes, generation: int, settings: bytes) -> Facts:
 def _usage(params: bytes, generation: int, settings: bytes) -> Facts:
     decoded = msgspec.json.decode(params, type=_UsageParams)
     turn_id, usage = decoded.turn_id, decoded.token_usage
-    used, last, total = usage.last.get("totalTokens"), usage.last, members(usage.total)
+    used, last, total = usage.last.get("totalTokens"), usage.last, as_dict(usage.total)
     if not _is_count(used):
         raise msgspec.ValidationError("the tokens that were used are no number")
     window = usage.model_context_window
@@ -172,7 +172,7 @@ def _error_of(error: Any) -> tuple[str | None, str]:
         return error, ""
     if not isinstance(error, dict):
         return msgspec.json.encode(error).decode(), ""
-    described = members(error)
+    described = as_dict(error)
     message = described.get("message")
     message = message if isinstance(message, str) else ""
     return message, error_kind(described.get("codexErrorInfo"), message)
@@ -184,7 +184,7 @@ def error_kind(info: Any, message: str) -> str:
     `message` is Codex's own. An overflow that the provider answers with HTTP 400 is `other` to some versions, with the provider's
     answer for a message (measured: 0.163); it is called what it is.
     """
-    kind = info if isinstance(info, str) else next(iter(members(info)), "")
+    kind = info if isinstance(info, str) else next(iter(as_dict(info)), "")
     return ev.CONTEXT_WINDOW_EXCEEDED if kind == "other" and PROVIDER_OVERFLOW_CODE in message else kind
 
 
@@ -194,7 +194,7 @@ def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:
     kind = str(item.get("type", "unknown"))
     item_id = str(item.get("id", ""))
     if kind == "userMessage":
-        text = "\n".join(_input_text(members(part)) for part in rows(item.get("content")))
+        text = "\n".join(_input_text(as_dict(part)) for part in as_list(item.get("content")))
         return ev.EntryRecorded(turn_id, item_id, "message", "user", text, b"" if _is_plain(item) else raw_item)
     if kind == "agentMessage":
         return ev.EntryRecorded(turn_id, item_id, "message", "assistant", str(item.get("text", "")))
@@ -210,7 +210,7 @@ def _input_text(part: dict[str, Any]) -> str:
 
 def _is_plain(item: dict[str, Any]) -> bool:
     """Whether a prompt is one piece of text, so that its text is all of it."""
-    content = [members(part) for part in rows(item.get("content"))]
+    content = [as_dict(part) for part in as_list(item.get("content"))]
     return all(part.get("type") == "text" and not part.get("text_elements") for part in content) and len(content) < 2
 
 
@@ -222,7 +222,7 @@ def activity_title(kind: str, item: dict[str, Any]) -> str:
 
 
 def _file_change_title(item: dict[str, Any]) -> str:
-    paths = [str(members(change).get("path", "?")) for change in rows(item.get("changes"))]
+    paths = [str(as_dict(change).get("path", "?")) for change in as_list(item.get("changes"))]
     return ", ".join(paths) or "no files"
 
 
@@ -231,7 +231,7 @@ _TITLES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "fileChange": _file_change_title,
     "mcpToolCall": lambda item: f"{item.get('server')}/{item.get('tool')}",
     "dynamicToolCall": lambda item: item.get("tool", ""),
-    "reasoning": lambda item: " ".join(map(str, rows(item.get("summary")))) or "thinking",
+    "reasoning": lambda item: " ".join(map(str, as_list(item.get("summary")))) or "thinking",
     "webSearch": lambda item: item.get("query", ""),
     "plan": lambda item: item.get("text", ""),
     "contextCompaction": lambda item: "Codex compacted the context by itself",

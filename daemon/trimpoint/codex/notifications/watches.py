@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.codex.notifications.translate import ending_of
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 
 
 class TurnOutcome(NamedTuple):
@@ -28,7 +28,7 @@ class Watch(Protocol):
         """Codex's id of the turn that runs or ran in it."""
         ...
 
-    def hear(self, method: str, params: Raw) -> None:
+    def on_notification(self, method: str, params: Raw) -> None:
         """Take one notification of the thread."""
         ...
 
@@ -50,7 +50,7 @@ class TurnWatch:
         self._compacted = False
         self._text = ""
 
-    def hear(self, method: str, params: Raw) -> None:
+    def on_notification(self, method: str, params: Raw) -> None:
         """Take one notification of the thread."""
         match method:
             case "turn/started":
@@ -59,7 +59,7 @@ class TurnWatch:
             case "error":
                 self._error = str(_member(params, "error").get("message", ""))
             case "item/completed":
-                self._hear_item(_member(params, "item"))
+                self._on_item(_member(params, "item"))
             case "thread/tokenUsage/updated":
                 self.usage = params.copy()
             case "turn/completed":
@@ -83,7 +83,7 @@ class TurnWatch:
         assert self._outcome is not None
         return self._outcome
 
-    def _hear_item(self, item: dict[str, Any]) -> None:
+    def _on_item(self, item: dict[str, Any]) -> None:
         if item.get("type") == "contextCompaction":
             self._compacted = True
         elif item.get("type") == "agentMessage":
@@ -97,4 +97,4 @@ class TurnWatch:
 
 
 def _member(params: Raw, name: str) -> dict[str, Any]:
-    return members(members(msgspec.json.decode(params)).get(name))
+    return as_dict(as_dict(msgspec.json.decode(params)).get(name))

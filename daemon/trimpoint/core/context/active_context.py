@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import Discard, Entry, Generation, ThreadState, Turn
 
 # Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do not label
@@ -82,7 +82,7 @@ class Summary(NamedTuple):
     messages: int
 
 
-def standing_summary(state: ThreadState) -> Summary | None:
+def current_summary(state: ThreadState) -> Summary | None:
     """The readable summary that the active context begins with; a fork has it from the thread it was forked from."""
     generation = state.generation
     if generation.summary is not None:
@@ -107,7 +107,7 @@ def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
 
 def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
     """The next generation, given what the active context holds now."""
-    summary, turn_ids = standing_summary(state), tuple(turn.id for turn in state.active_turns)
+    summary, turn_ids = current_summary(state), tuple(turn.id for turn in state.active_turns)
     number = state.generation.number + 1
     if summary is None:
         return ev.GenerationOpened(number, reason, "turns" if turn_ids else "none", turn_ids)
@@ -194,7 +194,7 @@ def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, 
 
 def message_text(item: dict[str, Any]) -> str:
     """All text of a message item."""
-    return "".join(str(part.get("text", "")) for part in map(members, rows(item.get("content"))))
+    return "".join(str(part.get("text", "")) for part in map(as_dict, as_list(item.get("content"))))
 
 
 def summary_item(summary: str, message_count: int) -> bytes:
@@ -269,8 +269,8 @@ def is_preamble(item: dict[str, Any]) -> bool:
 
 
 def _is_context_block(item: dict[str, Any]) -> bool:
-    labels = members(item.get("internal_chat_message_metadata_passthrough"))
-    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in rows(labels.get("content_item_kinds"))):
+    labels = as_dict(item.get("internal_chat_message_metadata_passthrough"))
+    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in as_list(labels.get("content_item_kinds"))):
         return False
     return _looks_written_by_codex(item)
 

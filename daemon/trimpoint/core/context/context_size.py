@@ -10,7 +10,7 @@ from trimpoint.core.context.active_context import bootstrap_items, summary_item,
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import Entry, Generation, ThreadState
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
-from trimpoint.core.model.usage import Basis, Usage, model_in
+from trimpoint.core.model.usage import SampleSource, UsageTotals, model_in
 
 BASELINE_TOKENS = 12_000
 """What Codex takes for instructions and tools, and leaves out of what it calls left (measured: 0.163, 0.171)."""
@@ -24,7 +24,7 @@ MAX_WEIGHED_TURNS = 200
 Level = Literal["ok", "warning", "critical"]
 
 
-class Fill(NamedTuple):
+class ContextSize(NamedTuple):
     """What a context holds, and whether that was measured."""
 
     used: int
@@ -32,24 +32,24 @@ class Fill(NamedTuple):
     is_unknown: bool
 
 
-def fill_of(state: ThreadState, policy: Policy) -> Fill:
+def context_size(state: ThreadState, policy: Policy) -> ContextSize:
     """What the thread's context holds. Costs an estimate of the whole of it while nothing is reported, else next to nothing."""
-    known = reported_fill(state.usage, window_of(state.usage, model_in(state.settings), policy))
-    return known or Fill(estimated_use(state), is_estimate=True, is_unknown=True)
+    known = reported_size(state.usage, window_of(state.usage, model_in(state.settings), policy))
+    return known or ContextSize(estimated_use(state), is_estimate=True, is_unknown=True)
 
 
-def window_of(usage: Usage, model: str | None, policy: Policy) -> int | None:
+def window_of(usage: UsageTotals, model: str | None, policy: Policy) -> int | None:
     """Tokens that fit: as the provider says, else as configured for the model."""
     return usage.window or policy.model_windows.get(model or "")
 
 
-def reported_fill(usage: Usage, window: int | None) -> Fill | None:
+def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
     """What the provider reported, None when it has not; a context that overflowed fills the window."""
     if usage.report is None:
         return None
     basis = usage.report.basis
-    used = window if basis is Basis.FULL and window is not None else usage.report.used + usage.unreported
-    return Fill(used, is_estimate=basis is not Basis.MEASURED or usage.unreported > 0, is_unknown=False)
+    used = window if basis is SampleSource.FULL and window is not None else usage.report.used + usage.unreported
+    return ContextSize(used, is_estimate=basis is not SampleSource.MEASURED or usage.unreported > 0, is_unknown=False)
 
 
 def left_percent(used: int, window: int) -> int:

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.context.active_context import call_id, is_call, is_output, is_reasoning
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import Entry
 
 Item = dict[str, Any]
 
 
 @dataclass(eq=False)
-class Group:
+class ItemGroup:
     """`positions` are those of its items in the turn.
 
     `is_anonymous`: a tool call of which the ledger tells nothing under the call's own name. Entries that no item has the name of
@@ -41,9 +41,9 @@ class Group:
         return next((message_text(item) for item in self.items if is_message(item)), "")
 
 
-def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[Group]:
+def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
     """The items of a turn in groups, in the order of their first items."""
-    groups = _by_thought(items)
+    groups = _group_by_reasoning(items)
     names = _owners(groups)
     told = {entry.id for entry in entries if entry.kind != "message"}
     for one in groups:
@@ -52,7 +52,7 @@ def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[Group]:
     anonymous = [group for group in groups if group.is_anonymous]
     begun = -1
     for entry in entries:
-        group: Group | None = names.get(entry.id)
+        group: ItemGroup | None = names.get(entry.id)
         if group is None and entry.kind == "message":
             group = next((one for one in unsaid.values() if _says(one, entry)), None)
         elif group is None:
@@ -71,42 +71,42 @@ def is_message(item: Item) -> bool:
 
 def message_text(item: Item) -> str:
     """What a message says, in the words of its entry."""
-    return "\n".join(str(part["text"]) for part in map(members, rows(item.get("content"))) if "text" in part)
+    return "\n".join(str(part["text"]) for part in map(as_dict, as_list(item.get("content"))) if "text" in part)
 
 
-def _by_thought(items: Sequence[Item]) -> list[Group]:
-    groups: list[Group] = []
-    callers: dict[Any, Group] = {}
-    thought: Group | None = None
+def _group_by_reasoning(items: Sequence[Item]) -> list[ItemGroup]:
+    groups: list[ItemGroup] = []
+    callers: dict[Any, ItemGroup] = {}
+    thought: ItemGroup | None = None
     for position, item in enumerate(items):
-        group = callers.get(call_id(item)) if is_output(item) else _goes_on(thought, item)
+        group = callers.get(call_id(item)) if is_output(item) else _continues(thought, item)
         if group is None:
-            groups.append(group := Group())
+            groups.append(group := ItemGroup())
         group.positions.append(position)
         group.items.append(item)
         if is_call(item):
             # Ids are used again by some providers, so a result answers the call before it.
             callers[call_id(item)] = group
-        thought = group if is_reasoning(item) else thought if _is_of_model(item) else None
+        thought = group if is_reasoning(item) else thought if _is_model_output(item) else None
     return groups
 
 
-def _goes_on(thought: Group | None, item: Item) -> Group | None:
+def _continues(thought: ItemGroup | None, item: Item) -> ItemGroup | None:
     """`thought`, if the item came of it. More reasoning goes on with one that has led to nothing yet, and else opens another."""
-    if thought is None or not _is_of_model(item):
+    if thought is None or not _is_model_output(item):
         return None
     return thought if not is_reasoning(item) or is_reasoning(thought.items[-1]) else None
 
 
-def _is_of_model(item: Item) -> bool:
+def _is_model_output(item: Item) -> bool:
     if is_message(item):
         return item.get("role") == "assistant"
     return is_reasoning(item) or str(item.get("type", "")).endswith("_call")
 
 
-def _owners(groups: Sequence[Group]) -> dict[str, Group]:
+def _owners(groups: Sequence[ItemGroup]) -> dict[str, ItemGroup]:
     """The group of each item's and call's name; of a name that was given out twice, the first."""
-    owners: dict[str, Group] = {}
+    owners: dict[str, ItemGroup] = {}
     for group in groups:
         for item in group.items:
             for name in _names(item):
@@ -114,12 +114,12 @@ def _owners(groups: Sequence[Group]) -> dict[str, Group]:
     return owners
 
 
-def _says(group: Group, entry: Entry) -> bool:
+def _says(group: ItemGroup, entry: Entry) -> bool:
     said = [message_text(item) for item in group.items if is_message(item) and item.get("role") == entry.role]
     if not entry.detail:
         return entry.text in said
     # Around attachments Codex puts words that the entry has not.
-    parts = map(members, rows(members(msgspec.json.decode(entry.detail)).get("content")))
+    parts = map(as_dict, as_list(as_dict(msgspec.json.decode(entry.detail)).get("content")))
     texts = [str(part["text"]) for part in parts if part.get("type") == "text"]
     return any(all(text in whole for text in texts) for whole in said)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.core.context.groups import Group
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.context.groups import ItemGroup
+from trimpoint.core.model.lenient import as_dict, as_list
 
 PREVIEW_CHARS = 120
 
 
-class Kind(StrEnum):
+class SegmentKind(StrEnum):
     """Tool calls from what is needed least to what is needed most, then what is said."""
 
     CONTEXT_TOOL = "contextTool"  # get_messages, discard_messages
@@ -41,12 +41,12 @@ _PATCH = "*** Begin Patch"
 _SHELL_WRAP = re.compile(r"\S*/(?:ba|z|)sh -l?c (['\"])(.*)\1", re.DOTALL)
 
 
-def kind_of(group: Group) -> Kind:
+def kind_of(group: ItemGroup) -> SegmentKind:
     """What the group is: of several calls, the one that is needed most."""
     of_entries = [kind for entry in group.entries if (kind := _entry_kind(entry.role, entry.detail)) is not None]
     of_calls = [_call_kind(call) for call in group.calls if not of_entries or _is_change_or_plan(call)]
     found = [*of_entries, *of_calls]
-    return max(found, key=list(Kind).index) if found else Kind.MESSAGE
+    return max(found, key=list(SegmentKind).index) if found else SegmentKind.MESSAGE
 
 
 def preview(text: str) -> str:
@@ -55,49 +55,49 @@ def preview(text: str) -> str:
     return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
 
 
-def preview_of(group: Group) -> str:
+def preview_of(group: ItemGroup) -> str:
     """What the group is recognised by: what is said, or which tool is called with what."""
     activities = [entry.text for entry in group.entries if entry.kind == "activity" and entry.role != "reasoning"]
     calls = [_unwrapped(title) for title in activities] or [_call_text(call) for call in group.calls]
     return preview("; ".join(calls) if calls else group.text)
 
 
-def _entry_kind(role: str, detail: bytes) -> Kind | None:
+def _entry_kind(role: str, detail: bytes) -> SegmentKind | None:
     match role:
         case "fileChange":
-            return Kind.FILE_CHANGE
+            return SegmentKind.FILE_CHANGE
         case "plan":
-            return Kind.PLAN
+            return SegmentKind.PLAN
         case "commandExecution":
             return _command_kind(msgspec.json.decode(detail))
         case _:
             return None
 
 
-def _command_kind(item: dict[str, Any]) -> Kind:
-    actions = [members(action).get("type") for action in rows(item.get("commandActions"))]
+def _command_kind(item: dict[str, Any]) -> SegmentKind:
+    actions = [as_dict(action).get("type") for action in as_list(item.get("commandActions"))]
     if actions and _READING.issuperset(actions):
-        return Kind.FILE_READ
-    return Kind.CHECK if _CHECK.search(str(item.get("command", ""))) else Kind.COMMAND
+        return SegmentKind.FILE_READ
+    return SegmentKind.CHECK if _CHECK.search(str(item.get("command", ""))) else SegmentKind.COMMAND
 
 
 def _is_change_or_plan(call: dict[str, Any]) -> bool:
-    return _call_kind(call) in (Kind.FILE_CHANGE, Kind.PLAN)
+    return _call_kind(call) in (SegmentKind.FILE_CHANGE, SegmentKind.PLAN)
 
 
-def _call_kind(call: dict[str, Any]) -> Kind:
+def _call_kind(call: dict[str, Any]) -> SegmentKind:
     name = str(call.get("name") or call.get("type", ""))
     if name == "apply_patch" or _PATCH in _arguments(call):
-        return Kind.FILE_CHANGE
+        return SegmentKind.FILE_CHANGE
     if name == "update_plan":
-        return Kind.PLAN
+        return SegmentKind.PLAN
     if name in CONTEXT_TOOLS:
-        return Kind.CONTEXT_TOOL
+        return SegmentKind.CONTEXT_TOOL
     if "title" in name:
-        return Kind.TITLE
+        return SegmentKind.TITLE
     if name in _SHELLS:
-        return Kind.CHECK if _CHECK.search(_arguments(call)) else Kind.COMMAND
-    return Kind.TOOL_CALL
+        return SegmentKind.CHECK if _CHECK.search(_arguments(call)) else SegmentKind.COMMAND
+    return SegmentKind.TOOL_CALL
 
 
 def _call_text(call: dict[str, Any]) -> str:

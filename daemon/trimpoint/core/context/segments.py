@@ -12,14 +12,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from trimpoint.core.context.active_context import (
+    current_summary,
     discarded_positions,
     injectable_positions,
     message_item,
-    standing_summary,
     summary_item,
 )
-from trimpoint.core.context.groups import Group, grouped, is_message
-from trimpoint.core.context.segment_kinds import Kind, kind_of, preview, preview_of
+from trimpoint.core.context.groups import ItemGroup, grouped, is_message
+from trimpoint.core.context.segment_kinds import SegmentKind, kind_of, preview, preview_of
 from trimpoint.core.model.state import Entry, ThreadState, Turn, qualified_entry_id
 from trimpoint.core.model.tokens import estimate_tokens
 
@@ -35,7 +35,7 @@ SUMMARY: Final = "summary"
 NOT_RECORDED: Final = "notRecorded"
 
 
-class Unit(NamedTuple):
+class ContextSegment(NamedTuple):
     """`role`: user | assistant | tool. `protected`: why it stays, None when it may go. `positions` are of its items in the turn.
 
     `ids` are those of the ledger's entries, or one made up where the ledger has none; `entry_ids` name the same, each in a way that
@@ -48,41 +48,47 @@ class Unit(NamedTuple):
     ids: tuple[str, ...]
     entry_ids: tuple[str, ...]
     role: str
-    kind: Kind
+    kind: SegmentKind
     preview: str
     tokens: int
     protected: str | None
 
 
-def context_units(state: ThreadState) -> list[Unit]:
+def context_segments(state: ThreadState) -> list[ContextSegment]:
     """All of the active context, in the order in which the model sees it; what was discarded is left out."""
-    units: list[Unit] = []
-    if (summary := standing_summary(state)) is not None:
+    segments: list[ContextSegment] = []
+    if (summary := current_summary(state)) is not None:
         tokens = estimate_tokens(summary_item(summary.text, summary.messages))
-        units.append(Unit(SUMMARY_ID, "", (), (), (), "user", Kind.SUMMARY, preview(summary.text), tokens, SUMMARY))
+        segments.append(
+            ContextSegment(SUMMARY_ID, "", (), (), (), "user", SegmentKind.SUMMARY, preview(summary.text), tokens, SUMMARY)
+        )
     # The summary stands for so many of the first turn's items too.
     skipped = state.generation.skipped_items
     for index in range(state.active_from_turn, len(state.turns)):
-        units.extend(_units_of(state, index, skipped))
+        segments.extend(_segments_of(state, index, skipped))
         skipped = 0
-    return _with_newest_protected(_named_apart(units))
+    return _with_newest_protected(_named_apart(segments))
 
 
-def _units_of(state: ThreadState, index: int, skipped: int) -> Iterator[Unit]:
+def _segments_of(state: ThreadState, index: int, skipped: int) -> Iterator[ContextSegment]:
     turn = state.turns[index]
     entries = state.entries[turn.first_entry_index : state.entries_end(index)]
     if turn.items:
-        yield from _recorded_units(state, turn, index, entries, skipped)
+        yield from _recorded_segments(state, turn, index, entries, skipped)
         return
     # Nobody has what the model saw; a new session would be given these.
     messages = [entry for entry in entries if entry.kind == "message"]
     for number, entry in enumerate(messages, 1):
         name, tokens = _short_id(index, number), estimate_tokens(message_item(entry))
         ids = (entry.id,)
-        yield Unit(name, turn.id, (), ids, ids, entry.role, Kind.MESSAGE, preview(entry.text), tokens, NOT_RECORDED)
+        yield ContextSegment(
+            name, turn.id, (), ids, ids, entry.role, SegmentKind.MESSAGE, preview(entry.text), tokens, NOT_RECORDED
+        )
 
 
-def _recorded_units(state: ThreadState, turn: Turn, index: int, entries: Sequence[Entry], skipped: int) -> Iterator[Unit]:
+def _recorded_segments(
+    state: ThreadState, turn: Turn, index: int, entries: Sequence[Entry], skipped: int
+) -> Iterator[ContextSegment]:
     items: list[dict[str, Any]] = [msgspec.json.decode(item) for item in turn.items]
     groups = grouped(items, entries)
     # Half a call, and thoughts that nobody can read again: the model is not shown them.
@@ -94,7 +100,7 @@ def _recorded_units(state: ThreadState, turn: Turn, index: int, entries: Sequenc
         if positions:
             ids = tuple(entry.id for entry in group.entries) or (f"@{positions[0]}",)
             tokens = sum(estimate_tokens(turn.items[position]) for position in positions)
-            yield Unit(
+            yield ContextSegment(
                 _short_id(index, number), turn.id, positions, ids, ids, _role(group), kind_of(group), preview_of(group), tokens,
                 protected,
             )  # fmt: skip
@@ -104,32 +110,32 @@ def _short_id(turn_index: int, number: int) -> str:
     return f"m{turn_index + 1}.{number}"
 
 
-def _role(group: Group) -> str:
+def _role(group: ItemGroup) -> str:
     if group.calls:
         return "tool"
     return next((str(item.get("role")) for item in group.items if is_message(item)), "assistant")
 
 
-def _protections(turn: Turn, groups: Sequence[Group]) -> list[str | None]:
+def _protections(turn: Turn, groups: Sequence[ItemGroup]) -> list[str | None]:
     """Why each group stays, as far as its own turn tells."""
     if not turn.items_complete and turn.status != "running":
         return [NOT_RECORDED] * len(groups)
     finals = _final_answers(turn, groups)
     # Which of several such calls made the change cannot be told.
-    hidden_change = any(group.is_anonymous and kind_of(group) is Kind.FILE_CHANGE for group in groups)
+    hidden_change = any(group.is_anonymous and kind_of(group) is SegmentKind.FILE_CHANGE for group in groups)
     return [_protection(group, id(group) in finals, hidden_change) for group in groups]
 
 
-def _protection(group: Group, is_final: bool, hidden_change: bool) -> str | None:
+def _protection(group: ItemGroup, is_final: bool, hidden_change: bool) -> str | None:
     kind = kind_of(group)
-    if kind is Kind.FILE_CHANGE or (hidden_change and group.is_anonymous):
+    if kind is SegmentKind.FILE_CHANGE or (hidden_change and group.is_anonymous):
         return CODE_CHANGE
-    if kind is Kind.PLAN:
+    if kind is SegmentKind.PLAN:
         return PLAN
     return FINAL_ANSWER if is_final else None
 
 
-def _final_answers(turn: Turn, groups: Sequence[Group]) -> set[int]:
+def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
     """What Codex calls final answers, else the last thing that was said in a turn that has ended."""
     said = [group for group in groups if any(item.get("role") == "assistant" for item in group.items)]
     finals = {id(group) for group in said if any(item.get("phase") == "final_answer" for item in group.items)}
@@ -138,29 +144,34 @@ def _final_answers(turn: Turn, groups: Sequence[Group]) -> set[int]:
     return finals
 
 
-def _named_apart(units: list[Unit]) -> list[Unit]:
+def _named_apart(segments: list[ContextSegment]) -> list[ContextSegment]:
     """Give units names that mean nothing else: an id alone where it is the only one, else with its turn."""
-    given = Counter(entry_id for unit in units for entry_id in unit.ids)
-    return [unit._replace(entry_ids=tuple(_name(unit, entry_id, given[entry_id]) for entry_id in unit.ids)) for unit in units]
-
-
-def _name(unit: Unit, entry_id: str, count: int) -> str:
-    is_made_up = entry_id.startswith("@")
-    return qualified_entry_id(unit.turn_id, entry_id) if count > 1 or is_made_up else entry_id
-
-
-def _is_follow_up(unit: Unit) -> bool:
-    return unit.preview.startswith(FOLLOW_UP_PREFIX)
-
-
-def _with_newest_protected(units: list[Unit]) -> list[Unit]:
-    """The newest prompt stays, and so does all that was said since; tool calls on the way are work like any other."""
-    asked = [unit for unit in units if unit.role == "user" and unit.kind is Kind.MESSAGE]
-    prompts = [unit.turn_id for unit in asked if not _is_follow_up(unit)] or [unit.turn_id for unit in asked]
-    if not prompts:
-        return units
-    first = next(at for at, unit in enumerate(units) if unit.turn_id == prompts[-1])
+    given = Counter(entry_id for segment in segments for entry_id in segment.ids)
     return [
-        unit._replace(protected=NEWEST) if at >= first and unit.kind is Kind.MESSAGE and unit.protected != NOT_RECORDED else unit
-        for at, unit in enumerate(units)
+        segment._replace(entry_ids=tuple(_name(segment, entry_id, given[entry_id]) for entry_id in segment.ids))
+        for segment in segments
+    ]
+
+
+def _name(segment: ContextSegment, entry_id: str, count: int) -> str:
+    is_made_up = entry_id.startswith("@")
+    return qualified_entry_id(segment.turn_id, entry_id) if count > 1 or is_made_up else entry_id
+
+
+def _is_follow_up(segment: ContextSegment) -> bool:
+    return segment.preview.startswith(FOLLOW_UP_PREFIX)
+
+
+def _with_newest_protected(segments: list[ContextSegment]) -> list[ContextSegment]:
+    """The newest prompt stays, and so does all that was said since; tool calls on the way are work like any other."""
+    asked = [segment for segment in segments if segment.role == "user" and segment.kind is SegmentKind.MESSAGE]
+    prompts = [segment.turn_id for segment in asked if not _is_follow_up(segment)] or [segment.turn_id for segment in asked]
+    if not prompts:
+        return segments
+    first = next(at for at, segment in enumerate(segments) if segment.turn_id == prompts[-1])
+    return [
+        segment._replace(protected=NEWEST)
+        if at >= first and segment.kind is SegmentKind.MESSAGE and segment.protected != NOT_RECORDED
+        else segment
+        for at, segment in enumerate(segments)
     ]

@@ -16,7 +16,7 @@ OLDEST_SHARE = 0.75
 MIN_MESSAGES = 10
 
 
-def find_cut(
+def find_split(
     items: Sequence[bytes],
     tokens: Sequence[int],
     *,
@@ -34,7 +34,7 @@ def find_cut(
     budget = oldest_share * sum(tokens)
     chosen: int | None = None
     messages = taken = 0
-    parts_well = set(_places(decoded))
+    parts_well = set(_split_candidates(decoded))
     for position, (item, cost) in enumerate(zip(decoded, tokens, strict=True), 1):
         messages += is_message(item)
         taken += cost
@@ -45,7 +45,7 @@ def find_cut(
     return chosen
 
 
-def _places(items: Sequence[dict[str, Any]]) -> Iterator[int]:
+def _split_candidates(items: Sequence[dict[str, Any]]) -> Iterator[int]:
     """Every position at which the items before it and those from it on stand by themselves."""
     answered_at = _answers(items)
     settled_after = -1  # the last result of all calls so far
@@ -53,7 +53,7 @@ def _places(items: Sequence[dict[str, Any]]) -> Iterator[int]:
     for at, item in enumerate(items):
         settled_after = max(settled_after, answered_at.get(at, -1))
         thinking = _is_reasoning(item) or (thinking and _is_output_of_model(item))
-        if _is_answer(item) and settled_after <= at and not (thinking and _goes_on(items, at + 1)):
+        if _is_answer(item) and settled_after <= at and not (thinking and _continues(items, at + 1)):
             yield at + 1
 
 
@@ -69,7 +69,7 @@ def _answers(items: Sequence[dict[str, Any]]) -> dict[int, int]:
     return answered_at
 
 
-def _goes_on(items: Sequence[dict[str, Any]], at: int) -> bool:
+def _continues(items: Sequence[dict[str, Any]], at: int) -> bool:
     """Whether the item at `at` came of the same thought as what stands before it."""
     return at < len(items) and _is_output_of_model(items[at]) and not _is_reasoning(items[at])
 

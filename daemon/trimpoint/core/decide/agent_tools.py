@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from trimpoint.core.context.segment_kinds import Kind
-from trimpoint.core.context.segments import FOLLOW_UP_PREFIX, Unit, context_units
-from trimpoint.core.decide.discarding import impossible, names_of, total_tokens, why_protected
+from trimpoint.core.context.segment_kinds import SegmentKind
+from trimpoint.core.context.segments import FOLLOW_UP_PREFIX, ContextSegment, context_segments
+from trimpoint.core.decide.discarding import discard_refusal, names_of, protection_reason, total_tokens
 from trimpoint.core.model.decision import DiscardPolicy, counted
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 
 GET_MESSAGES: Final = "get_messages"
@@ -69,56 +69,56 @@ class Choice(NamedTuple):
 
 def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> Answer:
     """What `get_messages` answers, JSON. What was chosen already is left out."""
-    units = _left(state, chosen)
-    costliest = {unit.short_id for unit in sorted(units, key=lambda unit: -unit.tokens)[:MAX_LISTED]}
-    omitted = [unit for unit in units if unit.short_id not in costliest]
+    segments = _left(state, chosen)
+    costliest = {segment.short_id for segment in sorted(segments, key=lambda segment: -segment.tokens)[:MAX_LISTED]}
+    omitted = [segment for segment in segments if segment.short_id not in costliest]
     answer: dict[str, Any] = {
-        "messages": [_shown(unit) for unit in units if unit.short_id in costliest],
-        "total_est_tokens": total_tokens(units),
+        "messages": [_shown(segment) for segment in segments if segment.short_id in costliest],
+        "total_est_tokens": total_tokens(segments),
         "target_tokens": policy.target_tokens,
         "floor_tokens": policy.floor_tokens,
     }
     if omitted:
         answer["omitted"] = {"count": len(omitted), "est_tokens": total_tokens(omitted)}
-    if (refusal := impossible(state)) is not None:
+    if (refusal := discard_refusal(state)) is not None:
         answer["refusal"] = refusal.message
     return Answer(msgspec.json.encode(answer).decode(), success=True)
 
 
 def choose(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arguments: Any) -> Choice:
     """What `discard_messages` answers, with what is chosen now besides `chosen`; nothing of it when any is refused."""
-    if (refusal := impossible(state)) is not None:
+    if (refusal := discard_refusal(state)) is not None:
         return _refused(refusal.message)
     wanted = _short_ids(arguments)
     if not wanted:
         return _refused(f"{DISCARD_MESSAGES} takes short_ids, a list of what {GET_MESSAGES} gave.")
-    units = {unit.short_id: unit for unit in _left(state, chosen)}
-    if unknown := [name for name in wanted if name not in units]:
+    segments = {segment.short_id: segment for segment in _left(state, chosen)}
+    if unknown := [name for name in wanted if name not in segments]:
         return _refused(f"Nothing was discarded: your context holds no {', '.join(unknown)}. {GET_MESSAGES} says what there is.")
-    picked = [units[name] for name in wanted]
-    if kept := [unit for unit in picked if unit.protected is not None]:
-        reasons = "; ".join(f"{unit.short_id} {why_protected(unit)}" for unit in kept)
+    picked = [segments[name] for name in wanted]
+    if kept := [segment for segment in picked if segment.protected is not None]:
+        reasons = "; ".join(f"{segment.short_id} {protection_reason(segment)}" for segment in kept)
         return _refused(f"Nothing was discarded, because some of it is protected: {reasons}.")
-    left = total_tokens(units.values()) - total_tokens(picked)
+    left = total_tokens(segments.values()) - total_tokens(picked)
     if left < policy.floor_tokens:
         below = f"about {left:,} tokens would be left, less than the floor of {policy.floor_tokens:,}"
         return _refused(f"Nothing was discarded: {below}. Choose fewer.")
     going = f"{counted(len(picked), 'message')} of about {total_tokens(picked):,} tokens will leave your context when this turn has ended"
     text = f"{going}; about {left:,} stay. A new turn then begins by itself. End this turn now."
-    return Choice(tuple(name for unit in picked for name in names_of(unit)), Answer(text, success=True))
+    return Choice(tuple(name for segment in picked for name in names_of(segment)), Answer(text, success=True))
 
 
 def to_discard(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> list[str]:
     """Which of what was chosen earlier can go now, and with it the looking and choosing itself, which tells of what is no longer there."""
-    wanted, units = set(chosen), context_units(state)
-    free = [unit for unit in units if unit.protected is None]
-    going = [unit for unit in free if not wanted.isdisjoint(names_of(unit))]
-    left = total_tokens(units) - total_tokens(going)
-    for unit in free if going else ():
-        if unit.kind is Kind.CONTEXT_TOOL and unit not in going and left - unit.tokens >= policy.floor_tokens:
-            going.append(unit)
-            left -= unit.tokens
-    return [name for unit in going for name in names_of(unit)]
+    wanted, segments = set(chosen), context_segments(state)
+    free = [segment for segment in segments if segment.protected is None]
+    going = [segment for segment in free if not wanted.isdisjoint(names_of(segment))]
+    left = total_tokens(segments) - total_tokens(going)
+    for segment in free if going else ():
+        if segment.kind is SegmentKind.CONTEXT_TOOL and segment not in going and left - segment.tokens >= policy.floor_tokens:
+            going.append(segment)
+            left -= segment.tokens
+    return [name for segment in going for name in names_of(segment)]
 
 
 def follow_up_text(outcome: str) -> str:
@@ -126,26 +126,26 @@ def follow_up_text(outcome: str) -> str:
     return f"{FOLLOW_UP_PREFIX}{outcome} Go on with your task where you left off; this is no new request.</context-reduced>"
 
 
-def _left(state: ThreadState, chosen: Sequence[str]) -> list[Unit]:
+def _left(state: ThreadState, chosen: Sequence[str]) -> list[ContextSegment]:
     gone = set(chosen)
-    return [unit for unit in context_units(state) if gone.isdisjoint(names_of(unit))]
+    return [segment for segment in context_segments(state) if gone.isdisjoint(names_of(segment))]
 
 
 def _short_ids(arguments: Any) -> list[str]:
-    return list(dict.fromkeys(str(name) for name in rows(members(arguments).get("short_ids"))))
+    return list(dict.fromkeys(str(name) for name in as_list(as_dict(arguments).get("short_ids"))))
 
 
 def _refused(text: str) -> Choice:
     return Choice((), Answer(text, success=False))
 
 
-def _shown(unit: Unit) -> dict[str, Any]:
-    preview = unit.preview if len(unit.preview) <= PREVIEW_CHARS else unit.preview[: PREVIEW_CHARS - 1] + "…"
+def _shown(segment: ContextSegment) -> dict[str, Any]:
+    preview = segment.preview if len(segment.preview) <= PREVIEW_CHARS else segment.preview[: PREVIEW_CHARS - 1] + "…"
     shown: dict[str, Any] = {
-        "short_id": unit.short_id,
-        "role": unit.role,
-        "kind": str(unit.kind),
+        "short_id": segment.short_id,
+        "role": segment.role,
+        "kind": str(segment.kind),
         "preview": preview,
-        "est_tokens": unit.tokens,
+        "est_tokens": segment.tokens,
     }
-    return shown if unit.protected is None else {**shown, "protected": unit.protected}
+    return shown if segment.protected is None else {**shown, "protected": segment.protected}

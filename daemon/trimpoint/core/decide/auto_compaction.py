@@ -7,12 +7,12 @@ compacted over and over does nothing else any more.
 from trimpoint_protocol import readmodel as rm
 
 from trimpoint.core.context.active_context import plan_trim
-from trimpoint.core.context.context_size import level_of, reported_fill, window_of
+from trimpoint.core.context.context_size import level_of, reported_size, window_of
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, when_idle
 from trimpoint.core.model.state import CompactionAttempt, ThreadState
-from trimpoint.core.model.usage import Basis, model_in
+from trimpoint.core.model.usage import SampleSource, model_in
 
 ADVICE = "/compact summarizes it; /clear N keeps the last N turns and needs no model call."
 
@@ -29,7 +29,7 @@ def is_due(state: ThreadState, policy: Policy) -> bool:
     """Whether the context is to be compacted as soon as the thread is idle."""
     return (
         policy.auto == "compact"
-        and _can_be_judged(state, policy)
+        and _is_measurable(state, policy)
         and _level(state, policy) == "critical"
         and not has_stopped(state, policy)
         and plan_trim(state, _turns_to_keep(state, policy)) is not None
@@ -39,7 +39,7 @@ def is_due(state: ThreadState, policy: Policy) -> bool:
 def has_stopped(state: ThreadState, policy: Policy) -> bool:
     """Whether the last attempts were all in vain."""
     attempts = state.auto_attempts
-    return len(attempts) == REMEMBERED and all(_was_in_vain(state, attempt, policy) for attempt in attempts)
+    return len(attempts) == REMEMBERED and all(_was_ineffective(state, attempt, policy) for attempt in attempts)
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
@@ -47,26 +47,26 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
     operation = state.open_operation
     if operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO:
         return rm.AutoCompaction(
-            mode=policy.auto, state="running", message=f"{_how_full(state, policy)} {operation.message}".strip()
+            mode=policy.auto, state="running", message=f"{_usage_text(state, policy)} {operation.message}".strip()
         )
     level = _level(state, policy)
     if policy.auto == "off" or level in (None, "ok"):
         return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
     if policy.auto == "compact" and has_stopped(state, policy):
-        return rm.AutoCompaction(mode=policy.auto, state="stopped", message=_why_stopped(state, policy))
+        return rm.AutoCompaction(mode=policy.auto, state="stopped", message=_stop_reason(state, policy))
     if is_due(state, policy):
         return rm.AutoCompaction(
-            mode=policy.auto, state="due", message=f"{_how_full(state, policy)} It is compacted before the next turn."
+            mode=policy.auto, state="due", message=f"{_usage_text(state, policy)} It is compacted before the next turn."
         )
-    return rm.AutoCompaction(mode=policy.auto, state="idle", message=f"{_how_full(state, policy)} {ADVICE}")
+    return rm.AutoCompaction(mode=policy.auto, state="idle", message=f"{_usage_text(state, policy)} {ADVICE}")
 
 
-def _can_be_judged(state: ThreadState, policy: Policy) -> bool:
+def _is_measurable(state: ThreadState, policy: Policy) -> bool:
     """Whether the present session was measured. What overflowed is left to the recovery, where there is one."""
     report = state.usage.report
     if report is None or not state.generation.ready or state.may_have_missed:
         return False
-    return report.basis is Basis.MEASURED or (report.basis is Basis.FULL and not policy.overflow_recovery)
+    return report.basis is SampleSource.MEASURED or (report.basis is SampleSource.FULL and not policy.overflow_recovery)
 
 
 def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
@@ -74,7 +74,7 @@ def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
     return max(0, min(policy.preserve_recent_turns, len(state.active_turns) - 1))
 
 
-def _was_in_vain(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
+def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
     window = window_of(state.usage, model_in(state.settings), policy)
     if attempt.lowest is None or window is None:
         return attempt.failure is not None
@@ -84,17 +84,17 @@ def _was_in_vain(state: ThreadState, attempt: CompactionAttempt, policy: Policy)
 def _level(state: ThreadState, policy: Policy) -> str | None:
     """The level of what was reported; an estimate of our own is no reason to do anything."""
     window = window_of(state.usage, model_in(state.settings), policy)
-    fill = reported_fill(state.usage, window)
+    fill = reported_size(state.usage, window)
     return level_of(fill.used, window, policy) if fill is not None and window is not None else None
 
 
-def _how_full(state: ThreadState, policy: Policy) -> str:
+def _usage_text(state: ThreadState, policy: Policy) -> str:
     window = window_of(state.usage, model_in(state.settings), policy)
-    fill = reported_fill(state.usage, window)
+    fill = reported_size(state.usage, window)
     return f"The context is {fill.used / window:.0%} full." if fill is not None and window is not None else ""
 
 
-def _why_stopped(state: ThreadState, policy: Policy) -> str:
+def _stop_reason(state: ThreadState, policy: Policy) -> str:
     failures = [attempt.failure for attempt in state.auto_attempts if attempt.failure is not None]
     outcome = (
         "freed next to nothing"
@@ -104,4 +104,4 @@ def _why_stopped(state: ThreadState, policy: Policy) -> str:
         else "failed or freed next to nothing"
     )
     said = f" ({failures[-1].rstrip('.')})" if failures else ""
-    return f"{_how_full(state, policy)} Automatic compaction has stopped: the last two attempts {outcome}{said}. {ADVICE}"
+    return f"{_usage_text(state, policy)} Automatic compaction has stopped: the last two attempts {outcome}{said}. {ADVICE}"

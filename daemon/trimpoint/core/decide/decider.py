@@ -11,7 +11,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.decide.auto_compaction import compact_when_critical
 from trimpoint.core.decide.discarding import discard
-from trimpoint.core.decide.new_facts import news
+from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, revert_turns
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
@@ -64,7 +64,7 @@ def _decide_internal(state: ThreadState, command: internal.InternalCommand, stam
         case internal.CreateThread():
             return _create(state, command, stamp)
         case internal.RecordFacts():
-            return Accepted(news(state, command.events))
+            return Accepted(new_facts(state, command.events))
         case internal.AdvanceOperation():
             return _advance(state, command)
         case internal.CompleteCompaction():

@@ -11,15 +11,22 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import has_sealed_summary, reopened_generation
-from trimpoint.core.context.segment_kinds import Kind
-from trimpoint.core.context.segments import Unit, context_units
+from trimpoint.core.context.segment_kinds import SegmentKind
+from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.overflow import compacted_by_codex
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, DiscardPolicy, Rejected, Stamp, counted
 from trimpoint.core.model.state import ThreadState, qualified_entry_id
 
 # What `/compress` takes, in this order; within a class the oldest first.
-PRIORITY: tuple[Kind, ...] = (Kind.CONTEXT_TOOL, Kind.FILE_READ, Kind.COMMAND, Kind.CHECK, Kind.TITLE, Kind.MESSAGE)
+PRIORITY: tuple[SegmentKind, ...] = (
+    SegmentKind.CONTEXT_TOOL,
+    SegmentKind.FILE_READ,
+    SegmentKind.COMMAND,
+    SegmentKind.CHECK,
+    SegmentKind.TITLE,
+    SegmentKind.MESSAGE,
+)
 SHOWN_IDS = 5
 
 _WHY = {
@@ -33,17 +40,17 @@ _WHY = {
 
 
 class CompressionPlan(NamedTuple):
-    """What `/compress` would take out of `units`. `is_enough`: that brings the context down to `target_tokens`."""
+    """What `/compress` would take out of `segments`. `is_enough`: that brings the context down to `target_tokens`."""
 
-    units: list[Unit]
-    chosen: list[Unit]
+    segments: list[ContextSegment]
+    chosen: list[ContextSegment]
     target_tokens: int
     floor_tokens: int
 
     @property
     def total_tokens(self) -> int:
         """What the context is estimated to cost now."""
-        return total_tokens(self.units)
+        return total_tokens(self.segments)
 
     @property
     def left_tokens(self) -> int:
@@ -56,18 +63,18 @@ class CompressionPlan(NamedTuple):
         return self.left_tokens <= self.target_tokens
 
 
-def total_tokens(units: Iterable[Unit]) -> int:
-    """What `units` are estimated to cost."""
-    return sum(unit.tokens for unit in units)
+def total_tokens(units: Iterable[ContextSegment]) -> int:
+    """What `segments` are estimated to cost."""
+    return sum(segment.tokens for segment in units)
 
 
 def discard(state: ThreadState, command: wire.DiscardContext, stamp: Stamp, policy: DiscardPolicy) -> Decision:
     """`thread.context.discard`: the trim point of its own kind and the generation that it opens."""
-    if (refusal := impossible(state)) is not None:
+    if (refusal := discard_refusal(state)) is not None:
         return refusal
     if (command.entry_ids is None) == (command.target_tokens is None):
         return Rejected(Reason.USAGE, "Say what to discard: either entryIds or targetTokens.")
-    units = context_units(state)
+    units = context_segments(state)
     if command.entry_ids is not None:
         chosen = _named(state, units, command.entry_ids)
         trigger = "discard"
@@ -87,38 +94,38 @@ def discard(state: ThreadState, command: wire.DiscardContext, stamp: Stamp, poli
 def plan_compression(state: ThreadState, target_tokens: int | None, policy: DiscardPolicy) -> CompressionPlan | Rejected:
     """What `/compress` takes, or why it cannot be asked to. Without `target_tokens` the configured one counts."""
     target = policy.target_tokens if target_tokens is None else target_tokens
-    if (refusal := impossible(state)) is not None:
+    if (refusal := discard_refusal(state)) is not None:
         return refusal
     if target < policy.floor_tokens:
         floor = f"Below {policy.floor_tokens:,} tokens too little would be left to go on with, so {target:,} is no target."
         return Rejected(Reason.USAGE, floor)
-    units = context_units(state)
-    chosen: list[Unit] = []
+    units = context_segments(state)
+    chosen: list[ContextSegment] = []
     left = total_tokens(units)
-    for unit in _by_priority(state, units):
+    for segment in _by_priority(state, units):
         if left <= target:
             break
-        if left - unit.tokens >= policy.floor_tokens:
-            chosen.append(unit)
-            left -= unit.tokens
+        if left - segment.tokens >= policy.floor_tokens:
+            chosen.append(segment)
+            left -= segment.tokens
     return CompressionPlan(units, chosen, target, policy.floor_tokens)
 
 
-def _by_priority(state: ThreadState, units: Sequence[Unit]) -> Iterator[Unit]:
+def _by_priority(state: ThreadState, units: Sequence[ContextSegment]) -> Iterator[ContextSegment]:
     """What may go without being asked for by name: the newest turn is still at work with what it has read."""
     newest = state.turns[-1].id if state.turns else ""
     for kind in PRIORITY:
-        for unit in units:
-            if unit.kind is kind and unit.protected is None and unit.turn_id != newest and _is_addressed(unit):
-                yield unit
+        for segment in units:
+            if segment.kind is kind and segment.protected is None and segment.turn_id != newest and _is_addressed(segment):
+                yield segment
 
 
-def _is_addressed(unit: Unit) -> bool:
+def _is_addressed(segment: ContextSegment) -> bool:
     """Prompts of earlier turns have been answered; what the agent said on the way goes only when it is asked for."""
-    return unit.kind is not Kind.MESSAGE or unit.role == "user"
+    return segment.kind is not SegmentKind.MESSAGE or segment.role == "user"
 
 
-def impossible(state: ThreadState) -> Rejected | None:
+def discard_refusal(state: ThreadState) -> Rejected | None:
     """Why nothing can be discarded: a new session is given exactly what is left, so all of it must be known."""
     if has_sealed_summary(state):
         sealed = "Only Codex can read the summary that the context begins with, so nothing can be taken out beside it."
@@ -129,30 +136,30 @@ def impossible(state: ThreadState) -> Rejected | None:
     return None
 
 
-def _named(state: ThreadState, units: Sequence[Unit], names: Sequence[str]) -> list[Unit] | Rejected:
-    by_name = {name: unit for unit in units for name in (*unit.entry_ids, *names_of(unit))}
+def _named(state: ThreadState, units: Sequence[ContextSegment], names: Sequence[str]) -> list[ContextSegment] | Rejected:
+    by_name = {name: segment for segment in units for name in (*segment.entry_ids, *names_of(segment))}
     if missing := [name for name in names if name not in by_name]:
-        return _not_there(state, missing)
-    chosen = list({unit.short_id: unit for unit in (by_name[name] for name in names)}.values())
-    if kept := [unit for unit in chosen if unit.protected is not None]:
-        reasons = "; ".join(f"{_quoted(unit.entry_ids)} {why_protected(unit)}" for unit in kept[:SHOWN_IDS])
+        return _unknown_entries(state, missing)
+    chosen = list({segment.short_id: segment for segment in (by_name[name] for name in names)}.values())
+    if kept := [segment for segment in chosen if segment.protected is not None]:
+        reasons = "; ".join(f"{_quoted(segment.entry_ids)} {protection_reason(segment)}" for segment in kept[:SHOWN_IDS])
         return Rejected(
             Reason.ENTRY_PROTECTED, f"Nothing was discarded, because some of it is protected: {reasons}{_more(kept)}."
         )
     return chosen
 
 
-def names_of(unit: Unit) -> list[str]:
+def names_of(segment: ContextSegment) -> list[str]:
     """The unit's entries by names that go on meaning them alone, whatever is said later."""
-    return [qualified_entry_id(unit.turn_id, entry_id) for entry_id in unit.ids]
+    return [qualified_entry_id(segment.turn_id, entry_id) for entry_id in segment.ids]
 
 
-def why_protected(unit: Unit) -> str:
+def protection_reason(segment: ContextSegment) -> str:
     """Why a protected unit stays, as the rest of a sentence."""
-    return _WHY[str(unit.protected)]
+    return _WHY[str(segment.protected)]
 
 
-def _not_there(state: ThreadState, names: Sequence[str]) -> Rejected:
+def _unknown_entries(state: ThreadState, names: Sequence[str]) -> Rejected:
     gone = {name for one in state.discards for name in one.entry_ids}
     gone |= {
         qualified_entry_id(turn, entry) for one in state.discards for turn, of_turn in one.entries.items() for entry in of_turn
@@ -163,14 +170,16 @@ def _not_there(state: ThreadState, names: Sequence[str]) -> Rejected:
     return Rejected(Reason.ENTRY_NOT_FOUND, f"Nothing was discarded: the context holds no {_quoted(names)}; {known}.")
 
 
-def _proposed(state: ThreadState, units: Sequence[Unit], target: int, policy: DiscardPolicy) -> list[Unit] | Rejected:
+def _proposed(
+    state: ThreadState, units: Sequence[ContextSegment], target: int, policy: DiscardPolicy
+) -> list[ContextSegment] | Rejected:
     plan = plan_compression(state, target, policy)
     if isinstance(plan, Rejected):
         return plan
-    return plan.chosen or Rejected(Reason.NOTHING_TO_TRIM, nothing_to_take(plan))
+    return plan.chosen or Rejected(Reason.NOTHING_TO_TRIM, nothing_to_discard(plan))
 
 
-def nothing_to_take(plan: CompressionPlan) -> str:
+def nothing_to_discard(plan: CompressionPlan) -> str:
     """Why `/compress` does nothing, in a sentence."""
     holds = f"the context holds about {plan.total_tokens:,} tokens"
     if plan.is_enough:
@@ -178,20 +187,20 @@ def nothing_to_take(plan: CompressionPlan) -> str:
     return f"Nothing to discard: {holds}, but nothing of it may go by itself. /compact or /clear N make room."
 
 
-def _below_floor(units: Sequence[Unit], chosen: Sequence[Unit], policy: DiscardPolicy) -> Rejected:
+def _below_floor(units: Sequence[ContextSegment], chosen: Sequence[ContextSegment], policy: DiscardPolicy) -> Rejected:
     total, gone = total_tokens(units), total_tokens(chosen)
-    names = [name for unit in chosen for name in unit.entry_ids]
+    names = [name for segment in chosen for name in segment.entry_ids]
     would = f"about {total - gone:,} of {total:,} tokens would be left without {_quoted(names)}"
     return Rejected(Reason.BELOW_FLOOR, f"Nothing was discarded: {would}, less than the floor of {policy.floor_tokens:,}.")
 
 
-def _opened(state: ThreadState, chosen: Sequence[Unit], stamp: Stamp, trigger: str) -> tuple[ev.AnyEvent, ...]:
+def _opened(state: ThreadState, chosen: Sequence[ContextSegment], stamp: Stamp, trigger: str) -> tuple[ev.AnyEvent, ...]:
     """The discard and generation n+1 in one record; the summary in the context stays in it."""
     number = state.generation.number + 1
-    names = tuple(name for unit in chosen for name in unit.entry_ids)
+    names = tuple(name for segment in chosen for name in segment.entry_ids)
     items: dict[str, tuple[int, ...]] = {}
-    for unit in chosen:
-        items[unit.turn_id] = (*items.get(unit.turn_id, ()), *unit.positions)
+    for segment in chosen:
+        items[segment.turn_id] = (*items.get(segment.turn_id, ()), *segment.positions)
     discarded = ev.ContextDiscarded(
         state.id, stamp.id, stamp.now_ms, names, tuple(items.items()), number, trigger, total_tokens(chosen)
     )

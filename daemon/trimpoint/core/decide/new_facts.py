@@ -14,54 +14,54 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import is_repetition
 
 # What a batch changes before it is written: (kind of thing, its id) -> whether the thread has it then.
-_Ahead = dict[tuple[str, str], bool]
+_Overlay = dict[tuple[str, str], bool]
 
 
-def news(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
+def new_facts(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
     """`facts`, in order, without those that would tell `state` nothing or that it cannot place."""
-    ahead: _Ahead = {}
+    overlay: _Overlay = {}
     fresh: list[ev.AnyEvent] = []
     for told in facts:
-        fact = _in_our_words(state, told) if state.turn_aliases else told
-        if _is_news(state, ahead, fact):
-            ahead.update(_changes(fact))
+        fact = _with_own_turn_id(state, told) if state.turn_aliases else told
+        if _is_new(state, overlay, fact):
+            overlay.update(_changes(fact))
             fresh.append(fact)
     return tuple(fresh)
 
 
-def _in_our_words(state: ThreadState, fact: ev.AnyEvent) -> ev.AnyEvent:
+def _with_own_turn_id(state: ThreadState, fact: ev.AnyEvent) -> ev.AnyEvent:
     """What the provider calls a turn that was tried again is known by the turn's own id."""
     turn_id = state.turn_aliases.get(getattr(fact, "turn_id", None) or "")
     return fact if turn_id is None else msgspec.structs.replace(fact, turn_id=turn_id)
 
 
-def _is_news(state: ThreadState, ahead: _Ahead, fact: ev.AnyEvent) -> bool:
+def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
     match fact:
         case ev.TurnStarted():
-            return not _has_turn(state, ahead, fact.turn_id)
+            return not _has_turn(state, overlay, fact.turn_id)
         case ev.EntryRecorded():
-            return _has_turn(state, ahead, fact.turn_id) and not _has_entry(state, ahead, fact)
+            return _has_turn(state, overlay, fact.turn_id) and not _has_entry(state, overlay, fact)
         case ev.ContextItemsRecorded():
-            return _has_turn(state, ahead, fact.turn_id)
+            return _has_turn(state, overlay, fact.turn_id)
         case ev.UsageReported():
-            return ahead.get(("usage", ""), not is_repetition(state.usage, fact))
+            return overlay.get(("usage", ""), not is_repetition(state.usage, fact))
         case ev.TurnCompleted():
-            return ahead.get(("running turn", fact.turn_id), _is_running(state, fact.turn_id))
+            return overlay.get(("running turn", fact.turn_id), _is_running(state, fact.turn_id))
         case ev.TurnRequestEnded():
-            return ahead.get(("turn request", fact.request_id), fact.request_id in state.turn_requests)
+            return overlay.get(("turn request", fact.request_id), fact.request_id in state.turn_requests)
         case ev.RequestOpened():
-            return not ahead.get(("request", fact.request_id), fact.request_id in state.pending_requests)
+            return not overlay.get(("request", fact.request_id), fact.request_id in state.pending_requests)
         case ev.RequestClosed():
-            return ahead.get(("request", fact.request_id), fact.request_id in state.pending_requests)
+            return overlay.get(("request", fact.request_id), fact.request_id in state.pending_requests)
         case ev.SettingsChanged():
-            return ahead.get(("settings", ""), fact.settings != state.settings)
+            return overlay.get(("settings", ""), fact.settings != state.settings)
         case ev.ThreadRenamed():
-            return ahead.get(("name", ""), fact.name != state.name)
+            return overlay.get(("name", ""), fact.name != state.name)
         case _:
             return True
 
 
-def _changes(fact: ev.AnyEvent) -> _Ahead:
+def _changes(fact: ev.AnyEvent) -> _Overlay:
     match fact:
         case ev.TurnStarted():
             return {("turn", fact.turn_id): True, ("running turn", fact.turn_id): True}
@@ -87,15 +87,15 @@ def _changes(fact: ev.AnyEvent) -> _Ahead:
             return {}
 
 
-def _has_turn(state: ThreadState, ahead: _Ahead, turn_id: str) -> bool:
-    return ahead.get(("turn", turn_id), turn_id in state.turn_index)
+def _has_turn(state: ThreadState, overlay: _Overlay, turn_id: str) -> bool:
+    return overlay.get(("turn", turn_id), turn_id in state.turn_index)
 
 
-def _has_entry(state: ThreadState, ahead: _Ahead, fact: ev.EntryRecorded) -> bool:
+def _has_entry(state: ThreadState, overlay: _Overlay, fact: ev.EntryRecorded) -> bool:
     # Model providers number items and calls as they like (`call_0`): an id means something within its turn.
     at = state.entry_index.get(fact.entry_id)
     known = at is not None and state.entries[at].turn_id == fact.turn_id
-    return ahead.get(("entry of " + fact.turn_id, fact.entry_id), known)
+    return overlay.get(("entry of " + fact.turn_id, fact.entry_id), known)
 
 
 def _is_running(state: ThreadState, turn_id: str) -> bool:

@@ -12,16 +12,16 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import (
     TrimPlan,
+    current_summary,
     has_sealed_summary,
     message_count,
     placed_injectable,
     placed_items,
     prompt_span,
-    standing_summary,
     summary_item,
     without_prompt,
 )
-from trimpoint.core.context.split_point import find_cut, is_message
+from trimpoint.core.context.split_point import find_split, is_message
 from trimpoint.core.decide.trimming import open_trimmed_generation
 from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
@@ -106,7 +106,7 @@ def plan_overflow(state: ThreadState, turn_id: str, compaction: ProviderCompacti
     items = [one.item for one in placed]
     tokens = [estimate_tokens(item) for item in items]
     # What Codex wrote stands for no turn, so it cannot be kept.
-    cut = find_cut(items, tokens, min_items=len(compaction.items) if compaction is not None else 0)
+    cut = find_split(items, tokens, min_items=len(compaction.items) if compaction is not None else 0)
     if cut is None:
         return None
     kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
@@ -138,7 +138,7 @@ def _placed(state: ThreadState, turn_id: str, compaction: ProviderCompaction | N
 def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[bytes]:
     if compaction is not None:
         return compaction.items
-    summary = standing_summary(state)
+    summary = current_summary(state)
     return [] if summary is None else [summary_item(summary.text, summary.messages)]
 
 

@@ -15,7 +15,7 @@ from trimpoint.core.model.state import Checkpoint, Discard, Reverting, ThreadSta
 FILES = "files+context"
 
 
-class Aim(NamedTuple):
+class RevertTarget(NamedTuple):
     """What a revert leads to: the turns that will be active, the trim point before them, and where Codex has just that.
 
     `discards` are those that stand there.
@@ -101,7 +101,7 @@ def _requested(
 
 
 def _undo(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) -> Decision:
-    past = state.taken_back
+    past = state.undo_state
     if past is None:
         return Rejected(Reason.NOTHING_TO_REVERT, "There is no revert that could be undone.")
     with_files = command.scope == FILES and bool(past.commit)
@@ -110,13 +110,13 @@ def _undo(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) ->
     return Accepted((ev.OperationStarted(stamp.id, "revert"), requested), stamp.id)
 
 
-def aim_of(state: ThreadState, reverting: Reverting) -> Aim | None:
+def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | None:
     """Where the revert leads, or None when the context stays what it is."""
-    if reverting.undo and (past := state.taken_back) is not None:
+    if reverting.undo and (past := state.undo_state) is not None:
         if past.generation == state.generation.number and past.kept_turns == len(state.turns):
             return None  # that revert was of files alone, and nothing has happened since
         turns = [*state.turns[: past.kept_turns], *past.turns]
-        return _aim(turns, past.trim_points, past.generation, None, past.discards)
+        return _target(turns, past.trim_points, past.generation, None, past.discards)
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
     if not _changes_context(state, kept):
         return None
@@ -124,18 +124,20 @@ def aim_of(state: ThreadState, reverting: Reverting) -> Aim | None:
     points = [point for point in state.trim_points if point.generation <= last]
     discards = [discard for discard in state.discards if discard.generation <= last]
     through = state.turns[kept - 1].provider_turn_id or reverting.turn_id if kept else None
-    return _aim(list(state.turns[:kept]), points, last or None, through, discards)
+    return _target(list(state.turns[:kept]), points, last or None, through, discards)
 
 
-def _aim(turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None, discards: list[Discard]) -> Aim:
+def _target(
+    turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None, discards: list[Discard]
+) -> RevertTarget:
     point = points[-1] if points else None
-    return Aim(turns[point.turn_index :] if point is not None else turns, point, generation, through, discards)
+    return RevertTarget(turns[point.turn_index :] if point is not None else turns, point, generation, through, discards)
 
 
-def aimed_items(state: ThreadState, aim: Aim) -> list[bytes]:
+def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
     """The items of that context, to inject where Codex does not have it any more."""
-    opened = _opened(state, aim, in_provider=False)
-    return context_items(state, opened.summary, opened.summarized_messages, aim.active, opened.skipped_items, aim.discards)
+    opened = _opened(state, target, in_provider=False)
+    return context_items(state, opened.summary, opened.summarized_messages, target.active, opened.skipped_items, target.discards)
 
 
 def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:
@@ -148,22 +150,22 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
     if reverting.commit:
         events.append(ev.FilesRestored(operation.id, reverting.commit, command.written, command.removed))
     events.append(ev.Reverted(operation.id, reverting.turn_id, reverting.scope, reverting.undo))
-    aim = aim_of(state, reverting)
-    if aim is not None and command.provider_thread_id is not None:
-        opened = _opened(state, aim, in_provider=command.in_provider)
+    target = resolve_target(state, reverting)
+    if target is not None and command.provider_thread_id is not None:
+        opened = _opened(state, target, in_provider=command.in_provider)
         bound = ev.ProviderThreadBound(opened.generation, command.provider_thread_id, command.rollout_path, command.raw_events)
         events += [opened, bound, ev.SessionReady(opened.generation)]
     events.append(ev.OperationAdvanced(operation.id, Phase.READY, command.message))
     return Accepted(tuple(events), operation.id)
 
 
-def _opened(state: ThreadState, aim: Aim, *, in_provider: bool) -> ev.GenerationOpened:
-    turn_ids = tuple(turn.id for turn in aim.active)
-    summary = aim.point.summary if aim.point is not None else None
+def _opened(state: ThreadState, target: RevertTarget, *, in_provider: bool) -> ev.GenerationOpened:
+    turn_ids = tuple(turn.id for turn in target.active)
+    summary = target.point.summary if target.point is not None else None
     bootstrap = "provider" if in_provider else "summary" if summary is not None else "turns" if turn_ids else "none"
     summarized = skipped = 0
-    if summary is not None and aim.point is not None:
-        trimmed = state.generations[aim.point.generation - 1]
+    if summary is not None and target.point is not None:
+        trimmed = state.generations[target.point.generation - 1]
         summarized, skipped = trimmed.summarized_messages, trimmed.skipped_items
     return ev.GenerationOpened(state.generation.number + 1, "revert", bootstrap, turn_ids, summary, summarized, skipped)
 

@@ -15,7 +15,7 @@ _PROMPT_CHARS = 200
 _MAX_DIGITS = 9
 
 
-class Point(NamedTuple):
+class Revision(NamedTuple):
     """A moment: `label` says which, for a person. No checkpoint: the worktree as it is now."""
 
     label: str
@@ -42,7 +42,7 @@ class TurnFiles(NamedTuple):
     problem: str
 
 
-def span(state: ThreadState, older: str | None, newer: str | None) -> tuple[Point, Point] | Rejected:
+def resolve_range(state: ThreadState, older: str | None, newer: str | None) -> tuple[Revision, Revision] | Rejected:
     """Two moments to compare. A turn's number or id means the end of that turn; without `older` it is compared to its beginning.
 
     Without `newer`, the last turn is meant. With `now` and no `older`: what has changed since the last turn began or ended.
@@ -90,10 +90,10 @@ def _begun(state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint],
     return left if left is not None and left.commit else None
 
 
-def _named(state: ThreadState, name: str) -> Point | Rejected:
+def _named(state: ThreadState, name: str) -> Revision | Rejected:
     match name:
         case "now":
-            return Point("now", None)
+            return Revision("now", None)
         case "safety":
             return _safety(state)
         case _ if name in state.turn_index:
@@ -109,30 +109,30 @@ def _is_number(name: str) -> bool:
     return name.isdecimal() and len(name) <= _MAX_DIGITS
 
 
-def _safety(state: ThreadState) -> Point | Rejected:
+def _safety(state: ThreadState) -> Revision | Rejected:
     for checkpoint in reversed(state.checkpoints):
         if checkpoint.moment == SAFETY:
-            return Point("before the last revert", checkpoint)
+            return Revision("before the last revert", checkpoint)
     return Rejected(Reason.CHECKPOINT_NOT_FOUND, "There is no safety checkpoint: no files were reverted yet.")
 
 
-def _by_commit(state: ThreadState, name: str) -> Point | Rejected:
+def _by_commit(state: ThreadState, name: str) -> Revision | Rejected:
     for checkpoint in state.checkpoints if len(name) >= _MIN_COMMIT_PREFIX else ():
         if checkpoint.commit.startswith(name):
-            return Point(name, checkpoint)
+            return Revision(name, checkpoint)
     turns = counted(len(state.turns), "turn")
     return Rejected(Reason.TURN_NOT_FOUND, f"{name!r} names no turn and no checkpoint of the thread, which has {turns}.")
 
 
-def _ended(state: ThreadState, number: int) -> Point | Rejected:
+def _ended(state: ThreadState, number: int) -> Revision | Rejected:
     if number and state.turns[number - 1].id == state.running_turn_id:
-        return Point("now", None)
+        return Revision("now", None)
     files = next(turn_files(state, first=number))
     label = f"after turn {number}" if number else "before turn 1"
-    return _point(label, files.after, files.problem)
+    return _revision(label, files.after, files.problem)
 
 
-def _beginning(state: ThreadState, newer: str | None) -> Point | Rejected:
+def _beginning(state: ThreadState, newer: str | None) -> Revision | Rejected:
     """What a moment is compared to when nobody says."""
     number = len(state.turns)
     if newer is not None and newer in state.turn_index:
@@ -143,14 +143,14 @@ def _beginning(state: ThreadState, newer: str | None) -> Point | Rejected:
         return _ended(state, number)
     if number == 0:
         return Rejected(Reason.CHECKPOINT_NOT_FOUND, "There is nothing before the first turn to compare with.")
-    return _point(f"before turn {number}", next(turn_files(state, first=number)).before, _last_problem(state))
+    return _revision(f"before turn {number}", next(turn_files(state, first=number)).before, _last_problem(state))
 
 
-def _point(label: str, checkpoint: Checkpoint | None, problem: str) -> Point | Rejected:
+def _revision(label: str, checkpoint: Checkpoint | None, problem: str) -> Revision | Rejected:
     if checkpoint is None:
         why = problem.rstrip(".") or "none was made"
         return Rejected(Reason.CHECKPOINT_NOT_FOUND, f"There is no checkpoint of the files {label}: {why}.")
-    return Point(label, checkpoint)
+    return Revision(label, checkpoint)
 
 
 def _prompt(state: ThreadState, turn: Turn) -> str:

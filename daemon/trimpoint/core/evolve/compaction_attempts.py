@@ -5,7 +5,7 @@ Numbers only: what counts as in vain is configured, and the state must not depen
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import CompactionAttempt, ThreadState
-from trimpoint.core.model.usage import Basis
+from trimpoint.core.model.usage import SampleSource
 
 AUTO = "auto"
 """The trigger of what the daemon does about a critical context by itself."""
@@ -36,7 +36,7 @@ def note_failure(state: ThreadState, event: ev.CompactionFailed, at_ms: int) -> 
 def note_lowest(state: ThreadState) -> None:
     """Something new is known of what the context holds."""
     report = state.usage.report
-    if state.auto_attempts and report is not None and report.basis is not Basis.FULL:
+    if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
         last = state.auto_attempts[-1]
         last.lowest = report.used if last.lowest is None else min(last.lowest, report.used)
 

@@ -11,12 +11,12 @@ from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
 from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
 from trimpoint.core.evolve.revert_folds import (
     capture_checkpoint,
+    complete_revert,
     miss_checkpoint,
     prepare_revert,
     request_revert,
     restore_files,
     revert_turns,
-    take_back,
 )
 from trimpoint.core.evolve.usage_folds import change_settings, note_overflow, report_usage, weigh_injected
 from trimpoint.core.model import events as ev
@@ -343,7 +343,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.RevertRequested: request_revert,
     ev.RevertPrepared: prepare_revert,
     ev.FilesRestored: restore_files,
-    ev.Reverted: take_back,
+    ev.Reverted: complete_revert,
     ev.RequestOpened: _open_request,
     ev.RequestClosed: _close_request,
     ev.ContextLost: _intent_only,

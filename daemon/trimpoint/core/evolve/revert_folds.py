@@ -3,15 +3,15 @@
 from trimpoint.core.evolve.compaction_attempts import note_lowest
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import Checkpoint, Reverting, TakenBack, ThreadState
+from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
 
 
 def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> None:
     """Codex took turns back by itself; files are as they were."""
     first = state.turn_index[event.turn_id]
     ran_in = state.turns[first].generation
-    if state.taken_back is not None and first < state.taken_back.kept_turns:
-        state.taken_back = None
+    if state.undo_state is not None and first < state.undo_state.kept_turns:
+        state.undo_state = None
     _cut_ledger(state, first)
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
@@ -77,12 +77,12 @@ def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> 
     state.operation.reverting.prepared = event.provider_thread_id
 
 
-def take_back(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
+def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
     """The record opens the new generation after this event, so the present one is still the one before."""
-    before, undone = state.taken_back, event.undone
+    before, undone = state.undo_state, event.undone
     kept = before.kept_turns if undone and before is not None else _turns_through(state, event.turn_id)
     reverting = state.operation.reverting if state.operation is not None else None
-    state.taken_back = TakenBack(
+    state.undo_state = UndoState(
         generation=state.generation.number,
         kept_turns=kept,
         kept_entries=state.turns[kept].first_entry_index if kept < len(state.turns) else len(state.entries),
@@ -96,7 +96,7 @@ def take_back(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
     )
     _cut_ledger(state, kept)
     if undone and before is not None:
-        _put_back(state, before)
+        _restore_undone(state, before)
     else:
         last = state.turns[-1].generation if state.turns else 0
         state.trim_points = [point for point in state.trim_points if point.generation <= last]
@@ -107,7 +107,7 @@ def _turns_through(state: ThreadState, turn_id: str | None) -> int:
     return 0 if turn_id is None else state.turn_index[turn_id] + 1
 
 
-def _put_back(state: ThreadState, past: TakenBack) -> None:
+def _restore_undone(state: ThreadState, past: UndoState) -> None:
     """Entries may have come late to the turns that stayed, so positions are counted anew."""
     shift = len(state.entries) - past.kept_entries
     for turn in past.turns:

@@ -6,12 +6,12 @@ from trimpoint.core.evolve.compaction_attempts import note_lowest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import FirstCall, ThreadState, Turn
 from trimpoint.core.model.tokens import estimate_tokens
-from trimpoint.core.model.usage import Report, hear, model_in, overflowed
+from trimpoint.core.model.usage import UsageSample, add_report, model_in, overflowed
 
 
 def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
     """What the present context holds; also remembered of the turn, for a revert to it."""
-    hear(state.usage, event, is_live=event.turn_id == state.running_turn_id)
+    add_report(state.usage, event, is_live=event.turn_id == state.running_turn_id)
     note_lowest(state)
     index = state.turn_index.get(event.turn_id)
     if index is None:
@@ -43,7 +43,7 @@ def note_overflow(state: ThreadState, turn: Turn) -> None:
         turn.report = state.usage.report
 
 
-def report_before_revert(state: ThreadState) -> Report | None:
+def report_before_revert(state: ThreadState) -> UsageSample | None:
     """What was last heard of the context that the turns which are left make."""
     current = state.generation.number
     left = takewhile(lambda turn: turn.generation == current, reversed(state.turns))

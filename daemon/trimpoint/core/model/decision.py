@@ -48,7 +48,7 @@ class Policy(msgspec.Struct, frozen=True):
     discard: DiscardPolicy = DiscardPolicy()
 
 
-class Block(NamedTuple):
+class BusyReason(NamedTuple):
     """What keeps a thread busy; `kind`: turn | operation | request."""
 
     kind: str
@@ -62,7 +62,7 @@ class Rejected(NamedTuple):
 
     reason: Reason
     message: str
-    block: Block | None = None
+    block: BusyReason | None = None
 
 
 class Accepted(NamedTuple):
@@ -81,22 +81,22 @@ _BUSY_REASONS = {
 }
 
 
-def busy(state: ThreadState) -> Block | None:
+def busy(state: ThreadState) -> BusyReason | None:
     """The one predicate of a busy thread.
 
     A turn requested, starting or running, an open operation, an unanswered question of the agent.
     """
     if (operation := state.open_operation) is not None:
-        return Block("operation", operation.id, operation.started_at_ms, operation.kind)
+        return BusyReason("operation", operation.id, operation.started_at_ms, operation.kind)
     if state.running_turn_id is not None:
         turn = state.turns[state.turn_index[state.running_turn_id]]
-        return Block("turn", turn.id, turn.started_at_ms, "running")
+        return BusyReason("turn", turn.id, turn.started_at_ms, "running")
     if state.turn_requests:
         first = _first(state.turn_requests)
-        return Block("turn", first.id, first.since_ms, "starting")
+        return BusyReason("turn", first.id, first.since_ms, "starting")
     if state.pending_requests:
         first = _first(state.pending_requests)
-        return Block("request", first.id, first.since_ms, first.what)
+        return BusyReason("request", first.id, first.since_ms, first.what)
     return None
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 
-def members(value: Any) -> dict[str, Any]:
+def as_dict(value: Any) -> dict[str, Any]:
     """`value` if it is an object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def rows(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """A copy of `value` if it is an array, else an empty one."""
     return [*cast("Iterable[Any]", value)] if isinstance(value, list) else []

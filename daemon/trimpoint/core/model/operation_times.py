@@ -38,7 +38,7 @@ class OperationTimes:
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
 
-    def hear(self, thread_id: str, record: ev.Record) -> list[EndedOperation]:
+    def on_record(self, thread_id: str, record: ev.Record) -> list[EndedOperation]:
         """The operations that end with this record."""
         ended: list[EndedOperation] = []
         for event in record.events:

@@ -13,7 +13,7 @@ MAX_TOKENS = 1_000_000_000
 _TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
 
 
-class NotOurs(NamedTuple):
+class NotACommand(NamedTuple):
     """The input is no command of ours and may be sent to the model."""
 
 
@@ -44,12 +44,12 @@ class SlashCommand(NamedTuple):
     parse: Callable[[str], dict[str, Any] | str]
 
 
-def parse(text: str) -> NotOurs | UsageError | Invocation:
+def parse(text: str) -> NotACommand | UsageError | Invocation:
     """Read one input. Upper and lower case, and white space around, do not matter."""
     match = re.fullmatch(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
     command = REGISTRY.get(match.group(1).lower()) if match else None
     if match is None or command is None:
-        return NotOurs()
+        return NotACommand()
     outcome = command.parse((match.group(2) or "").strip())
     if isinstance(outcome, str):
         return UsageError(command.name, f"{outcome} Usage: {command.usage}. Nothing was sent to the agent.")

@@ -10,7 +10,7 @@ import msgspec
 
 from trimpoint.core.model.events import AnyEvent
 from trimpoint.core.model.operations import Phase, is_open
-from trimpoint.core.model.usage import Report, Usage
+from trimpoint.core.model.usage import UsageSample, UsageTotals
 
 MAX_RECEIPTS = 1_000
 """How many of a thread's newest receipts are remembered: a command id is recognised for as many commands."""
@@ -38,7 +38,7 @@ class Turn(msgspec.Struct, gc=False):
     provider_turn_id: str | None = None
     first_generation: int = 0
     earlier_items: int = 0
-    report: Report | None = None
+    report: UsageSample | None = None
 
 
 class Entry(msgspec.Struct, gc=False):
@@ -148,7 +148,7 @@ class Reverting(msgspec.Struct):
     safety: str = ""
 
 
-class TakenBack(msgspec.Struct):
+class UndoState(msgspec.Struct):
     """What the last revert took out of the thread, for as long as that can be undone.
 
     `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before it. `commit` holds the files as they
@@ -258,9 +258,9 @@ class ThreadState(msgspec.Struct):
     compaction_count: int = 0
     checkpoints: MutableSequence[Checkpoint] = []
     known_files: str = ""
-    taken_back: TakenBack | None = None
+    undo_state: UndoState | None = None
     provider_compaction_count: int = 0
-    usage: Usage = msgspec.field(default_factory=Usage)
+    usage: UsageTotals = msgspec.field(default_factory=UsageTotals)
     auto_attempts: list[CompactionAttempt] = []
     receipts: dict[str, Receipt] = {}
 
@@ -299,7 +299,7 @@ class ThreadState(msgspec.Struct):
         index = self.turn_index.get(turn.id)
         if index is not None:
             return list(self.entries[turn.first_entry_index : self.entries_end(index)])
-        past = self.taken_back.entries if self.taken_back is not None else []
+        past = self.undo_state.entries if self.undo_state is not None else []
         return [entry for entry in past if entry.turn_id == turn.id]
 
     @property

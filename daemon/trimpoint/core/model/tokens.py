@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 
 IMAGE_TOKENS: Final = 1_500
 """One image. What it costs depends on its size and the model, between some hundred and some thousand; nothing offline can tell."""
@@ -97,10 +97,10 @@ def _weigh(value: Any) -> float:
     if isinstance(value, str):
         return _weigh_text(value)
     if isinstance(value, list):
-        return sum(_weigh(row) for row in rows(value))
+        return sum(_weigh(row) for row in as_list(value))
     if not isinstance(value, dict):
         return float(value is not None)
-    item = members(value)
+    item = as_dict(value)
     if item.get("type") in _IMAGES:
         return IMAGE_TOKENS
     return sum(_weigh_member(name, member) for name, member in item.items() if name not in _FRAMING)

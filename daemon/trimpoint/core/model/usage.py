@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 
 COMPACT_LIMIT = "model_auto_compact_token_limit"
 """Codex's own setting of when it compacts by itself."""
 
 
-class Basis(StrEnum):
+class SampleSource(StrEnum):
     """Where a figure comes from: a model call, the provider's estimate, or an overflow (the context was too full to be sent)."""
 
     MEASURED = "measured"
@@ -27,12 +27,12 @@ class Basis(StrEnum):
     FULL = "full"
 
 
-class Report(msgspec.Struct, frozen=True):
+class UsageSample(msgspec.Struct, frozen=True):
     """The last that was heard of a context. `used`: tokens it holds; `running_total`: the provider's count of all its calls."""
 
     used: int
     running_total: int
-    basis: Basis
+    basis: SampleSource
 
 
 class TokenCounts(msgspec.Struct):
@@ -53,57 +53,59 @@ class TokenCounts(msgspec.Struct):
         self.total += event.last_total
 
 
-class Usage(msgspec.Struct):
+class UsageTotals(msgspec.Struct):
     """`report` is of the present generation and None until it has one; `era` counts it alone, `thread` all of them.
 
     `window` is None when the provider did not say, or said it of another model. `unreported`: tokens, by estimate, of what was put
     into the context since the report, between turns.
     """
 
-    report: Report | None = None
+    report: UsageSample | None = None
     unreported: int = 0
     window: int | None = None
     era: TokenCounts = msgspec.field(default_factory=TokenCounts)
     thread: TokenCounts = msgspec.field(default_factory=TokenCounts)
 
 
-def hear(usage: Usage, event: ev.UsageReported, *, is_live: bool) -> None:
+def add_report(usage: UsageTotals, event: ev.UsageReported, *, is_live: bool) -> None:
     """Take one report; `is_live`: it is of the turn that runs."""
     if _is_new_call(event, usage.report, is_live=is_live):
         usage.era.add(event)
         usage.thread.add(event)
     if not _repeats(event, usage.report):
         usage.unreported = 0
-    usage.report = Report(event.last_total, event.total, _basis(event, usage.report))
+    usage.report = UsageSample(event.last_total, event.total, _basis(event, usage.report))
     usage.window = event.window
 
 
-def is_repetition(usage: Usage, event: ev.UsageReported) -> bool:
+def is_repetition(usage: UsageTotals, event: ev.UsageReported) -> bool:
     """Whether the report says again what was said last."""
     return event.window == usage.window and _repeats(event, usage.report)
 
 
-def overflowed(usage: Usage) -> None:
+def overflowed(usage: UsageTotals) -> None:
     """The provider could not fit the context into the window; whatever it reported of it is no measure."""
     last = usage.report
-    usage.report = Report(0, 0, Basis.FULL) if last is None else msgspec.structs.replace(last, basis=Basis.FULL)
+    usage.report = (
+        UsageSample(0, 0, SampleSource.FULL) if last is None else msgspec.structs.replace(last, basis=SampleSource.FULL)
+    )
 
 
-def begin_era(usage: Usage) -> None:
+def begin_era(usage: UsageTotals) -> None:
     """A new generation: nothing is reported of its context yet. The window stays, being the model's."""
     usage.report, usage.unreported, usage.era = None, 0, TokenCounts()
 
 
 def model_in(settings: bytes) -> str | None:
     """The model that a thread's settings (`trimpoint.operations.provider.settings`) name, if they do."""
-    stored: dict[str, Any] = members(msgspec.json.decode(settings))
-    named = members(stored.get("current")).get("model") or members(stored.get("start")).get("model") or stored.get("model")
+    stored: dict[str, Any] = as_dict(msgspec.json.decode(settings))
+    named = as_dict(stored.get("current")).get("model") or as_dict(stored.get("start")).get("model") or stored.get("model")
     return str(named) if named else None
 
 
 def compact_limit_in(settings: bytes) -> int | None:
     """The number of tokens at which the thread was started to be compacted by Codex itself, if it was told one."""
-    config = members(members(members(msgspec.json.decode(settings)).get("start")).get("config"))
+    config = as_dict(as_dict(as_dict(msgspec.json.decode(settings)).get("start")).get("config"))
     limit = config.get(COMPACT_LIMIT)
     return limit if isinstance(limit, int) else None
 
@@ -112,21 +114,21 @@ def _has_parts(event: ev.UsageReported) -> bool:
     return event.input > 0 or event.output > 0
 
 
-def _is_new_call(event: ev.UsageReported, before: Report | None, *, is_live: bool) -> bool:
+def _is_new_call(event: ev.UsageReported, before: UsageSample | None, *, is_live: bool) -> bool:
     if not _has_parts(event):
         return False
     # Of a thread that was taken over, the first report is of a call that was somebody else's.
     return is_live if before is None else event.total != before.running_total
 
 
-def _basis(event: ev.UsageReported, before: Report | None) -> Basis:
+def _basis(event: ev.UsageReported, before: UsageSample | None) -> SampleSource:
     if before is not None and _repeats(event, before):
         return before.basis  # of what was found too full, too
     if _has_parts(event):
-        return Basis.MEASURED
+        return SampleSource.MEASURED
     goes_on = before is not None and event.total == before.running_total
-    return Basis.FULL if event.total == event.window and not goes_on else Basis.ESTIMATED
+    return SampleSource.FULL if event.total == event.window and not goes_on else SampleSource.ESTIMATED
 
 
-def _repeats(event: ev.UsageReported, before: Report | None) -> bool:
+def _repeats(event: ev.UsageReported, before: UsageSample | None) -> bool:
     return before is not None and (event.last_total, event.total) == (before.used, before.running_total)

@@ -4,29 +4,29 @@ from itertools import groupby
 
 from trimpoint_protocol.methods import CompressionClass, CompressionPreview
 
-from trimpoint.core.context.segment_kinds import Kind
-from trimpoint.core.decide.discarding import PRIORITY, CompressionPlan, nothing_to_take, total_tokens
+from trimpoint.core.context.segment_kinds import SegmentKind
+from trimpoint.core.decide.discarding import PRIORITY, CompressionPlan, nothing_to_discard, total_tokens
 
-_CLASSES: dict[Kind, str] = {
-    Kind.CONTEXT_TOOL: "listings of the context",
-    Kind.FILE_READ: "file reads",
-    Kind.COMMAND: "command output",
-    Kind.CHECK: "quick checks",
-    Kind.TITLE: "titles",
-    Kind.MESSAGE: "old prompts",
+_CLASSES: dict[SegmentKind, str] = {
+    SegmentKind.CONTEXT_TOOL: "listings of the context",
+    SegmentKind.FILE_READ: "file reads",
+    SegmentKind.COMMAND: "command output",
+    SegmentKind.CHECK: "quick checks",
+    SegmentKind.TITLE: "titles",
+    SegmentKind.MESSAGE: "old prompts",
 }
 
 
 def compression_preview(plan: CompressionPlan) -> CompressionPreview:
     """The plan as clients see it."""
-    by_kind = [(kind, list(units)) for kind, units in groupby(plan.chosen, key=lambda unit: unit.kind)]
+    by_kind = [(kind, list(units)) for kind, units in groupby(plan.chosen, key=lambda segment: segment.kind)]
     classes = [
         CompressionClass(kind=str(kind), count=len(units), est_tokens=total_tokens(units))
         for kind, units in sorted(by_kind, key=lambda one: PRIORITY.index(one[0]))
     ]
     return CompressionPreview(
         classes=classes,
-        entry_ids=[name for unit in plan.chosen for name in unit.entry_ids],
+        entry_ids=[name for segment in plan.chosen for name in segment.entry_ids],
         total_est_tokens=plan.total_tokens,
         left_est_tokens=plan.left_tokens,
         target_tokens=plan.target_tokens,
@@ -37,15 +37,16 @@ def compression_preview(plan: CompressionPlan) -> CompressionPreview:
 def preview_text(plan: CompressionPlan) -> str:
     """The plan as a person reads it, a line for each class."""
     if not plan.chosen:
-        return nothing_to_take(plan)
+        return nothing_to_discard(plan)
     lines = [
-        f"  {_CLASSES[Kind(one.kind)]}: {one.count}, about {one.est_tokens:,} tokens" for one in compression_preview(plan).classes
+        f"  {_CLASSES[SegmentKind(one.kind)]}: {one.count}, about {one.est_tokens:,} tokens"
+        for one in compression_preview(plan).classes
     ]
     would = f"Would discard about {total_tokens(plan.chosen):,} of {plan.total_tokens:,} tokens:"
-    return "\n".join([would, *lines, what_is_left(plan.left_tokens, plan.target_tokens)])
+    return "\n".join([would, *lines, remaining_text(plan.left_tokens, plan.target_tokens)])
 
 
-def what_is_left(left_tokens: int, target_tokens: int) -> str:
+def remaining_text(left_tokens: int, target_tokens: int) -> str:
     """Whether the target is reached, and if not, why."""
     left = f"About {left_tokens:,} tokens are left"
     if left_tokens <= target_tokens:

@@ -3,18 +3,18 @@
 import msgspec
 from trimpoint_protocol import readmodel as rm
 
-from trimpoint.core.context.context_size import Fill, fill_of, left_percent, level_of, provider_compacts_at, window_of
+from trimpoint.core.context.context_size import ContextSize, context_size, left_percent, level_of, provider_compacts_at, window_of
 from trimpoint.core.decide.auto_compaction import auto_status
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.usage import Usage, compact_limit_in, model_in
+from trimpoint.core.model.usage import UsageTotals, compact_limit_in, model_in
 
 
 def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
     """The meter of a thread. Costs an estimate of the whole context while nothing is reported of it, else next to nothing."""
     model, usage = model_in(state.settings), state.usage
     window = window_of(usage, model, policy)
-    metered = meter_of(state.id, usage, model, fill_of(state, policy), policy)
+    metered = status_of(state.id, usage, model, context_size(state, policy), policy)
     limit = compact_limit_in(state.settings) or policy.provider_compacts_at
     return msgspec.structs.replace(
         metered,
@@ -26,7 +26,7 @@ def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
     )
 
 
-def meter_of(thread_id: str, usage: Usage, model: str | None, fill: Fill, policy: Policy) -> rm.ContextStatus:
+def status_of(thread_id: str, usage: UsageTotals, model: str | None, fill: ContextSize, policy: Policy) -> rm.ContextStatus:
     """The meter of anything that has usage, a thread that is not in the books included."""
     window = window_of(usage, model, policy)
     era, total = usage.era, usage.thread

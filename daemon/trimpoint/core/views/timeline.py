@@ -24,7 +24,7 @@ DIVIDER_LABEL = "Earlier messages"
 DISCARD_LABEL = "Discarded"
 
 # Turn and id of each entry that was discarded -> the discard.
-_Taken = dict[tuple[str, str], str]
+_DiscardedEntries = dict[tuple[str, str], str]
 
 
 class Timeline(Sequence[TimelineEntry]):
@@ -36,7 +36,7 @@ class Timeline(Sequence[TimelineEntry]):
 
     def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
         self._state = state
-        self._taken = _taken(state)
+        self._discarded = _discarded(state)
         self._begins: list[int] = []
         self._runs: list[Sequence[TimelineEntry]] = []
         self._length = 0
@@ -71,10 +71,10 @@ class Timeline(Sequence[TimelineEntry]):
 
     def _add_section(self, start: int, end: int, dividers: list[Discard], pruned_by: str | None) -> None:
         for discard in dividers:
-            self._add(_Run(self._state, range(start, discard.entry_index), self._taken, pruned_by))
+            self._add(_Run(self._state, range(start, discard.entry_index), self._discarded, pruned_by))
             self._add([_discard_divider(discard)])
             start = discard.entry_index
-        self._add(_Run(self._state, range(start, end), self._taken, pruned_by))
+        self._add(_Run(self._state, range(start, end), self._discarded, pruned_by))
 
     def _add(self, run: Sequence[TimelineEntry]) -> None:
         if len(run) > 0:
@@ -86,10 +86,10 @@ class Timeline(Sequence[TimelineEntry]):
 class _Run(Sequence[TimelineEntry]):
     """Entries of the ledger that stand together."""
 
-    def __init__(self, state: ThreadState, places: range, taken: _Taken, pruned_by: str | None) -> None:
+    def __init__(self, state: ThreadState, places: range, discarded: _DiscardedEntries, pruned_by: str | None) -> None:
         self._state = state
         self._places = places
-        self._taken = taken
+        self._discarded = discarded
         self._pruned_by = pruned_by
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class _Run(Sequence[TimelineEntry]):
 
     def __getitem__(self, index: Any) -> Any:
         entry = self._state.entries[self._places.start + int(index)]
-        return _entry(entry, self._taken.get((entry.turn_id, entry.id), self._pruned_by))
+        return _entry(entry, self._discarded.get((entry.turn_id, entry.id), self._pruned_by))
 
 
 def derive_timeline_entries(state: ThreadState, expanded: frozenset[str]) -> Iterator[TimelineEntry]:
@@ -105,7 +105,7 @@ def derive_timeline_entries(state: ThreadState, expanded: frozenset[str]) -> Ite
     return iter(Timeline(state, expanded))
 
 
-def _taken(state: ThreadState) -> _Taken:
+def _discarded(state: ThreadState) -> _DiscardedEntries:
     return {
         (turn_id, entry_id): discard.id
         for discard in state.discards

@@ -9,7 +9,7 @@ from trimpoint_protocol.errors import Blocker
 
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.core.model.decision import Block, Policy
+from trimpoint.core.model.decision import BusyReason, Policy
 from trimpoint.core.model.events import AnyEvent, Record
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Checkpoint, Discard, Operation, Pending, ThreadState, TrimPoint, Turn
@@ -62,7 +62,7 @@ def envelopes(thread_id: str, record: Record) -> Iterator[rm.EventEnvelope]:
         )
 
 
-def blocker(block: Block) -> Blocker:
+def blocker(block: BusyReason) -> Blocker:
     """A block as an error's `data.blocker`."""
     return Blocker(block.kind, block.id, rfc3339(block.since_ms), block.detail)
 

@@ -22,7 +22,7 @@ def payload_types() -> dict[str, type[msgspec.Struct]]:
 def _payload_type(event: type[AnyEvent]) -> type[msgspec.Struct]:
     types = {field.name: field.type for field in msgspec.structs.fields(event)}
     members = [(wire_name(name), _wire_type(name, types[name])) for name in public_fields(event)]
-    return msgspec.defstruct(event.__name__, members, namespace={"__doc__": _wire_words(event)}, frozen=True, kw_only=True)
+    return msgspec.defstruct(event.__name__, members, namespace={"__doc__": _wire_description(event)}, frozen=True, kw_only=True)
 
 
 def _wire_type(field: str, of_journal: Any) -> Any:
@@ -32,7 +32,7 @@ def _wire_type(field: str, of_journal: Any) -> Any:
     return Any if of_journal is bytes else of_journal
 
 
-def _wire_words(event: type[AnyEvent]) -> str:
+def _wire_description(event: type[AnyEvent]) -> str:
     """The event's description, with fields and values called as clients know them."""
     names = {f"`{name}`": f"`{wire_name(name)}`" for name in event.__struct_fields__}
     names |= {"None": "null", "True": "true", "False": "false"}

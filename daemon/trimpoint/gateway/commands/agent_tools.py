@@ -19,7 +19,7 @@ from trimpoint.core.decide import agent_tools as tools
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.session.errors import Refusal
@@ -27,7 +27,7 @@ from trimpoint.operations.provider.settings import has_agent_tools
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused, EngineError
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -55,7 +55,7 @@ class AgentTools:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: ThreadRegistry,
         sessions: Sessions,
         policy: DiscardPolicy,
         starts: TurnStarts,
@@ -73,13 +73,13 @@ class AgentTools:
     def start(self, tasks: TaskGroup) -> None:
         """Answer and apply in `tasks`."""
         self._tasks = tasks
-        self._engine.listen(self._on_record)
+        self._engine.subscribe(self._on_record)
 
     def is_in_use(self, thread_id: str) -> bool:
         """Whether something is still to be taken out of the thread."""
         return thread_id in self._chosen
 
-    def take(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
+    def intercept(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
         """Whether the question is a call of one of our tools; then it is answered here."""
         writer = self._engine.loaded(thread_id) if thread_id is not None and method == TOOL_CALL else None
         if writer is None or not has_agent_tools(writer.state.settings):
@@ -109,12 +109,12 @@ class AgentTools:
     async def _result_of(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
         try:
             await self._sessions.complete_context(writer)
-            return self._look_or_choose(writer, call)
+            return self._list_or_choose(writer, call)
         except Exception:  # a boundary: an agent that gets no answer would wait for ever
             log.exception("tool_broke", thread_id=writer.thread_id, tool=call.tool)
             return tools.Answer("The tool failed and nothing was discarded; the daemon's log has the details.", success=False)
 
-    def _look_or_choose(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
+    def _list_or_choose(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
         chosen = self._chosen.get(writer.thread_id)
         names = chosen.names if chosen is not None else []
         if call.tool == tools.GET_MESSAGES:
@@ -129,13 +129,13 @@ class AgentTools:
         for event in record.events if chosen is not None else ():
             if isinstance(event, ev.TurnCompleted) and chosen is not None and chosen.turn_id in (None, event.turn_id):
                 if event.status == "completed" and self._tasks is not None:
-                    self._tasks.start_soon(self._apply_softly, thread_id, chosen)
+                    self._tasks.start_soon(self._apply_guarded, thread_id, chosen)
                 else:
                     log.info("choice_dropped", thread_id=thread_id, turn_status=event.status)
                     del self._chosen[thread_id]
                 return
 
-    async def _apply_softly(self, thread_id: str, chosen: _Chosen) -> None:
+    async def _apply_guarded(self, thread_id: str, chosen: _Chosen) -> None:
         try:
             writer = await self._engine.thread(thread_id)
             outcome = await self._discard(writer, chosen)
@@ -156,7 +156,7 @@ class AgentTools:
             del self._chosen[thread_id]
 
     async def _follow_up(self, thread_id: str, outcome: str) -> None:
-        if not await self._starts.by_itself(thread_id, tools.follow_up_text(outcome)):
+        if not await self._starts.start_automatic(thread_id, tools.follow_up_text(outcome)):
             log.info("follow_up_gave_way", thread_id=thread_id)
 
     async def _discard(self, writer: ThreadWriter, chosen: _Chosen) -> str | None:
@@ -181,10 +181,10 @@ class AgentTools:
     async def _wait_for_other(self, writer: ThreadWriter, chosen: _Chosen) -> None:
         """Somebody trims the thread. A person who does so goes on by themselves; the daemon's own compaction does not."""
         operation = writer.state.open_operation
-        by_itself = operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO
+        start_automatic = operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO
         await self._sessions.operation_ended(writer, self._wait_s)
         ended = writer.state.operation
-        if not by_itself and ended is not None and ended.phase is Phase.READY:
+        if not start_automatic and ended is not None and ended.phase is Phase.READY:
             chosen.follows_up = False
 
 
@@ -198,11 +198,11 @@ def with_agent_tools(params: dict[str, Any], *, by_default: bool) -> tuple[dict[
     """
     option = params.get(OPTION)
     rest = {name: value for name, value in params.items() if name != OPTION}
-    asked = by_default if option is None else members(option).get("agentTools", False)
-    if not isinstance(asked, bool) or not (option is None or isinstance(option, dict)) or members(option).keys() - {"agentTools"}:
+    asked = by_default if option is None else as_dict(option).get("agentTools", False)
+    if not isinstance(asked, bool) or not (option is None or isinstance(option, dict)) or as_dict(option).keys() - {"agentTools"}:
         raise Refusal(Reason.INVALID_PARAMS, "The member trimpoint of thread/start is {agentTools: true} or {agentTools: false}.")
-    own = rows(params.get("dynamicTools"))
-    clashing = sorted(tools.NAMES & {str(members(tool).get("name")) for tool in own})
+    own = as_list(params.get("dynamicTools"))
+    clashing = sorted(tools.NAMES & {str(as_dict(tool).get("name")) for tool in own})
     if not asked or (clashing and option is None):
         return rest, False
     if clashing:

@@ -10,15 +10,15 @@ import msgspec
 from trimpoint_protocol.methods import CommandProgress
 from trimpoint_protocol.readmodel import ContextStatus
 
-from trimpoint.codex.notifications.foreign_usage import SideMeters
-from trimpoint.core.context.context_size import Fill, reported_fill, window_of
+from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
+from trimpoint.core.context.context_size import ContextSize, reported_size, window_of
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
-from trimpoint.core.model.usage import Usage
-from trimpoint.core.views.meter import context_status, meter_of
+from trimpoint.core.model.usage import UsageTotals
+from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.gateway.session.clients import Clients, Delivery
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 CONTEXT_UPDATED = "context/updated"
 PROGRESS = "commands/progress"
@@ -35,13 +35,13 @@ _MOVES = (
 class ContextMeters:
     """`on_record` listens to the engine."""
 
-    def __init__(self, engine: Engine, clients: Clients, side: SideMeters) -> None:
+    def __init__(self, engine: ThreadRegistry, clients: Clients, foreign_usage: ForeignThreadUsage) -> None:
         self._engine = engine
         self._clients = clients
-        self._side = side
-        self._told: dict[str, ContextStatus] = {}
+        self._foreign_usage = foreign_usage
+        self._published: dict[str, ContextStatus] = {}
         self._compacting: set[str] = set()
-        side.on_change = self._tell_of_side_thread
+        foreign_usage.on_change = self._publish_foreign_status
 
     async def status(self, thread_id: str) -> ContextStatus:
         """The meter of a thread, one that only Codex knows included.
@@ -49,8 +49,8 @@ class ContextMeters:
         :raises ThreadNotFound: nobody has heard of it.
         :raises JournalRefuses: its journal cannot be opened.
         """
-        if (side := self._side_status(thread_id)) is not None:
-            return side
+        if (foreign_usage := self._foreign_status(thread_id)) is not None:
+            return foreign_usage
         writer = await self._engine.thread(thread_id)
         return context_status(writer.state, self._engine.policy)
 
@@ -58,34 +58,34 @@ class ContextMeters:
         """Tell of a change in a thread of ours, when it is durable."""
         writer = self._engine.loaded(thread_id)
         for event in record.events:
-            self._tell_progress(thread_id, event)
+            self._publish_progress(thread_id, event)
         if writer is not None and any(isinstance(event, _MOVES) for event in record.events):
-            self._tell(context_status(writer.state, self._engine.policy))
+            self._publish(context_status(writer.state, self._engine.policy))
 
-    def _tell_of_side_thread(self, thread_id: str) -> None:
-        if (status := self._side_status(thread_id)) is not None:
-            self._tell(status)
+    def _publish_foreign_status(self, thread_id: str) -> None:
+        if (status := self._foreign_status(thread_id)) is not None:
+            self._publish(status)
 
-    def _side_status(self, thread_id: str) -> ContextStatus | None:
-        usage = self._side.usage_of(thread_id)
+    def _foreign_status(self, thread_id: str) -> ContextStatus | None:
+        usage = self._foreign_usage.usage_of(thread_id)
         is_ours = thread_id in self._engine.summaries or self._engine.loaded(thread_id) is not None
         return None if usage is None or is_ours else self._metered(thread_id, usage)
 
-    def _metered(self, thread_id: str, usage: Usage) -> ContextStatus:
+    def _metered(self, thread_id: str, usage: UsageTotals) -> ContextStatus:
         policy = self._engine.policy
-        fill = reported_fill(usage, window_of(usage, None, policy)) or Fill(0, is_estimate=True, is_unknown=True)
-        return meter_of(thread_id, usage, None, fill, policy)
+        fill = reported_size(usage, window_of(usage, None, policy)) or ContextSize(0, is_estimate=True, is_unknown=True)
+        return status_of(thread_id, usage, None, fill, policy)
 
-    def _tell(self, status: ContextStatus) -> None:
-        before = self._told.get(status.thread_id)
+    def _publish(self, status: ContextStatus) -> None:
+        before = self._published.get(status.thread_id)
         if before == status:
             return
-        self._told[status.thread_id] = status
+        self._published[status.thread_id] = status
         self._send(CONTEXT_UPDATED, status.thread_id, status)
         if status.auto is not None and _is_worse(status, before):
-            self._clients.deliver(status.thread_id, WARNING, partial(_warning, status.thread_id, status.auto.message))
+            self._clients.broadcast(status.thread_id, WARNING, partial(_warning, status.thread_id, status.auto.message))
 
-    def _tell_progress(self, thread_id: str, event: ev.AnyEvent) -> None:
+    def _publish_progress(self, thread_id: str, event: ev.AnyEvent) -> None:
         """How a compaction gets on that no client gave the command for."""
         match event:
             case ev.CompactionRequested(trigger=trigger) if trigger == AUTO:
@@ -102,7 +102,7 @@ class ContextMeters:
                 pass
 
     def _send(self, method: str, thread_id: str, params: ContextStatus | CommandProgress) -> None:
-        concerned = self._clients.concerned_with(thread_id, method)
+        concerned = self._clients.recipients_of(thread_id, method)
         Delivery(method, partial(msgspec.json.encode, {"method": method, "params": params})).to(concerned)
 
 

@@ -16,19 +16,19 @@ from trimpoint_protocol.commands import (
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
 
-from trimpoint.core.context.segments import context_units
+from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import plan_compression, total_tokens
 from trimpoint.core.model import events as ev
 from trimpoint.core.model import slash
 from trimpoint.core.model.decision import DiscardPolicy, Rejected
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, ThreadState
-from trimpoint.core.views.compression_text import compression_preview, preview_text, what_is_left
+from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.view import blocker
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import CommandResult, ThreadWriter
 
 Progress = Callable[[CommandProgress], None]
@@ -47,7 +47,7 @@ _STATUS_OF = {Phase.FAILED: "failed", Phase.CANCELLED: "cancelled"}
 class SlashRunner:
     """`wait_s` bounds how long an operation is watched; it goes on by itself after that."""
 
-    def __init__(self, engine: Engine, sessions: Sessions, wait_s: float, discard: DiscardPolicy) -> None:
+    def __init__(self, engine: ThreadRegistry, sessions: Sessions, wait_s: float, discard: DiscardPolicy) -> None:
         self._engine = engine
         self._sessions = sessions
         self._wait_s = wait_s
@@ -59,7 +59,7 @@ class SlashRunner:
         :raises EngineError: when the thread does not exist or nothing can be written down.
         """
         match slash.parse(text):
-            case slash.NotOurs():
+            case slash.NotACommand():
                 return CommandOutcome(handled=False)
             case slash.UsageError(command, message):
                 return _failed(command, Reason.USAGE, message)
@@ -97,7 +97,7 @@ class SlashRunner:
         if outcome.status != "completed":
             return outcome
         state = (await self._engine.thread(thread_id)).state
-        left = what_is_left(total_tokens(context_units(state)), target)
+        left = remaining_text(total_tokens(context_segments(state)), target)
         return msgspec.structs.replace(outcome, message=f"{outcome.message} {left}")
 
     async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
@@ -160,11 +160,11 @@ class SlashRunner:
                     step = (event.phase, event.message, event.operation_id)
                     progress(_progress(thread_id, command, *step))
 
-        self._engine.listen(hear)
+        self._engine.subscribe(hear)
         try:
             await self._sessions.operation_ended(writer, self._wait_s)
         finally:
-            self._engine.unlisten(hear)
+            self._engine.unsubscribe(hear)
 
 
 def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id: str) -> AnyClientCommand:

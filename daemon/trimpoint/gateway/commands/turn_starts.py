@@ -13,7 +13,7 @@ from msgspec import Raw
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.ordered_request import ask_in_place
+from trimpoint.gateway.session.ordered_request import request_in_order
 from trimpoint.operations.checkpoints.turn_captures import Baseline, TurnCaptures
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.sessions import ReadySession, Sessions
@@ -28,16 +28,16 @@ class TurnStarts:
         self._threads = threads
         self._identity = identity
         self._captures = captures
-        self._prompting: Counter[str] = Counter()
+        self._client_prompts: Counter[str] = Counter()
 
     @contextmanager
-    def prompting(self, thread_id: str) -> Generator[None]:
+    def client_prompt_pending(self, thread_id: str) -> Generator[None]:
         """While a client's prompt is on its way to the thread."""
-        self._prompting[thread_id] += 1
+        self._client_prompts[thread_id] += 1
         try:
             yield
         finally:
-            self._prompting[thread_id] -= 1
+            self._client_prompts[thread_id] -= 1
 
     async def ready(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
         """The session, and its files as they are before the turn; both as of now, though either may take a while."""
@@ -66,23 +66,23 @@ class TurnStarts:
 
         try:
             # Durable before Codex can act on it: after a crash it says that a prompt may have been taken.
-            await writer.settle()
-            await ask_in_place(self._threads.link, "turn/start", params, taken)
+            await writer.flush()
+            await request_in_order(self._threads.link, "turn/start", params, taken)
         except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
             writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise
 
-    async def by_itself(self, thread_id: str, text: str) -> bool:
+    async def start_automatic(self, thread_id: str, text: str) -> bool:
         """Prompt the agent with `text`, unless a person comes first; whether it was sent.
 
         :raises EngineError: the thread could not be made ready, or nothing can be written down.
         :raises ProviderFailure: Codex did not take it.
         """
-        if self._prompting[thread_id]:
+        if self._client_prompts[thread_id]:
             return False
         session, baseline = await self.ready(thread_id)
         state = session.writer.state
-        if self._prompting[thread_id] or state.archived or busy(state) is not None:
+        if self._client_prompts[thread_id] or state.archived or busy(state) is not None:
             return False
         prompt = [{"type": "text", "text": text}]
         params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}

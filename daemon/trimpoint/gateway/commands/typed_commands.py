@@ -13,17 +13,17 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import slash
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.errors import Refusal, as_wire_error
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # The methods that bring input for the model beside `turn/start`: into the turn that runs, or to come after it.
 INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
@@ -38,7 +38,7 @@ class Typed(NamedTuple):
 
 
 class TypedCommands:
-    """`around` puts it before the handlers that bring input to the agent."""
+    """`wrap` puts it before the handlers that bring input to the agent."""
 
     def __init__(
         self, clients: Clients, identity: Identity, runner: SlashRunner, sessions: Sessions, played: PlayedTurns
@@ -49,29 +49,29 @@ class TypedCommands:
         self._sessions = sessions
         self._played = played
 
-    def around(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
+    def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
         """The table of handlers with those in it that take input; what it does not name goes to `forward`."""
         inner = {method: handlers.get(method, forward) for method in ("turn/start", *INTO_A_TURN)}
         into = {method: self._refusing(inner[method]) for method in INTO_A_TURN}
         return {**handlers, **into, "turn/start": self._playing(inner["turn/start"])}
 
     def _playing(self, prompt: Handler) -> Handler:
-        async def handle(exchange: Exchange) -> Any:
-            typed = typed_in(exchange.params().get("input"))
+        async def handle(client_request: ClientRequest) -> Any:
+            typed = typed_in(client_request.params().get("input"))
             if typed is None:
-                return await prompt(exchange)
-            thread_id = self._own_thread(exchange, typed)
+                return await prompt(client_request)
+            thread_id = self._own_thread(client_request, typed)
             if typed.text is None:
                 problem = f"/{typed.name} is a command and stands alone; nothing was sent to the agent."
                 raise Refusal(Reason.USAGE, problem, "Send it without the attachments.")
-            await self._play(exchange, thread_id, typed.name, typed.text)
+            await self._run_command(client_request, thread_id, typed.name, typed.text)
             return None
 
         return handle
 
     def _refusing(self, take_input: Handler) -> Handler:
-        async def handle(exchange: Exchange) -> Any:
-            params = exchange.params()
+        async def handle(client_request: ClientRequest) -> Any:
+            params = client_request.params()
             typed = typed_in(params.get("input"))
             running = self._played.by_id(str(params.get("expectedTurnId")))
             if typed is not None:
@@ -80,33 +80,33 @@ class TypedCommands:
             if running is not None:
                 problem = f"The turn is the command /{running.command}, which takes no more input; nothing was sent to the agent."
                 raise Refusal(Reason.ALREADY_IN_PROGRESS, problem, "Send a prompt; it waits until the command has ended.")
-            return await take_input(exchange)
+            return await take_input(client_request)
 
         return handle
 
-    def _own_thread(self, exchange: Exchange, typed: Typed) -> str:
-        named = exchange.params().get("threadId")
+    def _own_thread(self, client_request: ClientRequest, typed: Typed) -> str:
+        named = client_request.params().get("threadId")
         thread_id = self._identity.thread_of(named) if isinstance(named, str) else None
         if thread_id is None:
             problem = f"/{typed.name} is a command, and trimpoint keeps no record of this thread; nothing was sent to the agent."
             raise Refusal(Reason.NOT_SUPPORTED, problem, "Commands work in threads that were opened here and are not ephemeral.")
         return thread_id
 
-    async def _play(self, exchange: Exchange, thread_id: str, command: str, text: str) -> None:
-        exchange.client.join(thread_id)
-        turn = PlayedTurn(thread_id, new_uuid7(), command, _prompt(text, exchange.params()), time.time())
+    async def _run_command(self, client_request: ClientRequest, thread_id: str, command: str, text: str) -> None:
+        client_request.client.join(thread_id)
+        turn = PlayedTurn(thread_id, new_uuid7(), command, _prompt(text, client_request.params()), time.time())
         self._played.add(turn)
         try:
-            exchange.answer({"turn": turn.as_object()})
-            self._say(turn, "turn/started", turn=turn.as_object())
-            self._say_item(turn, turn.prompt)
+            client_request.answer({"turn": turn.as_object()})
+            self._send(turn, "turn/started", turn=turn.as_object())
+            self._send_item(turn, turn.prompt)
             status, answer, error = await self._outcome(turn, text)
         finally:
             self._played.remove(turn)
         said = _agent_message(answer) if answer else None
         if said:
-            self._say_item(turn, said)
-        self._say(turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None))
+            self._send_item(turn, said)
+        self._send(turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None))
 
     async def _outcome(self, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
         """The status of the turn, what it answers, and its error."""
@@ -122,28 +122,28 @@ class TypedCommands:
             return "failed", "", as_wire_error(failure).message
         return _STATUS_OF.get(str(outcome.status), "completed"), str(outcome.message), None
 
-    def _say_item(self, turn: PlayedTurn, item: dict[str, Any]) -> None:
+    def _send_item(self, turn: PlayedTurn, item: dict[str, Any]) -> None:
         now_ms = round(time.time() * 1000)
         text = item.get("text")
         # Many clients show what is streamed and nothing else, so an answer is streamed, as the agent's are.
         begun = item if text is None else {**item, "text": ""}
-        self._say(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
+        self._send(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
         if text is not None:
-            self._say(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
-        self._say(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
+            self._send(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
+        self._send(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
 
-    def _say(self, played: PlayedTurn, method: str, **params: Any) -> None:
+    def _send(self, played: PlayedTurn, method: str, **params: Any) -> None:
         message = {"method": method, "params": {"threadId": played.thread_id, **params}}
-        self._clients.deliver(played.thread_id, method, lambda: msgspec.json.encode(message))
+        self._clients.broadcast(played.thread_id, method, lambda: msgspec.json.encode(message))
 
 
 def typed_in(turn_input: Any) -> Typed | None:
     """The command that an input is; None when it is none. A command is the first text of an input, and all of it."""
-    parts = [members(part) for part in rows(turn_input)]
+    parts = [as_dict(part) for part in as_list(turn_input)]
     texts = [text for part in parts if part.get("type") == "text" and isinstance(text := part.get("text"), str)]
     text = "\n".join(one for one in texts if not one.isspace() and one)
     match slash.parse(text):
-        case slash.NotOurs():
+        case slash.NotACommand():
             return None
         case slash.Invocation(name, _) | slash.UsageError(name, _):
             return Typed(name, text if len(texts) == len(parts) else None)

@@ -4,7 +4,7 @@ The law: to Codex a handle belongs to a connection, and so does what it stands f
 one, only its own hears of it, and it ends with the connection. Codex has one connection, ours; so each client's handles go out
 under a prefix of its own, and what a client leaves behind is ended when it goes.
 
-`KINDS` and `CANCELS` are all there is to know of them: a new pair of methods is one row. A notification that names no client is
+`HANDLE_TYPES` and `CANCELS` are all there is to know of them: a new pair of methods is one row. A notification that names no client is
 nobody's handle, and passes as any other.
 """
 
@@ -23,16 +23,16 @@ from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderFailu
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client, Clients, Delivery
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 
 log = structlog.get_logger()
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 REQUEST_ID = "requestId"
 
 
-class Kind(NamedTuple):
-    """One sort of handle. `member` holds it in `starts`, `ends`, `uses` and the notifications `hears`."""
+class HandleType(NamedTuple):
+    """One sort of handle. `member` holds it in `starts`, `ends`, `uses` and the notifications `notifications`."""
 
     member: str
     starts: str
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     over: str
     """What the handle stands for is over when this request has been answered, or this notification heard."""
     uses: tuple[str, ...] = ()
-    hears: tuple[str, ...] = ()
+    notifications: tuple[str, ...] = ()
     refuses_empty: bool = False
     """Codex takes "" for none, and says so."""
     needed_for: tuple[str, ...] | None = None
@@ -48,41 +48,41 @@ class Kind(NamedTuple):
 
 
 class Cancel(NamedTuple):
-    """A method that ends one of the client's own `requests`, by its JSON-RPC id; the notifications `hears` name that id too."""
+    """A method that ends one of the client's own `requests`, by its JSON-RPC id; the notifications `notifications` name that id too."""
 
     method: str
     requests: tuple[str, ...]
-    hears: tuple[str, ...] = ()
+    notifications: tuple[str, ...] = ()
 
 
 # Codex's own schema, 0.133 to 0.171.
-KINDS = (
-    Kind(
+HANDLE_TYPES = (
+    HandleType(
         "processId", "command/exec", ends="command/exec/terminate", over="command/exec",
-        uses=("command/exec/write", "command/exec/resize"), hears=("command/exec/outputDelta",),
+        uses=("command/exec/write", "command/exec/resize"), notifications=("command/exec/outputDelta",),
         needed_for=("tty", "streamStdin", "streamStdoutStderr"),
     ),
-    Kind(
+    HandleType(
         "processHandle", "process/spawn", ends="process/kill", over="process/exited",
-        uses=("process/writeStdin", "process/resizePty"), hears=("process/outputDelta", "process/exited"), refuses_empty=True,
+        uses=("process/writeStdin", "process/resizePty"), notifications=("process/outputDelta", "process/exited"), refuses_empty=True,
     ),
-    Kind("watchId", "fs/watch", ends="fs/unwatch", over="fs/unwatch", hears=("fs/changed",)),
-    Kind(
+    HandleType("watchId", "fs/watch", ends="fs/unwatch", over="fs/unwatch", notifications=("fs/changed",)),
+    HandleType(
         "subscriptionId", "mcpServer/event/stream/start", ends="mcpServer/event/stream/stop", over="mcpServer/event/stream/stop",
-        hears=("mcpServer/event/stream/notification",),
+        notifications=("mcpServer/event/stream/notification",),
     ),
     # Straight on Codex these are everyone's, by an oversight that one can do without (measured: 0.163).
-    Kind(
+    HandleType(
         "sessionId", "fuzzyFileSearch/sessionStart", ends="fuzzyFileSearch/sessionStop", over="fuzzyFileSearch/sessionStop",
-        uses=("fuzzyFileSearch/sessionUpdate",), hears=("fuzzyFileSearch/sessionUpdated", "fuzzyFileSearch/sessionCompleted"),
+        uses=("fuzzyFileSearch/sessionUpdate",), notifications=("fuzzyFileSearch/sessionUpdated", "fuzzyFileSearch/sessionCompleted"),
         refuses_empty=True,
     ),
     # A later search with the same token ends an earlier one.
-    Kind("cancellationToken", "fuzzyFileSearch", ends=None, over="fuzzyFileSearch"),
+    HandleType("cancellationToken", "fuzzyFileSearch", ends=None, over="fuzzyFileSearch"),
 )  # fmt: skip
 CANCELS = (
     Cancel("thread/search/cancel", ("thread/search",)),
-    Cancel("thread/search/stream/cancel", ("thread/search/stream",), hears=("thread/search/partial",)),
+    Cancel("thread/search/stream/cancel", ("thread/search/stream",), notifications=("thread/search/partial",)),
     Cancel("thread/sample/cancel", ("thread/sample",)),
     Cancel(
         "userVerification/cancel",
@@ -90,63 +90,63 @@ CANCELS = (
     ),
 )
 
-_HEARD = {method: kind for kind in KINDS for method in kind.hears}
-_HEARD_OF_REQUESTS = frozenset(method for cancel in CANCELS for method in cancel.hears)
+_NOTIFIED_TYPES = {method: kind for kind in HANDLE_TYPES for method in kind.notifications}
+_NOTIFIED_REQUESTS = frozenset(method for cancel in CANCELS for method in cancel.notifications)
 
 
 class _Request:
     """A request under way that can be cancelled. `provider_id` is its id with Codex, once `sent`; None if it never was."""
 
-    def __init__(self, exchange: Exchange, cancel: Cancel) -> None:
-        self.exchange = exchange
+    def __init__(self, client_request: ClientRequest, cancel: Cancel) -> None:
+        self.client_request = client_request
         self.cancel = cancel
         self.provider_id: int | None = None
         self.settled = anyio.Event()
         """Set when the request was sent, or has ended without."""
 
     def is_named(self, client: Client, cancel: Cancel, request_id: bytes) -> bool:
-        mine = self.exchange.client is client and self.cancel is cancel
-        return mine and jsonrpc.id_key(self.exchange.request.id) == jsonrpc.id_key(request_id)
+        mine = self.client_request.client is client and self.cancel is cancel
+        return mine and jsonrpc.id_key(self.client_request.message.id) == jsonrpc.id_key(request_id)
 
 
 class Handles:
-    """`around` puts it between clients' requests and what handles them; `deliver` between Codex's notifications and clients."""
+    """`wrap` puts it between clients' requests and what handles them; `route_notification` between Codex's notifications and clients."""
 
     def __init__(self, clients: Clients, link: CodexLink, identity: Identity) -> None:
         self._clients = clients
         self._link = link
         self._identity = identity
-        self._held: dict[str, Counter[tuple[Kind, str]]] = {}
+        self._active: dict[str, Counter[tuple[HandleType, str]]] = {}
         self._requests: list[_Request] = []
         self._numbers = count(1)
 
-    def around(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
+    def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
         """The table of handlers with those in it that see handles as Codex does; what it does not name goes to `forward`."""
         return {**handlers, **dict(self._handlers(lambda method: handlers.get(method, forward)))}
 
-    def deliver(self, method: str, line: bytes) -> bool:
+    def route_notification(self, method: str, line: bytes) -> bool:
         """Pass a notification on to the client whose handle it names; False when it is about no handle."""
-        if method in _HEARD:
-            return self._deliver_of_kind(_HEARD[method], method, line)
-        return method in _HEARD_OF_REQUESTS and self._deliver_of_request(method, line)
+        if method in _NOTIFIED_TYPES:
+            return self._route_to_holder(_NOTIFIED_TYPES[method], method, line)
+        return method in _NOTIFIED_REQUESTS and self._route_to_requester(method, line)
 
     def release(self, client: Client) -> None:
         """A client is gone: end what it left behind, as Codex does when a connection closes."""
-        for kind, handle in self._held.pop(client.id, ()):
+        for kind, handle in self._active.pop(client.id, ()):
             if kind.ends is not None:
                 self._ask_to_end(kind.ends, {kind.member: handle})
         for request in self._requests:
-            if request.exchange.client is client and request.provider_id is not None:
+            if request.client_request.client is client and request.provider_id is not None:
                 self._ask_to_end(request.cancel.method, {REQUEST_ID: request.provider_id})
 
     def forget_epoch(self) -> None:
         """The child is gone, and with it all that handles stood for."""
-        self._held.clear()  # requests under way fail by themselves
+        self._active.clear()  # requests under way fail by themselves
 
     # --- handles --------------------------------------------------------------------------------------------------
 
     def _handlers(self, inner: Callable[[str], Handler]) -> Iterator[tuple[str, Handler]]:
-        for kind in KINDS:
+        for kind in HANDLE_TYPES:
             for method in filter(None, (kind.starts, kind.ends, *kind.uses)):
                 yield method, self._for_kind(kind, inner(method))
         for cancel in CANCELS:
@@ -154,85 +154,85 @@ class Handles:
             for method in cancel.requests:
                 yield method, self._for_cancellable(cancel, inner(method))
 
-    def _for_kind(self, kind: Kind, inner: Handler) -> Handler:
-        async def handle(exchange: Exchange) -> Any:
-            named = self._named(kind, exchange)
+    def _for_kind(self, kind: HandleType, inner: Handler) -> Handler:
+        async def handle(client_request: ClientRequest) -> Any:
+            named = self._named(kind, client_request)
             if named is None:
-                return await inner(exchange)
+                return await inner(client_request)
             try:
-                if exchange.method == kind.starts:
-                    return await self._start(kind, named, exchange, inner)
-                result = await inner(exchange)
+                if client_request.method == kind.starts:
+                    return await self._start(kind, named, client_request, inner)
+                result = await inner(client_request)
             except ProviderError as error:
-                raise _in_the_clients_words(error, exchange.client.id) from error
-            if exchange.method == kind.over:
-                self._let_go(exchange.client.id, kind, named)
+                raise _with_client_handles(error, client_request.client.id) from error
+            if client_request.method == kind.over:
+                self._release(client_request.client.id, kind, named)
             return result
 
         return handle
 
-    async def _start(self, kind: Kind, handle: str, exchange: Exchange, inner: Handler) -> Any:
+    async def _start(self, kind: HandleType, handle: str, client_request: ClientRequest, inner: Handler) -> Any:
         # Awaited first, so that nothing comes between the look at the client and the request: one that is gone is not there to
         # end what is started for it.
         await self._link.connected()
-        if not self._clients.has(exchange.client):
+        if not self._clients.has(client_request.client):
             return None
-        self._held.setdefault(exchange.client.id, Counter())[kind, handle] += 1
+        self._active.setdefault(client_request.client.id, Counter())[kind, handle] += 1
         try:
-            result = await inner(exchange)
+            result = await inner(client_request)
         except BaseException:
-            self._let_go(exchange.client.id, kind, handle)
+            self._release(client_request.client.id, kind, handle)
             raise
         if kind.over == kind.starts:
-            self._let_go(exchange.client.id, kind, handle)
+            self._release(client_request.client.id, kind, handle)
         return result
 
-    def _let_go(self, client_id: str, kind: Kind, handle: str) -> None:
+    def _release(self, client_id: str, kind: HandleType, handle: str) -> None:
         """Counted, since a second start under a handle in use is refused and leaves the first one running."""
-        held = self._held.get(client_id, Counter())
+        held = self._active.get(client_id, Counter())
         held[kind, handle] -= 1
         if held[kind, handle] <= 0:
             del held[kind, handle]
 
-    def _named(self, kind: Kind, exchange: Exchange) -> str | None:
+    def _named(self, kind: HandleType, client_request: ClientRequest) -> str | None:
         """Put a name of ours in place of the client's; None when there is no handle in its place, and Codex is to judge."""
-        params = _members(exchange.request.params)
+        params = _members(client_request.message.params)
         if params is None:
             return None
-        handle = self._name_for(kind, exchange, params)
+        handle = self._name_for(kind, client_request, params)
         if handle is not None:
-            _set_member(exchange, params, kind.member, handle)
+            _set_member(client_request, params, kind.member, handle)
         return handle
 
-    def _name_for(self, kind: Kind, exchange: Exchange, params: dict[str, Raw]) -> str | None:
+    def _name_for(self, kind: HandleType, client_request: ClientRequest, params: dict[str, Raw]) -> str | None:
         chosen = msgspec.json.decode(params.get(kind.member, Raw(b"null")))
         if isinstance(chosen, str):
-            return None if kind.refuses_empty and not chosen else _prefix(exchange.client.id) + chosen
-        if chosen is None and exchange.method == kind.starts and kind.needed_for is not None:
+            return None if kind.refuses_empty and not chosen else _prefix(client_request.client.id) + chosen
+        if chosen is None and client_request.method == kind.starts and kind.needed_for is not None:
             is_needed = any(bytes(params.get(member, b"")) == b"true" for member in kind.needed_for)
-            return None if is_needed else f"{_prefix(exchange.client.id)[:-1]}#{next(self._numbers)}"
+            return None if is_needed else f"{_prefix(client_request.client.id)[:-1]}#{next(self._numbers)}"
         return None
 
-    def _deliver_of_kind(self, kind: Kind, method: str, line: bytes) -> bool:
+    def _route_to_holder(self, kind: HandleType, method: str, line: bytes) -> bool:
         handle = _member_of(line, kind.member)
-        client_id, chosen = _parted(handle) if isinstance(handle, str) else (None, "")
+        client_id, chosen = _split_handle(handle) if isinstance(handle, str) else (None, "")
         if client_id is None:
             return False
         if method == kind.over:
-            self._let_go(client_id, kind, str(handle))
+            self._release(client_id, kind, str(handle))
         client = self._clients.by_id(client_id)
-        self._deliver_to(client, method, line, kind.member, msgspec.json.encode(chosen))
+        self._send_to(client, method, line, kind.member, msgspec.json.encode(chosen))
         return True
 
     # --- requests that can be cancelled ---------------------------------------------------------------------------
 
     def _for_cancellable(self, cancel: Cancel, inner: Handler) -> Handler:
-        async def handle(exchange: Exchange) -> Any:
-            request = _Request(exchange, cancel)
-            exchange.on_sent = lambda provider_id: self._sent(request, provider_id)
+        async def handle(client_request: ClientRequest) -> Any:
+            request = _Request(client_request, cancel)
+            client_request.on_sent = lambda provider_id: self._sent(request, provider_id)
             self._requests.append(request)
             try:
-                return await inner(exchange)
+                return await inner(client_request)
             finally:
                 request.settled.set()
                 if request in self._requests:
@@ -243,16 +243,18 @@ class Handles:
     def _sent(self, request: _Request, provider_id: int) -> None:
         request.provider_id = provider_id
         request.settled.set()
-        if not self._clients.has(request.exchange.client):
+        if not self._clients.has(request.client_request.client):
             self._ask_to_end(request.cancel.method, {REQUEST_ID: provider_id})
 
     def _for_cancel(self, cancel: Cancel, inner: Handler) -> Handler:
-        async def handle(exchange: Exchange) -> Any:
-            params = _members(exchange.request.params)
+        async def handle(client_request: ClientRequest) -> Any:
+            params = _members(client_request.message.params)
             request_id = bytes(params.get(REQUEST_ID, b"")) if params is not None else b""
             if params is not None and (request_id[:1] == b'"' or request_id.removeprefix(b"-").isdigit()):
-                _set_member(exchange, params, REQUEST_ID, await self._provider_id(exchange.client, cancel, request_id))
-            return await inner(exchange)
+                _set_member(
+                    client_request, params, REQUEST_ID, await self._provider_id(client_request.client, cancel, request_id)
+                )
+            return await inner(client_request)
 
         return handle
 
@@ -265,16 +267,16 @@ class Handles:
                     return request.provider_id
         return _prefix(client.id) + request_id.decode()
 
-    def _deliver_of_request(self, method: str, line: bytes) -> bool:
+    def _route_to_requester(self, method: str, line: bytes) -> bool:
         provider_id = _member_of(line, REQUEST_ID)
         for request in self._requests:
             if request.provider_id == provider_id:
-                self._deliver_to(request.exchange.client, method, line, REQUEST_ID, request.exchange.request.id)
+                self._send_to(request.client_request.client, method, line, REQUEST_ID, request.client_request.message.id)
         return True  # whoever asked has its answer, or is gone
 
     # --- both -----------------------------------------------------------------------------------------------------
 
-    def _deliver_to(self, client: Client | None, method: str, line: bytes, member: str, value: bytes) -> None:
+    def _send_to(self, client: Client | None, method: str, line: bytes, member: str, value: bytes) -> None:
         if client is not None and self._clients.has(client) and client.wants(None, method):
             shown = self._identity.notification_to_client(method, line)
             Delivery(method, lambda: _with_member(shown, member, value)).to((client,))
@@ -294,14 +296,14 @@ def _prefix(client_id: str) -> str:
     return f"trimpoint-{client_id}/"
 
 
-def _parted(handle: str) -> tuple[str | None, str]:
+def _split_handle(handle: str) -> tuple[str | None, str]:
     """Client and chosen name behind a handle of Codex's; no client when it is none of ours."""
     owner, slash, chosen = handle.partition("/")
     ours = slash and owner.startswith("trimpoint-")
     return (owner.removeprefix("trimpoint-"), chosen) if ours else (None, handle)
 
 
-def _in_the_clients_words(error: ProviderError, client_id: str) -> ProviderError:
+def _with_client_handles(error: ProviderError, client_id: str) -> ProviderError:
     prefix = _prefix(client_id)
     raw = bytes(error.raw).replace(prefix.encode(), b"")
     return ProviderError(error.code, error.message.replace(prefix, ""), error.data, Raw(raw))
@@ -315,9 +317,9 @@ def _members(params: Raw | None) -> dict[str, Raw] | None:
         return None
 
 
-def _set_member(exchange: Exchange, params: dict[str, Raw], member: str, value: str | int) -> None:
+def _set_member(client_request: ClientRequest, params: dict[str, Raw], member: str, value: str | int) -> None:
     encoded = msgspec.json.encode({**params, member: value})
-    exchange.request = msgspec.structs.replace(exchange.request, params=Raw(encoded))
+    client_request.message = msgspec.structs.replace(client_request.message, params=Raw(encoded))
 
 
 def _member_of(line: bytes, member: str) -> Any:

@@ -5,8 +5,8 @@ from msgspec import Raw
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.session.clients import RAW_EVENTS
-from trimpoint.gateway.session.request import Exchange
-from trimpoint.threads.registry import Engine
+from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.threads.registry import ThreadRegistry
 
 # Below the members of their parameters is what a model saw, said or is to see.
 WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items"}
@@ -15,7 +15,7 @@ WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items
 class Identity:
     """Lookups over the engine's index. Ids of threads that are none of ours stand for themselves."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
 
     def thread_of(self, any_id: str) -> str | None:
@@ -24,12 +24,12 @@ class Identity:
             return any_id
         return self._engine.owner_of(any_id)
 
-    def thread_named_in(self, exchange: Exchange) -> str | None:
+    def thread_named_in(self, client_request: ClientRequest) -> str | None:
         """The thread of ours that a request names; None when it names none, and Codex answers it in its own words.
 
         :raises Refusal: when the parameters are no object.
         """
-        named = exchange.params().get("threadId")
+        named = client_request.params().get("threadId")
         return self.thread_of(named) if isinstance(named, str) else None
 
     def provider_of(self, thread_id: str) -> str | None:
@@ -49,13 +49,13 @@ class Identity:
         """A message of Codex's with stable ids in it."""
         if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):
             return message
-        return idmap.exchange_encoded(message, self._engine.renamed.get)
+        return idmap.rewrite_ids_in_encoded(message, self._engine.renamed.get)
 
     def error_to_client(self, error: Exception) -> Exception:
         """An error of Codex's with stable ids in it; any other as it is."""
         if not isinstance(error, ProviderError) or not idmap.mentions_any(bytes(error.raw), self._engine.renamed):
             return error
-        raw = Raw(idmap.exchange_in_prose(bytes(error.raw), self._engine.renamed.get))
+        raw = Raw(idmap.rewrite_ids_in_error(bytes(error.raw), self._engine.renamed.get))
         return ProviderError(error.code, error.message, error.data, raw)
 
     def notification_to_client(self, method: str, line: bytes) -> bytes:
@@ -63,10 +63,10 @@ class Identity:
         if not self._engine.renamed:
             return line
         if method.endswith(("delta", "Delta")):
-            shown = idmap.exchange_thread_id(line, self._engine.renamed.get)
-            return idmap.exchange_turn_id(shown, self._engine.renamed.get) if self._engine.retried else shown
+            shown = idmap.rewrite_thread_id(line, self._engine.renamed.get)
+            return idmap.rewrite_turn_id(shown, self._engine.renamed.get) if self._engine.retried else shown
         if method in WITH_RAW_ITEMS:
-            return idmap.exchange_around(line, self._engine.renamed.get)
+            return idmap.rewrite_ids_in_line(line, self._engine.renamed.get)
         return self.to_client(line)
 
     def run_to_client(self, method: str, lines: list[bytes]) -> bytes:
@@ -74,14 +74,14 @@ class Identity:
         if not self._engine.renamed:
             return b"\n".join(lines)
         if method.endswith(("delta", "Delta")):
-            return idmap.exchange_thread_id_of_run(lines, self._engine.owner_of)
+            return idmap.rewrite_thread_id_of_run(lines, self._engine.owner_of)
         return b"\n".join(self.notification_to_client(method, line) for line in lines)
 
     def to_provider(self, params: bytes, method: str = "") -> bytes:
         """A client's parameters with provider ids in them; `method` matters where it brings raw items."""
         if not idmap.mentions_any(params, self._engine.summaries):
             return params
-        exchange = idmap.exchange_members if method in WITH_RAW_ITEMS else idmap.exchange_encoded
+        exchange = idmap.rewrite_ids_in_params if method in WITH_RAW_ITEMS else idmap.rewrite_ids_in_encoded
         return exchange(params, self._provider_if_ours)
 
     def turn_of(self, any_id: str) -> str:

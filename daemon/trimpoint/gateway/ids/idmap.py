@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 
 Lookup = Callable[[str], str | None]
 
@@ -30,7 +30,7 @@ ID_MEMBERS = frozenset(
 TURN_ID_MEMBERS = frozenset(
     {"turnId", "rootTurnId", "parentTurnId", "sourceTurnId", "expectedTurnId", "beforeTurnId", "lastTurnId", "turn_id"}
 )
-_EXCHANGED = ID_MEMBERS | TURN_ID_MEMBERS
+_REWRITTEN = ID_MEMBERS | TURN_ID_MEMBERS
 # Members that hold what people, models and tools wrote. Nothing in them is ours to change.
 CONTENT_MEMBERS = frozenset(
     {
@@ -52,16 +52,16 @@ _TURN_ID = b'"turnId":"'
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-def exchange(value: Any, lookup: Lookup) -> Any:
+def rewrite_ids(value: Any, lookup: Lookup) -> Any:
     """A copy of a decoded message with every known id in an id's place exchanged."""
     if isinstance(value, dict):
-        given = members(value)
+        given = as_dict(value)
         shown = {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
         if isinstance(shown.get("path"), str) and shown.get("id") != given.get("id"):
             shown["path"] = None  # of the rollout, which is named after a provider thread
         return shown
     if isinstance(value, list):
-        return [exchange(member, lookup) for member in rows(value)]
+        return [rewrite_ids(member, lookup) for member in as_list(value)]
     return value
 
 
@@ -70,20 +70,20 @@ def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
     return any(match.group().decode() in known for match in _UUID.finditer(message))
 
 
-def exchange_thread_id(line: bytes, lookup: Lookup) -> bytes:
+def rewrite_thread_id(line: bytes, lookup: Lookup) -> bytes:
     """A delta's own `threadId`, exchanged without decoding the rest.
 
     Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a delta has but one.
     """
-    return _exchange_first(_THREAD_ID, line, lookup)
+    return _rewrite_first(_THREAD_ID, line, lookup)
 
 
-def exchange_turn_id(line: bytes, lookup: Lookup) -> bytes:
-    """A delta's own `turnId`, as `exchange_thread_id`."""
-    return _exchange_first(_TURN_ID, line, lookup)
+def rewrite_turn_id(line: bytes, lookup: Lookup) -> bytes:
+    """A delta's own `turnId`, as `rewrite_thread_id`."""
+    return _rewrite_first(_TURN_ID, line, lookup)
 
 
-def _exchange_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
+def _rewrite_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
     start = line.find(name) + len(name)
     end = line.find(b'"', start)
     if start < len(name) or end < 0:
@@ -93,10 +93,10 @@ def _exchange_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
     return line if new is None or new == old else b"%b%b%b" % (line[:start], new.encode(), line[end:])
 
 
-def exchange_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
-    """`exchange_thread_id` of deltas that begin alike, to the end of that id; joined by newlines."""
+def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
+    """`rewrite_thread_id` of deltas that begin alike, to the end of that id; joined by newlines."""
     first, joined = lines[0], b"\n".join(lines)
-    exchanged = exchange_thread_id(first, lookup)
+    exchanged = rewrite_thread_id(first, lookup)
     if exchanged is first:
         return joined
     after_id = first.find(b'"', first.find(_THREAD_ID) + len(_THREAD_ID))
@@ -105,38 +105,38 @@ def exchange_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
     return (b"\n" + joined).replace(b"\n" + head, b"\n" + new_head)[1:]
 
 
-def exchange_around(line: bytes, lookup: Lookup) -> bytes:
+def rewrite_ids_in_line(line: bytes, lookup: Lookup) -> bytes:
     """A notification with the ids among its parameters exchanged, and what they hold left byte for byte as it is."""
     message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])
-    return msgspec.json.encode({**message, "params": Raw(exchange_members(bytes(message["params"]), lookup))})
+    return msgspec.json.encode({**message, "params": Raw(rewrite_ids_in_params(bytes(message["params"]), lookup))})
 
 
-def exchange_members(params: bytes, lookup: Lookup) -> bytes:
+def rewrite_ids_in_params(params: bytes, lookup: Lookup) -> bytes:
     """Parameters with the ids that are members of theirs exchanged, and everything below left byte for byte as it is."""
     members: dict[str, Raw] = msgspec.json.decode(params, type=dict[str, Raw])
     return msgspec.json.encode({name: _raw_member(name, member, lookup) for name, member in members.items()})
 
 
-def exchange_in_prose(error: bytes, lookup: Lookup) -> bytes:
+def rewrite_ids_in_error(error: bytes, lookup: Lookup) -> bytes:
     """Codex's own error object with stable ids in its text: unlike what people write, it speaks of threads by id."""
     return _UUID.sub(lambda found: (lookup(found[0].decode()) or found[0].decode()).encode(), error)
 
 
-def exchange_encoded(message: bytes, lookup: Lookup) -> bytes:
-    """`exchange` over JSON text."""
-    return msgspec.json.encode(exchange(msgspec.json.decode(message), lookup))
+def rewrite_ids_in_encoded(message: bytes, lookup: Lookup) -> bytes:
+    """`rewrite_ids` over JSON text."""
+    return msgspec.json.encode(rewrite_ids(msgspec.json.decode(message), lookup))
 
 
 def _member(name: str, member: Any, lookup: Lookup) -> Any:
     if name in CONTENT_MEMBERS:
         return member
     if name in CURSOR_MEMBERS and isinstance(member, str):
-        return exchange_in_prose(member.encode(), lookup).decode()
-    if name in _EXCHANGED and isinstance(member, str):
+        return rewrite_ids_in_error(member.encode(), lookup).decode()
+    if name in _REWRITTEN and isinstance(member, str):
         return lookup(member) or member
     if name in ID_MEMBERS and isinstance(member, list):
-        return [_member(name, entry, lookup) for entry in rows(member)]
-    return exchange(member, lookup)
+        return [_member(name, entry, lookup) for entry in as_list(member)]
+    return rewrite_ids(member, lookup)
 
 
 def _key(name: str, lookup: Lookup) -> str:
@@ -145,6 +145,6 @@ def _key(name: str, lookup: Lookup) -> str:
 
 
 def _raw_member(name: str, member: Raw, lookup: Lookup) -> Raw:
-    if name not in _EXCHANGED or not bytes(member).startswith(b'"'):
+    if name not in _REWRITTEN or not bytes(member).startswith(b'"'):
         return member
     return Raw(msgspec.json.encode(_member(name, msgspec.json.decode(member), lookup)))

@@ -29,7 +29,7 @@ class _Named(msgspec.Struct):
     cwds: Any = None
 
 
-def placed(request: jsonrpc.Request, folder: str | None) -> jsonrpc.Request:
+def resolve_working_directory(request: jsonrpc.Request, folder: str | None) -> jsonrpc.Request:
     """The request as Codex must get it when its client works in `folder` and Codex in this process's.
 
     Unchanged where they are the same or `folder` is not known, and where its parameters are wrong: Codex says so in its own words.

@@ -9,20 +9,21 @@ from msgspec import Raw
 from trimpoint_protocol.commands import ArchiveThread
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import says_missing
+from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.lifecycle_notifications import Announcements
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.routing.notification_router import ThreadRole
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
-Handler = Callable[[Exchange], Awaitable[Any]]
-Forward = Callable[[Exchange], Awaitable[None]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
+Forward = Callable[[ClientRequest], Awaitable[None]]
 
 # How long `thread/archive` waits for Codex to put the thread away; for clients it is archived all the same.
 ARCHIVE_WAIT_S = 10.0
@@ -33,11 +34,11 @@ class ArchiveMethods:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: ThreadRegistry,
         sessions: Sessions,
         threads: ProviderThreads,
         identity: Identity,
-        announcements: Announcements,
+        announcements: LifecycleNotifications,
         forward: Forward,
     ) -> None:
         self._engine = engine
@@ -53,43 +54,43 @@ class ArchiveMethods:
             "thread/delete": self._delete,
         }
 
-    async def _archive(self, exchange: Exchange) -> None:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _archive(self, client_request: ClientRequest) -> None:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None or self._is_in_codex_archive(thread_id):
-            return await self._forward(exchange)
-        with self._announcements.held(thread_id):
-            await self._put_away(thread_id)
-            exchange.answer({})
+            return await self._forward(client_request)
+        with self._announcements.deferred(thread_id):
+            await self._archive_thread(thread_id)
+            client_request.answer({})
         return None
 
-    async def _unarchive(self, exchange: Exchange) -> None:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _unarchive(self, client_request: ClientRequest) -> None:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._forward(exchange)
+            return await self._forward(client_request)
         writer = await self._engine.thread(thread_id)
-        with self._announcements.held(thread_id):
-            raw = await self._bring_back(writer)
+        with self._announcements.deferred(thread_id):
+            raw = await self._unarchive_thread(writer)
             writer.record_facts(*((ev.ThreadUnarchived(),) if writer.state.archived else ()))
-            await writer.settle()
-            exchange.answer(self._identity.to_client(bytes(raw or await self._read_anew(writer))))
+            await writer.flush()
+            client_request.answer(self._identity.to_client(bytes(raw or await self._reload(writer))))
         return None
 
-    async def _delete(self, exchange: Exchange) -> None:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _delete(self, client_request: ClientRequest) -> None:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._forward(exchange)
+            return await self._forward(client_request)
         writer = await self._engine.thread(thread_id)
         if busy(writer.state) is not None:
-            await self._put_away(thread_id)  # refused, with the reason
+            await self._archive_thread(thread_id)  # refused, with the reason
         # The present one first: Codex refuses while forks refer to it, and then nothing has changed.
         for generation in reversed(writer.state.generations):
             if generation.provider_thread_id is not None:
                 await self._delete_provider_thread(generation.provider_thread_id)
-        with self._announcements.held(thread_id) as untold:
+        with self._announcements.deferred(thread_id) as untold:
             if not writer.state.archived:
-                await self._put_away(thread_id)
+                await self._archive_thread(thread_id)
             untold.clear()  # to clients it is gone, and not archived
-            exchange.answer({})
+            client_request.answer({})
         self._announcements.deleted(thread_id)
         return None
 
@@ -98,7 +99,7 @@ class ArchiveMethods:
         is_loaded = self._threads.is_loaded(self._identity.provider_of(thread_id))
         return self._engine.summaries[thread_id].archived and not is_loaded
 
-    async def _put_away(self, thread_id: str) -> None:
+    async def _archive_thread(self, thread_id: str) -> None:
         """Archive a thread; when this returns, Codex has it in its archive too, if there is a Codex."""
         stopped = anyio.Event()
 
@@ -106,18 +107,18 @@ class ArchiveMethods:
             if of_thread == thread_id and any(isinstance(event, ev.SessionStopped) for event in record.events):
                 stopped.set()
 
-        self._engine.listen(hear)
+        self._engine.subscribe(hear)
         try:
             result = await self._engine.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
             if result.record.events and self._link.peer is not None:
                 with anyio.move_on_after(ARCHIVE_WAIT_S):
                     await stopped.wait()
         finally:
-            self._engine.unlisten(hear)
+            self._engine.unsubscribe(hear)
 
-    async def _bring_back(self, writer: ThreadWriter) -> Raw | None:
+    async def _unarchive_thread(self, writer: ThreadWriter) -> Raw | None:
         """Codex's answer; None when it never put the thread away: it has no turn in its present generation, or terminals run in it."""
-        if self._threads.take_back(writer):
+        if self._threads.reattach(writer):
             return None
         params = {"threadId": self._identity.provider_of(writer.thread_id)}
         try:
@@ -127,7 +128,7 @@ class ArchiveMethods:
                 raise
             return None
 
-    async def _read_anew(self, writer: ThreadWriter) -> Raw:
+    async def _reload(self, writer: ThreadWriter) -> Raw:
         session = await self._sessions.ready(writer.thread_id)
         params = {"threadId": session.provider_thread_id, "includeTurns": False}
         thread = msgspec.json.decode(await self._link.request("thread/read", params), type=dict[str, Raw])["thread"]
@@ -137,11 +138,11 @@ class ArchiveMethods:
         # Retired, because that one life of the thread is gone is not for clients to hear; that the thread is, comes with the answer.
         route = self._threads.inbound.route_of(provider_id)
         if route is not None:
-            self._threads.inbound.bind(provider_id, route._replace(role="retired"))
+            self._threads.inbound.bind(provider_id, route._replace(role=ThreadRole.RETIRED))
         try:
             await self._link.request("thread/delete", {"threadId": provider_id})
         except ProviderFailure as error:
-            if isinstance(error, ProviderError) and says_missing(error):
+            if isinstance(error, ProviderError) and is_missing_error(error):
                 return
             if route is not None:
                 self._threads.inbound.bind(provider_id, route)

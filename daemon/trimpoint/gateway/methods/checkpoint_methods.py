@@ -7,7 +7,7 @@ from pathlib import Path
 from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.decide.revisions import Point, TurnFiles, span, turn_files
+from trimpoint.core.decide.revisions import Revision, TurnFiles, resolve_range, turn_files
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.state import Checkpoint, ThreadState
@@ -19,7 +19,7 @@ from trimpoint.git.capture.refs import find
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.compare import Change, Diff, changes, diff
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 MAX_FILES = 10_000
 _MAX_REMEMBERED = 10_000
@@ -28,7 +28,7 @@ _MAX_REMEMBERED = 10_000
 class CheckpointMethods:
     """`table` maps method names to handlers."""
 
-    def __init__(self, engine: Engine, identity: Identity, limits: CaptureLimits) -> None:
+    def __init__(self, engine: ThreadRegistry, identity: Identity, limits: CaptureLimits) -> None:
         self._engine = engine
         self._identity = identity
         self._limits = limits
@@ -49,7 +49,7 @@ class CheckpointMethods:
         )
 
     async def _diff(self, call: Call, params: cp.CheckpointDiffParams) -> cp.CheckpointDiff:
-        points = span(await self._state(params.thread_id), params.older, params.newer)
+        points = resolve_range(await self._state(params.thread_id), params.older, params.newer)
         if isinstance(points, Rejected):
             raise Refusal(points.reason, points.message, "See the checkpoints with checkpoint/list or `trimpoint checkpoints`.")
         repository = await _repository(points)
@@ -74,7 +74,7 @@ class CheckpointMethods:
             self._counted[pair] = counted
         return self._counted[pair]
 
-    async def _side(self, repository: Repository, point: Point) -> tuple[str, cp.DiffSide]:
+    async def _side(self, repository: Repository, point: Revision) -> tuple[str, cp.DiffSide]:
         checkpoint = point.checkpoint
         if checkpoint is None:
             present = await capture(repository, self._limits)
@@ -93,7 +93,7 @@ class CheckpointMethods:
         )
 
 
-async def _repository(points: tuple[Point, Point]) -> Repository:
+async def _repository(points: tuple[Revision, Revision]) -> Repository:
     folders = {point.checkpoint.repository for point in points if point.checkpoint is not None}
     if len(folders) != 1:
         told = " and ".join(sorted(folders)) or "none"

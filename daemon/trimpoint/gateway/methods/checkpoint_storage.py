@@ -13,17 +13,17 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint.git.capture.inventory import Kept, kept_below
+from trimpoint.git.capture.inventory import RepositoryCheckpoints, kept_below
 from trimpoint.git.capture.refs import KeptRef, delete_refs, list_refs, refs_disk_bytes, thread_part
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, discover
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 
 class CheckpointStorage:
     """`table` maps method names to handlers."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
         self.table: dict[str, Handler] = {"checkpoint/storage": self._storage, "checkpoint/prune": self._prune}
 
@@ -33,7 +33,7 @@ class CheckpointStorage:
     async def _prune(self, call: Call, params: cp.PruneParams) -> cp.PruneResult:
         chosen = self._chosen(params.thread_ids)
         going = [
-            Kept(kept.repository, refs)
+            RepositoryCheckpoints(kept.repository, refs)
             for kept in await self._all_kept(params.folder)
             if (
                 refs := [
@@ -45,7 +45,7 @@ class CheckpointStorage:
             for kept in going:
                 await delete_refs(kept.repository, [ref.ref for ref in kept.refs])
         return cp.PruneResult(
-            repositories=[self._told(kept, None) for kept in going],
+            repositories=[self._to_wire(kept, None) for kept in going],
             refs=sum(len(kept.refs) for kept in going),
             deleted=not params.dry_run,
         )
@@ -64,21 +64,21 @@ class CheckpointStorage:
                 raise Refusal(Reason.INVALID_PARAMS, message, "Delete the thread first, with thread/delete.")
         return {thread_part(thread_id) for thread_id in thread_ids}
 
-    async def _all_kept(self, folder: str | None) -> list[Kept]:
+    async def _all_kept(self, folder: str | None) -> list[RepositoryCheckpoints]:
         if folder is not None:
             found = await discover(Path(folder))
             if isinstance(found, NoRepository):
                 raise Refusal(Reason.WORKTREE_FAILED, found.reason, found.hint)
-            return [Kept(found, await list_refs(found))]
+            return [RepositoryCheckpoints(found, await list_refs(found))]
         return await kept_below(summary.cwd for summary in self._engine.summaries.values())
 
-    async def _measured(self, kept: Kept) -> cp.RepositoryStorage:
+    async def _measured(self, kept: RepositoryCheckpoints) -> cp.RepositoryStorage:
         try:
-            return self._told(kept, await refs_disk_bytes(kept.repository))
+            return self._to_wire(kept, await refs_disk_bytes(kept.repository))
         except GitError as error:
-            return self._told(kept, None, str(error))
+            return self._to_wire(kept, None, str(error))
 
-    def _told(self, kept: Kept, disk_bytes: int | None, problem: str | None = None) -> cp.RepositoryStorage:
+    def _to_wire(self, kept: RepositoryCheckpoints, disk_bytes: int | None, problem: str | None = None) -> cp.RepositoryStorage:
         books = self._books
         threads = [_thread(books, part, refs) for part, refs in _by_thread(kept.refs)]
         return cp.RepositoryStorage(

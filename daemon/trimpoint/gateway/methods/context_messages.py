@@ -2,19 +2,19 @@
 
 from trimpoint_protocol import methods as m
 
-from trimpoint.core.context.segments import Unit, context_units
-from trimpoint.core.decide.discarding import impossible, total_tokens
+from trimpoint.core.context.segments import ContextSegment, context_segments
+from trimpoint.core.decide.discarding import discard_refusal, total_tokens
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 
 class ContextMessages:
     """`table` maps method names to handlers."""
 
-    def __init__(self, engine: Engine, sessions: Sessions, policy: DiscardPolicy) -> None:
+    def __init__(self, engine: ThreadRegistry, sessions: Sessions, policy: DiscardPolicy) -> None:
         self._engine = engine
         self._sessions = sessions
         self._policy = policy
@@ -30,9 +30,9 @@ class ContextMessages:
 
 def message_list(state: ThreadState, policy: DiscardPolicy) -> m.ContextMessageList:
     """The context as clients see it."""
-    units, refusal = context_units(state), impossible(state)
+    units, refusal = context_segments(state), discard_refusal(state)
     return m.ContextMessageList(
-        messages=[_shown(unit) for unit in units],
+        messages=[_shown(segment) for segment in units],
         total_est_tokens=total_tokens(units),
         target_tokens=policy.target_tokens,
         floor_tokens=policy.floor_tokens,
@@ -40,14 +40,14 @@ def message_list(state: ThreadState, policy: DiscardPolicy) -> m.ContextMessageL
     )
 
 
-def _shown(unit: Unit) -> m.ContextMessage:
+def _shown(segment: ContextSegment) -> m.ContextMessage:
     return m.ContextMessage(
-        short_id=unit.short_id,
-        turn_id=unit.turn_id,
-        entry_ids=list(unit.entry_ids),
-        role=unit.role,
-        kind=str(unit.kind),
-        preview=unit.preview,
-        est_tokens=unit.tokens,
-        protected=unit.protected,
+        short_id=segment.short_id,
+        turn_id=segment.turn_id,
+        entry_ids=list(segment.entry_ids),
+        role=segment.role,
+        kind=str(segment.kind),
+        preview=segment.preview,
+        est_tokens=segment.tokens,
+        protected=segment.protected,
     )

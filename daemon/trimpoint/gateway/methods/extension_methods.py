@@ -25,13 +25,13 @@ from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.threads.catalogue import ThreadSummary
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 
-class Surroundings(NamedTuple):
+class HandlerDeps(NamedTuple):
     """What the handlers act on. `shut_down` begins the daemon's end; `problem` says why Codex is unavailable, if it is."""
 
-    engine: Engine
+    engine: ThreadRegistry
     clients: Clients
     link: CodexLink
     slash: SlashRunner
@@ -41,12 +41,12 @@ class Surroundings(NamedTuple):
     shut_down: Callable[[], None]
 
 
-class OwnHandlers:
+class ExtensionHandlers:
     """`table` maps method names to handlers."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
-        self._engine = around.engine
+    def __init__(self, deps: HandlerDeps) -> None:
+        self._deps = deps
+        self._engine = deps.engine
         self._began = time.monotonic()
         self.table: dict[str, Handler] = {
             "commands/list": self._commands_list,
@@ -75,7 +75,7 @@ class OwnHandlers:
             call.client.notify("commands/progress", step)
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
-        outcome = await self._around.slash.run(params.text, thread_id, params.command_id, progress)
+        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress)
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)
         return outcome
@@ -89,7 +89,7 @@ class OwnHandlers:
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
         if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
-            await writer.settle()
+            await writer.flush()
         sequence = writer.state.sequence
         missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
         call.client.followed.add(params.thread_id)
@@ -128,10 +128,10 @@ class OwnHandlers:
         return await export(writer.state, params)
 
     async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
-        return await self._around.meters.status(self._stable(params.thread_id))
+        return await self._deps.meters.status(self._stable(params.thread_id))
 
     async def _status(self, call: Call, params: m.NoParams) -> m.SidecarStatus:
-        link = self._around.link
+        link = self._deps.link
         codex = m.CodexStatus(
             path=str(link.profile.codex),
             state=link.state,
@@ -144,19 +144,19 @@ class OwnHandlers:
             version=__version__,
             pid=os.getpid(),
             uptime_s=round(time.monotonic() - self._began, 3),
-            state_dir=self._around.state_dir,
-            clients=len(self._around.clients),
+            state_dir=self._deps.state_dir,
+            clients=len(self._deps.clients),
             threads=len(self._engine.summaries),
             sequence=self._engine.sequence,
             codex=codex,
         )
 
     async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
-        families = self._around.metrics.families()
+        families = self._deps.metrics.families()
         return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
-        call.after.append(self._around.shut_down)
+        call.after.append(self._deps.shut_down)
         return m.Empty()
 
     def _stable(self, any_id: str) -> str:

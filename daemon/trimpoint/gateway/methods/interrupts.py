@@ -10,12 +10,12 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.sessions import Sessions
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class Interrupts:
@@ -38,20 +38,20 @@ class Interrupts:
         self._played = played
         self.handlers: dict[str, Handler] = {"turn/interrupt": self._interrupt}
 
-    async def _interrupt(self, exchange: Exchange) -> Any:
+    async def _interrupt(self, client_request: ClientRequest) -> Any:
         """A running turn, a typed command, or a compaction that clients are shown."""
-        turn_id = str(exchange.params().get("turnId"))
+        turn_id = str(client_request.params().get("turnId"))
         played = self._played.by_id(turn_id)
         if played is not None:
             return await self._interrupt_command(played)
         if await self._interrupt_compaction(turn_id):
             return {}
-        thread_id = self._identity.thread_named_in(exchange)
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._methods.forward(exchange)
+            return await self._methods.forward(client_request)
         if self._sessions.interrupt_recovery(thread_id, turn_id):
             return {}
-        return await self._interrupt_turn(exchange, thread_id, turn_id)
+        return await self._interrupt_turn(client_request, thread_id, turn_id)
 
     async def _interrupt_command(self, turn: PlayedTurn) -> dict[str, Any]:
         """Answered when the turn has ended, as Codex does."""
@@ -72,9 +72,9 @@ class Interrupts:
                 return route is not None and await self._sessions.cancel_compaction(route.thread_id)
         return False
 
-    async def _interrupt_turn(self, exchange: Exchange, thread_id: str, turn_id: str) -> Any:
+    async def _interrupt_turn(self, client_request: ClientRequest, thread_id: str, turn_id: str) -> Any:
         try:
-            await self._methods.forward(exchange, deadline_s=self._lost.limits.answer_s)
+            await self._methods.forward(client_request, deadline_s=self._lost.limits.answer_s)
         except ProviderTimeout:
             await self._lost.end(thread_id, turn_id, NOT_ANSWERED)
             return {}

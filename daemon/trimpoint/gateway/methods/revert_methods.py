@@ -15,18 +15,18 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.lifecycle_notifications import Announcements
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.sessions import ReadySession, Sessions
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class RevertMethods:
     """`handlers` is the table, as in `ThreadMethods`. `wait_s` bounds how long a new generation is waited for."""
 
     def __init__(
-        self, sessions: Sessions, identity: Identity, methods: ThreadMethods, announcements: Announcements, wait_s: float
+        self, sessions: Sessions, identity: Identity, methods: ThreadMethods, announcements: LifecycleNotifications, wait_s: float
     ) -> None:
         self._sessions = sessions
         self._identity = identity
@@ -35,36 +35,36 @@ class RevertMethods:
         self._wait_s = wait_s
         self.handlers: dict[str, Handler] = {"thread/revert": self._revert, "thread/rollback": self._rollback}
 
-    async def _revert(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _revert(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._methods.forward(exchange)
+            return await self._methods.forward(client_request)
         session = await self._sessions.ready(thread_id)
-        turn_id = exchange.params().get("beforeTurnId")
+        turn_id = client_request.params().get("beforeTurnId")
         if not isinstance(turn_id, str) or turn_id not in session.writer.state.turn_index:
-            return await self._methods.forward(exchange)  # Codex says what is wrong with it
-        return await self._take_back(exchange, session, turn_id)
+            return await self._methods.forward(client_request)  # Codex says what is wrong with it
+        return await self._roll_back_turns(client_request, session, turn_id)
 
-    async def _rollback(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
-        count = exchange.params().get("numTurns")
+    async def _rollback(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
+        count = client_request.params().get("numTurns")
         if thread_id is None or not isinstance(count, int) or count < 1:
-            return await self._methods.forward(exchange)
+            return await self._methods.forward(client_request)
         session = await self._sessions.ready(thread_id)
         active = session.writer.state.active_turns
         if count > len(active):
             raise Refusal(Reason.INVALID_PARAMS, f"The agent's context holds {len(active)} turns, fewer than {count}.")
-        return await self._take_back(exchange, session, active[-count].id)
+        return await self._roll_back_turns(client_request, session, active[-count].id)
 
-    async def _take_back(self, exchange: Exchange, session: ReadySession, turn_id: str) -> Any:
+    async def _roll_back_turns(self, client_request: ClientRequest, session: ReadySession, turn_id: str) -> Any:
         state = session.writer.state
         turn = state.turns[state.turn_index[turn_id]]
-        await session.writer.settle()  # Codex is not asked while nothing can be written down
+        await session.writer.flush()  # Codex is not asked while nothing can be written down
         if turn.generation == state.generation.number and turn_id not in state.generation.turn_ids:
-            request = {**exchange.params(), "threadId": session.provider_thread_id}
+            request = {**client_request.params(), "threadId": session.provider_thread_id}
             if "beforeTurnId" in request:
                 request["beforeTurnId"] = self._identity.provider_turn(turn_id)
-            raw = await self._methods.link.request(exchange.method, request)
+            raw = await self._methods.link.request(client_request.method, request)
             await session.writer.execute(RevertTurns(turn_id, provider_did=True))
             return self._methods.with_whole_history(raw, state, {})
         await self._open_without(session, turn_id)

@@ -5,10 +5,10 @@ from typing import Any
 
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class TerminalMethods:
@@ -23,25 +23,25 @@ class TerminalMethods:
             "thread/backgroundTerminals/clean": self._on_each,
         }
 
-    async def _list(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _list(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._threads.link.request(exchange.method, exchange.params())
+            return await self._threads.link.request(client_request.method, client_request.params())
         holders = self._holders(thread_id)
         if len(holders) == 1:
-            return await self._threads.link.request(exchange.method, {**exchange.params(), "threadId": holders[0]})
+            return await self._threads.link.request(client_request.method, {**client_request.params(), "threadId": holders[0]})
         running = [terminal for holder in holders for terminal in await self._threads.terminals.running(holder)]
         return {"data": running, "nextCursor": None}
 
-    async def _on_each(self, exchange: Exchange) -> Any:
+    async def _on_each(self, client_request: ClientRequest) -> Any:
         """Ask each provider thread that may hold the terminal; one that has it is enough."""
-        params, answer, refusal = exchange.params(), None, None
-        thread_id = self._identity.thread_named_in(exchange)
+        params, answer, refusal = client_request.params(), None, None
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._threads.link.request(exchange.method, params)
+            return await self._threads.link.request(client_request.method, params)
         for holder in self._holders(thread_id):
             try:
-                held = await self._threads.link.request(exchange.method, {**params, "threadId": holder})
+                held = await self._threads.link.request(client_request.method, {**params, "threadId": holder})
             except ProviderError as error:
                 refusal = error
             else:

@@ -10,18 +10,18 @@ from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.ordered_request import ask_in_place
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.ordered_request import request_in_order
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.threads.catalogue import ThreadSummary
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class ThreadLists:
     """`handlers` is the table, as in `ThreadMethods`."""
 
-    def __init__(self, engine: Engine, link: CodexLink, identity: Identity) -> None:
+    def __init__(self, engine: ThreadRegistry, link: CodexLink, identity: Identity) -> None:
         self._engine = engine
         self._link = link
         self._identity = identity
@@ -32,25 +32,25 @@ class ThreadLists:
             "thread/loaded/list": self._loaded_list,
         }
 
-    async def _list(self, exchange: Exchange) -> Any:
-        params = exchange.params()
+    async def _list(self, client_request: ClientRequest) -> Any:
+        params = client_request.params()
         asked = Raw(self._identity.to_provider(msgspec.json.encode(params)))
-        raw = await ask_in_place(self._link, exchange.method, asked, Raw.copy, on_sent=exchange.on_sent)
+        raw = await request_in_order(self._link, client_request.method, asked, Raw.copy, on_sent=client_request.on_sent)
         answer: dict[str, Any] = msgspec.json.decode(raw)
         rows = [self._row(row) for row in answer.get("data") or () if self._is_shown(row)]
-        if exchange.method == "thread/list" and not params.get("cursor") and not params.get("archived"):
+        if client_request.method == "thread/list" and not params.get("cursor") and not params.get("archived"):
             listed = {row.get("id") for row in rows}
             rows = [*await self._unlisted(listed, params), *rows]
         # `readStates` is keyed by thread id.
-        rest = idmap.exchange({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
+        rest = idmap.rewrite_ids({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
         return {**rest, "data": rows}
 
-    async def _loaded_list(self, exchange: Exchange) -> Any:
-        params = self._identity.to_provider(msgspec.json.encode(exchange.params()))
-        answer: dict[str, Any] = msgspec.json.decode(await self._link.request(exchange.method, Raw(params)))
+    async def _loaded_list(self, client_request: ClientRequest) -> Any:
+        params = self._identity.to_provider(msgspec.json.encode(client_request.params()))
+        answer: dict[str, Any] = msgspec.json.decode(await self._link.request(client_request.method, Raw(params)))
         shown = [provider_id for provider_id in answer.get("data") or () if self._is_current_or_foreign(str(provider_id))]
         data = [self._engine.owner_of(provider_id) or provider_id for provider_id in shown]
-        rest = idmap.exchange({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
+        rest = idmap.rewrite_ids({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
         return {**rest, "data": data}
 
     def _is_shown(self, row: dict[str, Any]) -> bool:
@@ -64,7 +64,7 @@ class ThreadLists:
         thread = row.get("thread", row)
         provider_id = str(thread.get("id"))
         owner = self._engine.owner_of(provider_id)
-        shown: dict[str, Any] = idmap.exchange(row, self._engine.owner_of)
+        shown: dict[str, Any] = idmap.rewrite_ids(row, self._engine.owner_of)
         if owner is not None and owner != provider_id:
             summary = self._engine.summaries[owner]
             shown.get("thread", shown).update(createdAt=summary.created_at_ms // 1000, preview=summary.preview)

@@ -9,9 +9,9 @@ from trimpoint_protocol.commands import CompactContext
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.peer import ProviderError
-from trimpoint.codex.appserver.supervisor import says_missing
+from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
 from trimpoint.gateway.commands.turn_starts import TurnStarts
@@ -19,17 +19,17 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods import history
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, ask_in_place
-from trimpoint.gateway.session.request import Exchange
-from trimpoint.gateway.session.server_requests import Questions
+from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
+from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import UPDATABLE
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # These take as long as a program, a tool, a download or a person takes.
 MAY_TAKE_LONG = frozenset(
@@ -59,11 +59,11 @@ class ThreadMethods:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: ThreadRegistry,
         sessions: Sessions,
         threads: ProviderThreads,
         identity: Identity,
-        questions: Questions,
+        questions: PendingServerRequests,
         clients: Clients,
         starts: TurnStarts,
         *,
@@ -94,76 +94,82 @@ class ThreadMethods:
         }
 
     async def forward(
-        self, exchange: Exchange, acknowledged: Callable[[], None] | None = None, *, deadline_s: float | None = None
+        self, client_request: ClientRequest, acknowledged: Callable[[], None] | None = None, *, deadline_s: float | None = None
     ) -> None:
         """Pass a request on as it is, and its answer back, ids exchanged; `acknowledged` is called just before."""
-        params = exchange.request.params
-        mapped = Raw(self._identity.to_provider(bytes(params), exchange.method)) if params is not None else None
+        params = client_request.message.params
+        mapped = Raw(self._identity.to_provider(bytes(params), client_request.method)) if params is not None else None
 
         def answered(raw: Raw) -> None:
             if acknowledged is not None:
                 acknowledged()
-            exchange.answer(self._identity.to_client(bytes(raw)))
+            client_request.answer(self._identity.to_client(bytes(raw)))
 
-        deadline_s = LONG_DEADLINE_S if exchange.method in MAY_TAKE_LONG else deadline_s
-        await ask_in_place(self.link, exchange.method, mapped, answered, deadline_s=deadline_s, on_sent=exchange.on_sent)
+        deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else deadline_s
+        await request_in_order(
+            self.link, client_request.method, mapped, answered, deadline_s=deadline_s, on_sent=client_request.on_sent
+        )
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
         """The client takes part in a thread from now on; `again`: it is asked all that is open, as Codex does on `thread/resume`."""
         self._clients.join(client, thread_id, raw_events=raw_events)
-        self._questions.put_all_to(client, thread_id, again=again)
+        self._questions.resend_pending(client, thread_id, again=again)
 
-    async def _start(self, exchange: Exchange) -> None:
-        params, agent_tools = with_agent_tools(exchange.params(), by_default=self._agent_tools)
+    async def _start(self, client_request: ClientRequest) -> None:
+        params, agent_tools = with_agent_tools(client_request.params(), by_default=self._agent_tools)
 
         def begun(raw: Raw, thread_id: str) -> None:
-            self.join(exchange.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
-            exchange.answer(raw)
+            self.join(client_request.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
+            client_request.answer(raw)
 
         await self._sessions.begin(params, begun, agent_tools=agent_tools)
 
-    async def _resume(self, exchange: Exchange) -> None:
-        params = exchange.params()
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _resume(self, client_request: ClientRequest) -> None:
+        params = client_request.params()
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._adopt(exchange, params, "adopted")
-        if self._is_put_away(thread_id):
-            return await self.forward(exchange)  # Codex says it is archived, in its own words
+            return await self._adopt(client_request, params, "adopted")
+        if self._is_archived(thread_id):
+            return await self.forward(client_request)  # Codex says it is archived, in its own words
         session = await self._sessions.ready(thread_id)
 
         def attached(raw: Raw) -> None:
             # Answered first, then asked what is open there; from here on the client misses nothing.
-            exchange.answer(self.with_whole_history(raw, session.writer.state, params))
-            self.join(exchange.client, thread_id, again=True)
+            client_request.answer(self.with_whole_history(raw, session.writer.state, params))
+            self.join(client_request.client, thread_id, again=True)
 
         try:
-            return await ask_in_place(self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached)
+            return await request_in_order(
+                self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
+            )
         except ProviderError as error:
-            if not says_missing(error):
+            if not is_missing_error(error):
                 raise
         return attached(await self._threads.attach(session.provider_thread_id, params))
 
-    async def _fork(self, exchange: Exchange) -> None:
-        params = exchange.params()
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _fork(self, client_request: ClientRequest) -> None:
+        params = client_request.params()
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._adopt(exchange, params, "forked")
-        if self._is_put_away(thread_id):
-            return await self.forward(exchange)
+            return await self._adopt(client_request, params, "forked")
+        if self._is_archived(thread_id):
+            return await self.forward(client_request)
         session = await self._sessions.ready(thread_id)
         turns = {name: self._identity.provider_turn(str(params[name])) for name in FORKED_AT if params.get(name) is not None}
         params = {**params, **turns, "threadId": session.provider_thread_id}
-        return await self._adopt(exchange, params, "forked", session.writer.state)
+        return await self._adopt(client_request, params, "forked", session.writer.state)
 
-    async def _adopt(self, exchange: Exchange, params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
+    async def _adopt(
+        self, client_request: ClientRequest, params: dict[str, Any], origin: str, parent: ThreadState | None = None
+    ) -> None:
         """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
-        with self._threads.inbound.holding():
-            raw = await self.link.request(exchange.method, {**params, "excludeTurns": False})
+        with self._threads.inbound.buffering():
+            raw = await self.link.request(client_request.method, {**params, "excludeTurns": False})
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(raw, params, origin, parent)
-            exchange.answer(self._adopted_answer(raw, str(thread["id"]), params))
-            self.join(exchange.client, str(thread["id"]), again=True)
+            client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
+            self.join(client_request.client, str(thread["id"]), again=True)
             self._threads.inbound.release(str(thread["id"]))
 
     def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
@@ -176,55 +182,55 @@ class ThreadMethods:
         decoded = msgspec.json.decode(answer)
         return {**decoded, "thread": {**decoded["thread"], "turns": []}}
 
-    async def _read(self, exchange: Exchange) -> Any:
-        params = exchange.params()
-        state = await self._state_of(exchange)
+    async def _read(self, client_request: ClientRequest) -> Any:
+        params = client_request.params()
+        state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
         raw = await self.link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
         return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
-    async def _turns_list(self, exchange: Exchange) -> Any:
-        state = await self._state_of(exchange)
+    async def _turns_list(self, client_request: ClientRequest) -> Any:
+        state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(exchange)
-        return history.turns_page(state, exchange.params())
+            return await self.forward(client_request)
+        return history.turns_page(state, client_request.params())
 
-    async def _items_list(self, exchange: Exchange) -> Any:
-        state = await self._state_of(exchange)
+    async def _items_list(self, client_request: ClientRequest) -> Any:
+        state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(exchange)
-        return history.items_page(state, exchange.params())
+            return await self.forward(client_request)
+        return history.items_page(state, client_request.params())
 
-    async def _unsubscribe(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _unsubscribe(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         if not self._threads.is_loaded(self._identity.provider_of(thread_id)):
             return {"status": "notLoaded"}
-        was_subscribed = thread_id in exchange.client.threads
-        exchange.client.leave(thread_id)
+        was_subscribed = thread_id in client_request.client.threads
+        client_request.client.leave(thread_id)
         self._questions.client_left()
         return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
 
-    async def _compact(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _compact(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         # A client that asks Codex to compact means it, however short the conversation.
         await self._engine.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
         return {}
 
-    async def _inject_items(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _inject_items(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
-        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+        params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
         answer = await self.link.request("thread/inject_items", request)
         self._record_injected(session, params)
@@ -237,64 +243,66 @@ class ThreadMethods:
         if active and items:
             session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
 
-    async def _turn_start(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _turn_start(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
-        with self._starts.prompting(thread_id):
-            return await self._prompt(exchange, thread_id)
+        with self._starts.client_prompt_pending(thread_id):
+            return await self._prompt(client_request, thread_id)
 
-    async def _prompt(self, exchange: Exchange, thread_id: str) -> Any:
+    async def _prompt(self, client_request: ClientRequest, thread_id: str) -> Any:
         try:
-            return await self._start_turn(exchange, thread_id)
+            return await self._start_turn(client_request, thread_id)
         except ProviderError as error:
-            if not says_missing(error):
+            if not is_missing_error(error):
                 raise
         # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (spec §4).
         self._threads.forget(str(self._identity.provider_of(thread_id)))
-        return await self._start_turn(exchange, thread_id)
+        return await self._start_turn(client_request, thread_id)
 
-    async def _start_turn(self, exchange: Exchange, thread_id: str) -> None:
+    async def _start_turn(self, client_request: ClientRequest, thread_id: str) -> None:
         session, baseline = await self._starts.ready(thread_id)
         self._refuse_archived(thread_id)  # it may have been put away meanwhile
         # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
-        self.join(exchange.client, thread_id)
-        params = self._with_provider_id(exchange, session)
-        await self._starts.send(session, baseline, params, lambda raw: exchange.answer(self._identity.to_client(bytes(raw))))
+        self.join(client_request.client, thread_id)
+        params = self._with_provider_id(client_request, session)
+        await self._starts.send(
+            session, baseline, params, lambda raw: client_request.answer(self._identity.to_client(bytes(raw)))
+        )
 
-    async def _turn_steer(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _turn_steer(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
-        params = self._with_provider_id(exchange, session)
-        expected = exchange.params().get("expectedTurnId")
+        params = self._with_provider_id(client_request, session)
+        expected = client_request.params().get("expectedTurnId")
         if isinstance(expected, str):
             params["expectedTurnId"] = Raw(msgspec.json.encode(self._identity.provider_turn(expected)))
         return self._identity.to_client(bytes(await self.link.request("turn/steer", params)))
 
-    async def _forward_with_session(self, exchange: Exchange) -> Any:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _forward_with_session(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self.forward(exchange)
+            return await self.forward(client_request)
         self._refuse_archived(thread_id)
         writer = (await self._sessions.ready(thread_id)).writer
-        facts = _ACKNOWLEDGED.get(exchange.method)
+        facts = _ACKNOWLEDGED.get(client_request.method)
 
         def acknowledged() -> None:
             if facts is not None:
-                writer.record_facts(*facts(writer.state, exchange.params()))
+                writer.record_facts(*facts(writer.state, client_request.params()))
 
-        return await self.forward(exchange, acknowledged)
+        return await self.forward(client_request, acknowledged)
 
-    def _with_provider_id(self, exchange: Exchange, session: ReadySession) -> dict[str, Raw]:
-        params = msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Raw])
+    def _with_provider_id(self, client_request: ClientRequest, session: ReadySession) -> dict[str, Raw]:
+        params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
 
-    async def _state_of(self, exchange: Exchange) -> ThreadState | None:
-        thread_id = self._identity.thread_named_in(exchange)
+    async def _state_of(self, client_request: ClientRequest) -> ThreadState | None:
+        thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return None
         try:
@@ -302,7 +310,7 @@ class ThreadMethods:
         except ThreadNotFound:
             return None
 
-    def _is_put_away(self, thread_id: str) -> bool:
+    def _is_archived(self, thread_id: str) -> bool:
         """Whether Codex has the thread in its archive, as it may not while terminals of it run.
 
         :raises Refusal: when it is archived for clients only, or went on as another thread.
@@ -330,7 +338,7 @@ class ThreadMethods:
         if _is_one_provider_thread(state):
             return raw
         answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
-        thread = members(answer.get("thread"))
+        thread = as_dict(answer.get("thread"))
         first = next((entry.text for entry in state.entries if entry.role == "user"), "")
         thread |= {
             "turns": [] if params.get("excludeTurns") else history.all_turns(state),
@@ -348,7 +356,7 @@ def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) ->
     own = {
         "turnsBackwardsCursor": history.newest_turns(state),
         "itemsBackwardsCursor": history.newest_items(state),
-        "initialTurnsPage": history.turns_page(state, members(first_page)) if first_page is not None else None,
+        "initialTurnsPage": history.turns_page(state, as_dict(first_page)) if first_page is not None else None,
     }
     return {name: value for name, value in own.items() if name in answer}
 

@@ -13,27 +13,27 @@ from trimpoint_protocol.methods import MetricFamily, MetricKind, MetricSample
 
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.server_requests import Questions
-from trimpoint.journal.storage.instrumented_files import CountedFiles
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.threads.activity import BOUNDS_S, Activity, Durations
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 
 
-class Counted(NamedTuple):
+class MetricSources(NamedTuple):
     """The parts that count."""
 
-    engine: Engine
+    engine: ThreadRegistry
     activity: Activity
     clients: Clients
-    questions: Questions
+    questions: PendingServerRequests
     link: CodexLink
-    files: CountedFiles
+    files: InstrumentedFiles
 
 
 class Metrics:
     """Asks the parts."""
 
-    def __init__(self, parts: Counted) -> None:
+    def __init__(self, parts: MetricSources) -> None:
         self._parts = parts
         self._began = time.monotonic()
 
@@ -73,8 +73,8 @@ class Metrics:
         link = self._parts.link
         yield _gauge("trimpoint_codex_up", "Whether a Codex is connected.", link.peer is not None)
         yield _counter("trimpoint_codex_starts_total", "Times that Codex was started.", link.epoch)
-        yield _counter("trimpoint_codex_messages_total", "Messages that Codex has sent.", link.heard.messages)
-        yield _counter("trimpoint_codex_bytes_total", "Bytes that Codex has sent.", link.heard.size_bytes)
+        yield _counter("trimpoint_codex_messages_total", "Messages that Codex has sent.", link.traffic.messages)
+        yield _counter("trimpoint_codex_bytes_total", "Bytes that Codex has sent.", link.traffic.size_bytes)
 
     def _process(self) -> Iterator[MetricFamily]:
         times = os.times()

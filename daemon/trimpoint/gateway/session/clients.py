@@ -12,7 +12,7 @@ import msgspec
 from trimpoint.gateway.transport.connection import Connection
 
 # What Codex sends to every connection (measured); everything else about a thread goes to its subscribers.
-TO_EVERYONE = frozenset(
+BROADCAST_METHODS = frozenset(
     {
         "thread/started", "thread/status/changed", "thread/closed", "thread/readState/changed", "thread/archived",
         "thread/unarchived", "thread/deleted", "thread/name/updated", "thread/goal/updated", "thread/goal/cleared",
@@ -78,7 +78,7 @@ class Client:
             return False
         if method in RAW_EVENTS:
             return thread_id in self.threads and thread_id in self.raw_threads
-        return thread_id is None or method in TO_EVERYONE or thread_id in self.threads
+        return thread_id is None or method in BROADCAST_METHODS or thread_id in self.threads
 
     def notify(self, method: str, params: Any) -> None:
         """Send one notification of ours, unless the client opted out of it or has not shaken hands."""
@@ -121,7 +121,7 @@ class Clients:
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}
         self._private: set[str] = set()
-        self._wanting: dict[tuple[str | None, str], list[Client]] = {}
+        self._interested: dict[tuple[str | None, str], list[Client]] = {}
         self.connected = 0
         """How many have ever connected."""
         self.dropped = 0
@@ -145,9 +145,9 @@ class Clients:
     def add(self, connection: Connection) -> Client:
         """A client has connected."""
         self.connected += 1
-        client = Client(connection, self._wanting.clear)
+        client = Client(connection, self._interested.clear)
         self._clients[connection.id] = client
-        self._wanting.clear()
+        self._interested.clear()
         return client
 
     def remove(self, client: Client) -> None:
@@ -155,7 +155,7 @@ class Clients:
         if self._clients.pop(client.id, None) is not None:
             self.dropped += client.connection.dropped_because is not None
             self._departed_bytes += client.connection.sent_bytes
-        self._wanting.clear()
+        self._interested.clear()
 
     def of(self, connection: Connection) -> Client:
         """The client behind a connection."""
@@ -173,12 +173,12 @@ class Clients:
         """Every client, in order of connection."""
         return list(self._clients.values())
 
-    def deliver(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
+    def broadcast(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
         """Send notifications of one method to everyone who should hear them; `encode` as in `Delivery`."""
-        wanting = self._wanting.get((thread_id, method))
+        wanting = self._interested.get((thread_id, method))
         if wanting is None:
             wanting = [client for client in self._clients.values() if client.wants(thread_id, method)]
-            self._wanting[thread_id, method] = wanting
+            self._interested[thread_id, method] = wanting
         if len(wanting) == 1 and not wanting[0].versioned:
             wanting[0].connection.send_encoded_lines(encode() + b"\n")
         elif wanting:
@@ -189,7 +189,7 @@ class Clients:
         self._private.add(thread_id)
         client.join(thread_id, raw_events=raw_events)
 
-    def have_use_for(self, thread_id: str) -> bool:
+    def has_subscribers_for(self, thread_id: str) -> bool:
         """Whether some client takes part in a thread or follows it."""
         return any(thread_id in client.threads or thread_id in client.followed for client in self._clients.values())
 
@@ -204,7 +204,7 @@ class Clients:
         """Clients that take part in a thread, and so may answer its questions."""
         return [client for client in self._clients.values() if client.initialized and thread_id in client.threads]
 
-    def concerned_with(self, thread_id: str, method: str) -> list[Client]:
+    def recipients_of(self, thread_id: str, method: str) -> list[Client]:
         """Clients that take part in a thread or follow it, and want to hear `method`."""
         return [
             client

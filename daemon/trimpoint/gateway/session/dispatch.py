@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     error: WireError | None
 
 
-class OwnMethods:
+class ExtensionMethods:
     """The table of handlers, one for each row of the registry."""
 
     def __init__(self, handlers: dict[str, Handler]) -> None:
@@ -72,7 +72,7 @@ def _endpoint(params_type: type[Params], handler: Handler) -> Callable[..., Awai
         try:
             decoded = decode(b"{}" if params is None or bytes(params) == b"null" else params)
         except msgspec.MsgspecError as error:
-            return jsonrpcserver.Success(Answer(None, wire_error(Reason.INVALID_PARAMS, _in_words(error))))
+            return jsonrpcserver.Success(Answer(None, wire_error(Reason.INVALID_PARAMS, _error_message(error))))
         try:
             return jsonrpcserver.Success(Answer(await handler(call, decoded), None))
         except Exception as error:  # the boundary where exceptions of handlers become error objects
@@ -81,5 +81,5 @@ def _endpoint(params_type: type[Params], handler: Handler) -> Callable[..., Awai
     return endpoint
 
 
-def _in_words(error: msgspec.MsgspecError) -> str:
+def _error_message(error: msgspec.MsgspecError) -> str:
     return f"The parameters are not right: {error}."

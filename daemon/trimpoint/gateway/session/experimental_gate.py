@@ -14,7 +14,7 @@ from msgspec import Raw
 from trimpoint.codex.appserver.experimental import ExperimentalApi, SchemaUnavailable, experimental_api
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 
 log = structlog.get_logger()
 
@@ -31,16 +31,16 @@ class ExperimentalGate:
         """The epoch of the child that the binary was looked at for."""
         self._api: ExperimentalApi | None = None
 
-    async def check(self, exchange: Exchange) -> None:
+    async def check(self, client_request: ClientRequest) -> None:
         """Return when Codex would look at the request.
 
         :raises ProviderError: in Codex's words, when it would refuse it for the capability that the client lacks.
         """
-        if exchange.client.experimental:
+        if client_request.client.experimental:
             return
         await self._learn()
-        params = _params(exchange)
-        used = self._api.used_by(exchange.method, params) if self._api is not None and params is not None else None
+        params = _params(client_request)
+        used = self._api.used_by(client_request.method, params) if self._api is not None and params is not None else None
         if used is not None:
             raise _refusal(f"{used} requires experimentalApi capability")
 
@@ -61,10 +61,10 @@ class ExperimentalGate:
             return None
 
 
-def _params(exchange: Exchange) -> dict[str, Any] | None:
+def _params(client_request: ClientRequest) -> dict[str, Any] | None:
     """The parameters; None when they are no object, which Codex says itself."""
     try:
-        return msgspec.json.decode(exchange.request.params or b"{}", type=dict[str, Any] | None) or {}
+        return msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Any] | None) or {}
     except msgspec.ValidationError:
         return None
 

@@ -15,7 +15,7 @@ from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.transport.framing_errors import encode_refusal
 
 log = structlog.get_logger()
@@ -45,23 +45,23 @@ class Handshake:
     def __init__(self, link: CodexLink) -> None:
         self._link = link
 
-    async def initialize(self, exchange: Exchange) -> None:
+    async def initialize(self, client_request: ClientRequest) -> None:
         """Agree with a client on what it is sent, and answer it.
 
         :raises Refusal: when it was initialized before, or is being.
         :raises msgspec.ValidationError: when it says nothing of itself.
         """
-        client = exchange.client
+        client = client_request.client
         if client.handshake is not None:
             raise Refusal(Reason.ALREADY_INITIALIZED, "Already initialized")
-        params = msgspec.convert(exchange.params(), _Params)
+        params = msgspec.convert(client_request.params(), _Params)
         client.handshake = anyio.Event()
         try:
             answer = await self._codex_answer()
             asked = params.capabilities or _Capabilities()
             opted_out = frozenset(asked.opt_out_notification_methods or ())
             client.introduce(params.client_info.name, opted_out, experimental=asked.experimental_api)
-            exchange.answer({**answer, "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info)})
+            client_request.answer({**answer, "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info)})
         finally:
             client.handshake.set()
 
@@ -77,7 +77,7 @@ class Handshake:
 
 
 @contextmanager
-def introduction_awaited(client: Client, deadline_s: float | None) -> Generator[None]:
+def initialize_deadline(client: Client, deadline_s: float | None) -> Generator[None]:
     """A client that has not begun to introduce itself when the deadline comes is told so and sent away; None waits for ever.
 
     Without it, connections that somebody forgot would take the places of all clients there may be.

@@ -14,64 +14,66 @@ from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.gateway.session.clients import Clients
 
 
-class Announcements:
+class LifecycleNotifications:
     """`on_record` listens to the engine."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
-        self._held: dict[str, list[ev.AnyEvent]] = {}
+        self._deferred: dict[str, list[ev.AnyEvent]] = {}
         self._recovering: set[str] = set()
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Tell every client what of a durable record Codex would."""
         for event in record.events:
             if isinstance(event, ev.ThreadArchived | ev.ArchivedAndNewCreated):
-                self._say("thread/status/changed", threadId=thread_id, status={"type": "notLoaded"})
-            if thread_id in self._held:
-                self._held[thread_id].append(event)
+                self._notify("thread/status/changed", threadId=thread_id, status={"type": "notLoaded"})
+            if thread_id in self._deferred:
+                self._deferred[thread_id].append(event)
             else:
-                self._announce(thread_id, event)
+                self._notify_of(thread_id, event)
 
     @contextmanager
-    def held(self, thread_id: str) -> Generator[list[ev.AnyEvent]]:
+    def deferred(self, thread_id: str) -> Generator[list[ev.AnyEvent]]:
         """That it was put away or brought back is not said while the block lasts: Codex answers the request first (measured: 0.163).
 
         Gives what is to be said; what is taken out of it is not.
         """
-        outermost = self._held.setdefault(thread_id, [])
+        outermost = self._deferred.setdefault(thread_id, [])
         try:
             yield outermost
         finally:
-            if self._held.get(thread_id) is outermost:
-                for event in self._held.pop(thread_id):
-                    self._announce(thread_id, event)
+            if self._deferred.get(thread_id) is outermost:
+                for event in self._deferred.pop(thread_id):
+                    self._notify_of(thread_id, event)
 
     def deleted(self, thread_id: str) -> None:
         """The thread is gone from Codex for good."""
-        self._say("thread/deleted", threadId=thread_id)
+        self._notify("thread/deleted", threadId=thread_id)
 
     def reverted(self, thread_id: str) -> None:
         """Turns of the thread were taken back without Codex's doing."""
-        self._say("thread/reverted", threadId=thread_id)
+        self._notify("thread/reverted", threadId=thread_id)
 
-    def _announce(self, thread_id: str, event: ev.AnyEvent) -> None:
+    def _notify_of(self, thread_id: str, event: ev.AnyEvent) -> None:
         match event:
             case ev.ThreadArchived() | ev.ArchivedAndNewCreated():
-                self._say("thread/archived", threadId=thread_id)
+                self._notify("thread/archived", threadId=thread_id)
             case ev.ThreadUnarchived():
-                self._say("thread/unarchived", threadId=thread_id)
+                self._notify("thread/unarchived", threadId=thread_id)
             case ev.OverflowRecoveryRequested():
                 self._recovering.add(event.operation_id)
             case ev.OperationAdvanced() if event.operation_id in self._recovering:
-                self._tell_progress(thread_id, event)
+                self._notify_progress(thread_id, event)
             case _:
                 pass
 
-    def _tell_progress(self, thread_id: str, event: ev.OperationAdvanced) -> None:
+    def _notify_progress(self, thread_id: str, event: ev.OperationAdvanced) -> None:
         step = {"command": "overflow", "phase": event.phase, "message": event.message, "operationId": event.operation_id}
-        self._say("commands/progress", threadId=thread_id, **step)
+        self._notify("commands/progress", threadId=thread_id, **step)
         if not is_open(Phase(event.phase)):
             self._recovering.discard(event.operation_id)
 
-    def _say(self, method: str, **params: Any) -> None:
-        self._clients.deliver(str(params["threadId"]), method, lambda: msgspec.json.encode({"method": method, "params": params}))
+    def _notify(self, method: str, **params: Any) -> None:
+        self._clients.broadcast(
+            str(params["threadId"]), method, lambda: msgspec.json.encode({"method": method, "params": params})
+        )

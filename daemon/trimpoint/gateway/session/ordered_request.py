@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 LONG_DEADLINE_S = 24 * 3600.0
 
 
-async def ask_in_place(
+async def request_in_order(
     link: CodexLink,
     method: str,
     params: Any,

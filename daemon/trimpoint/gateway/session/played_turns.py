@@ -11,10 +11,10 @@ import anyio
 import msgspec
 from msgspec import Raw
 
-from trimpoint.core.model.lenient import members, rows
-from trimpoint.gateway.session.request import Exchange
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.session.request import ClientRequest
 
-Handler = Callable[[Exchange], Awaitable[Any]]
+Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # Answers in which Codex shows a thread's newest turn.
 SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list")
@@ -86,7 +86,7 @@ class PlayedTurns:
             return line
         return msgspec.json.encode({**message, "params": {**params, "turnId": turn.turn_id}})
 
-    def around(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
+    def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
         """The table of handlers with those in it that show the turns of a thread, these too."""
         return {**handlers, **{method: self._showing(handlers[method]) for method in SHOW_TURNS}}
 
@@ -94,24 +94,24 @@ class PlayedTurns:
         return [turn for turn in self._turns.values() if turn.thread_id == thread_id]
 
     def _showing(self, inner: Handler) -> Handler:
-        async def handle(exchange: Exchange) -> Any:
+        async def handle(client_request: ClientRequest) -> Any:
             if self._turns:
-                exchange.amend = lambda result: self._with_own(exchange, result)
-            return await inner(exchange)
+                client_request.amend = lambda result: self._with_own(client_request, result)
+            return await inner(client_request)
 
         return handle
 
-    def _with_own(self, exchange: Exchange, result: Any) -> Any:
-        params = exchange.params()
+    def _with_own(self, client_request: ClientRequest, result: Any) -> Any:
+        params = client_request.params()
         own = self._of(str(params.get("threadId")))
         if not own:
             return result
-        answer = members(msgspec.json.decode(result) if isinstance(result, bytes | Raw) else result)
-        if exchange.method == "thread/turns/list":
-            return {**answer, "data": _listed(rows(answer.get("data")), own, params)}
-        thread = members(answer.get("thread"))
-        wants_turns = params.get("includeTurns") if exchange.method == "thread/read" else not params.get("excludeTurns")
-        turns = [*rows(thread.get("turns")), *(_listed_turn(turn) for turn in own if wants_turns)]
+        answer = as_dict(msgspec.json.decode(result) if isinstance(result, bytes | Raw) else result)
+        if client_request.method == "thread/turns/list":
+            return {**answer, "data": _listed(as_list(answer.get("data")), own, params)}
+        thread = as_dict(answer.get("thread"))
+        wants_turns = params.get("includeTurns") if client_request.method == "thread/read" else not params.get("excludeTurns")
+        turns = [*as_list(thread.get("turns")), *(_listed_turn(turn) for turn in own if wants_turns)]
         return {**answer, "thread": {**thread, "turns": turns, "status": {"type": "active", "activeFlags": []}}}
 
 

@@ -8,19 +8,19 @@ import structlog
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
 
 log = structlog.get_logger()
 
 
-class Exchange:
+class ClientRequest:
     """`answer` or `refuse` is called once; a handler that returns a value has it answered for it."""
 
     def __init__(self, client: Client, request: jsonrpc.Request, send: Callable[[bytes], None]) -> None:
         self.client = client
-        self.request = request
+        self.message = request
         self.is_answered = False
         self.on_sent: Callable[[int], None] | None = None
         """Told Codex's id of the request as it is passed on."""
@@ -31,26 +31,26 @@ class Exchange:
     @property
     def method(self) -> str:
         """The method asked for."""
-        return self.request.method
+        return self.message.method
 
     def params(self) -> dict[str, Any]:
         """The parameters as an object; absent ones are empty.
 
         :raises Refusal: when they are something else.
         """
-        raw = self.request.params
+        raw = self.message.params
         if raw is None or bytes(raw) == b"null":
             return {}
         decoded = msgspec.json.decode(raw)
         if not isinstance(decoded, dict):
             raise Refusal(Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object.")
-        return members(decoded)
+        return as_dict(decoded)
 
     def answer(self, result: Any) -> None:
         """Send the result; bytes and Raw are JSON already."""
         if not self.is_answered:
             result = result if self.amend is None else self.amend(result)
-            message = jsonrpc.encode_result(self.request.id, result, versioned=self.request.versioned)
+            message = jsonrpc.encode_result(self.message.id, result, versioned=self.message.versioned)
             self.is_answered = True  # only now: a result that cannot be encoded still leaves room for an error
             self._send(message)
 
@@ -66,4 +66,4 @@ class Exchange:
         """Send an error object."""
         if not self.is_answered:
             self.is_answered = True
-            self._send(error.encode(self.request.id, versioned=self.request.versioned))
+            self._send(error.encode(self.message.id, versioned=self.message.versioned))

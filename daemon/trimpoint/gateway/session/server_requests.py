@@ -18,7 +18,7 @@ from trimpoint_protocol import jsonrpc
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.threads.ids import new_uuid7
 
@@ -58,7 +58,7 @@ class Answerer(Protocol):
         ...
 
 
-class Question(msgspec.Struct):
+class ServerRequest(msgspec.Struct):
     """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` and `refused` are the ids of clients.
 
     `to_everyone`: it belongs to no thread that clients take part in. `refusal` is the newest one.
@@ -76,7 +76,7 @@ class Question(msgspec.Struct):
     refusal: Reply | None = None
 
 
-class Questions:
+class PendingServerRequests:
     """All open questions of the present epoch. `on_opened` and `on_closed(thread_id, question_id, outcome)` record them."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Questions:
         self._answerer = answerer
         self._on_opened = on_opened
         self._on_closed = on_closed
-        self._open: dict[str, Question] = {}
+        self._open: dict[str, ServerRequest] = {}
         self._settled: dict[bytes, tuple[str, Client]] = {}
 
     def __len__(self) -> int:
@@ -104,21 +104,21 @@ class Questions:
         """
         if bytes(provider_id) in self._settled or any(known.provider_id == bytes(provider_id) for known in self._open.values()):
             return
-        named = members(msgspec.json.decode(params)).get("turnId") if params else None
+        named = as_dict(msgspec.json.decode(params)).get("turnId") if params else None
         turn_id = named if isinstance(named, str) else None
-        question = Question(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set(), set())
+        question = ServerRequest(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set(), set())
         self._open[question.id] = question
         if thread_id is not None:
             self._on_opened(thread_id, question.id, method)
-        for client in self._audience(question):
-            self._put(question, client)
+        for client in self._recipients(question):
+            self._send(question, client)
 
-    def put_all_to(self, client: Client, thread_id: str | None, *, again: bool) -> None:
+    def resend_pending(self, client: Client, thread_id: str | None, *, again: bool) -> None:
         """Ask a client what is open on a thread, or what is asked of everyone; `again`: what it was asked before, too."""
         for question in self._open.values():
             concerns = question.to_everyone if thread_id is None else question.thread_id == thread_id
             if concerns and (again or client.id not in question.asked):
-                self._put(question, client)
+                self._send(question, client)
 
     def answered(self, client: Client, question_id: str, message: Reply) -> bool:
         """Take a client's reply; False when there is no such question (any more), and the reply goes nowhere.
@@ -173,8 +173,8 @@ class Questions:
             log.info("question_expired", method=question.method, thread_id=question.thread_id, reason=reason)
             self._close(question, "expired", except_client=None)
 
-    def _refuse_if_all_did(self, question: Question) -> None:
-        present = {client.id for client in self._audience(question)}
+    def _refuse_if_all_did(self, question: ServerRequest) -> None:
+        present = {client.id for client in self._recipients(question)}
         answerer = self._answerer()
         if question.refusal is None or not present or present - question.refused or answerer is None:
             return
@@ -182,17 +182,17 @@ class Questions:
         _pass_on(question.refusal, Raw(question.provider_id), answerer)
         self._close(question, "refused", except_client=None)
 
-    def _audience(self, question: Question) -> list[Client]:
+    def _recipients(self, question: ServerRequest) -> list[Client]:
         if question.to_everyone or question.thread_id is None:
             return [client for client in self._clients.all() if client.initialized]
         return self._clients.subscribers(question.thread_id)
 
-    def _remember_answerer(self, question: Question, client: Client) -> None:
+    def _remember_answerer(self, question: ServerRequest, client: Client) -> None:
         self._settled[question.provider_id] = (question.id, client)
         if len(self._settled) > MAX_SETTLED:
             del self._settled[next(iter(self._settled))]
 
-    def _put(self, question: Question, client: Client) -> None:
+    def _send(self, question: ServerRequest, client: Client) -> None:
         question.asked.add(client.id)
         question.refused.discard(client.id)
         request = jsonrpc.encode_request(
@@ -200,14 +200,14 @@ class Questions:
         )
         client.connection.send(request)
 
-    def _close(self, question: Question, outcome: str, except_client: Client | None) -> None:
+    def _close(self, question: ServerRequest, outcome: str, except_client: Client | None) -> None:
         self._forget(question, outcome)
         params = {"threadId": question.thread_id, "requestId": question.id}
         for client in self._clients.all():
             if client is not except_client and client.id in question.asked:
                 client.notify("serverRequest/resolved", params)
 
-    def _forget(self, question: Question, outcome: str) -> None:
+    def _forget(self, question: ServerRequest, outcome: str) -> None:
         del self._open[question.id]
         if question.thread_id is not None:
             self._on_closed(question.thread_id, question.id, outcome)
@@ -223,7 +223,7 @@ def _pass_on(refusal: Reply, request_id: Raw, answerer: Answerer) -> None:
     if isinstance(refusal, jsonrpc.Response):
         answerer.respond(request_id, refusal.result)
         return
-    error = members(msgspec.json.decode(refusal.error))
+    error = as_dict(msgspec.json.decode(refusal.error))
     code, message = error.get("code"), error.get("message")
     answerer.respond_error(
         request_id,

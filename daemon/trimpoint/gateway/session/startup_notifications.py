@@ -5,12 +5,12 @@ Codex has one connection, ours, and says it once for each child; straight on Cod
 
 from trimpoint.gateway.session.clients import Client, Delivery
 
-GREETINGS = frozenset({"configWarning", "remoteControl/status/changed"})
+STARTUP_METHODS = frozenset({"configWarning", "remoteControl/status/changed"})
 # Of the rest the newest is the state of things; warnings are several, but a Codex that warns without end is not kept in full.
 MAX_WARNINGS = 32
 
 
-class Greetings:
+class StartupNotifications:
     """Of the present child."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Greetings:
         """Keep a notification, if it is one of these."""
         if method == "configWarning" and len(self._lines) < MAX_WARNINGS:
             self._lines[line] = (method, line)
-        elif method in GREETINGS and method != "configWarning":
+        elif method in STARTUP_METHODS and method != "configWarning":
             self._lines[method.encode()] = (method, line)
 
     def forget(self) -> None:

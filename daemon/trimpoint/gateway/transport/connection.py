@@ -35,7 +35,7 @@ _log = structlog.get_logger("trimpoint.gateway.transport.connection")
 _numbers = count(1)
 
 
-class End(Sink, Protocol):
+class StreamEnd(Sink, Protocol):
     """One half of a byte stream, or both halves of a socket. Non-blocking."""
 
     def read(self, max_bytes: int) -> bytes:
@@ -91,7 +91,7 @@ class DescriptorEnd:
         self._fd = -1
 
 
-def private_end(fd: int, access: int) -> End:
+def dup_nonblocking(fd: int, access: int) -> StreamEnd:
     """An end of our own of a stream that `fd` stands for; `access` is O_RDONLY or O_WRONLY. `fd` stays."""
     mode = os.fstat(fd).st_mode
     if stat.S_ISSOCK(mode):
@@ -120,8 +120,8 @@ def _non_blocking_fd(fd: int, access: int) -> int:
 class Transport:
     """A byte stream to one client, `peer` to people, at work in `folder` if that is known. A socket is `source` and `sink` in one."""
 
-    source: End
-    sink: End
+    source: StreamEnd
+    sink: StreamEnd
     peer: str
     folder: str | None = None
 
@@ -176,13 +176,13 @@ class Connection:
         self._speaks_versioned = False
         self._frames: deque[Frame] = deque()
         self._frames_turn: asyncio.Handle | None = None
-        self._owed_answers = 0
+        self._pending_replies = 0
         self._has_eof = False
         self._grace: asyncio.TimerHandle | None = None
         self._closed = asyncio.Event()
-        self._reading = _Reading(self._loop, transport.source.fileno(), self._read)
+        self._reading = _ReadWatcher(self._loop, transport.source.fileno(), self._read)
         max_bytes = limits.max_outbox_bytes
-        self._outbox = Outbox(transport.sink, max_bytes=max_bytes, on_sent=self._steer, on_end=self._shut, client=self.id)
+        self._outbox = Outbox(transport.sink, max_bytes=max_bytes, on_sent=self._update_io, on_end=self._shut, client=self.id)
 
     @property
     def dropped_because(self) -> str | None:
@@ -207,7 +207,7 @@ class Connection:
     def answer(self, message: bytes) -> None:
         """Send the answer to one frame: a response, an error, or a batch of them."""
         self.send(message)
-        self._owed_answers = max(0, self._owed_answers - 1)
+        self._pending_replies = max(0, self._pending_replies - 1)
 
     def send_encoded_lines(self, lines: bytes) -> None:
         """Send JSON messages, each of which ends in its only newline: encoded once, written to many.
@@ -226,13 +226,13 @@ class Connection:
             self.closed_because = reason
             self._frames.clear()
             self._start_grace(self._limits.close_grace_s, reason)
-            self._steer()
+            self._update_io()
 
     async def run(self) -> None:
         """Talk to the client until the connection has ended, for whatever reason; cancelling ends it."""
         try:
-            _log.info("client connected", client=self.id, peer=self.peer)
-            self._steer()
+            _log.info("client_connected", client=self.id, peer=self.peer)
+            self._update_io()
             await self._closed.wait()
         finally:
             self._outbox.flush()
@@ -251,7 +251,7 @@ class Connection:
             self._speaks_lines = self._framer.encode(b"") == b"\n"
         else:
             self._end_input()
-        self._take_frames()
+        self._read_frames()
 
     def _end_input(self) -> None:
         if self._transport.is_peer_gone:
@@ -261,56 +261,56 @@ class Connection:
         self._frames.extend(self._framer.eof())
         self._start_grace(self._limits.half_close_grace_s, "the client waited too long for its answers")
 
-    def _take_frames(self) -> None:
+    def _read_frames(self) -> None:
         self._frames_turn = None
         for _ in range(_FRAMES_PER_TURN):
             if not self._frames or self._is_full:
                 break
-            self._take(self._frames.popleft())
-        self._steer()
+            self._on_frame(self._frames.popleft())
+        self._update_io()
 
-    def _take(self, frame: Frame) -> None:
+    def _on_frame(self, frame: Frame) -> None:
         match frame:
             case bytes():
-                self._deliver(jsonrpc.decode(frame))
+                self._dispatch(jsonrpc.decode(frame))
             case TooLarge(size_bytes):
                 self._refuse(*too_large(size_bytes, self._limits.max_message_bytes))
             case Malformed(reason):
                 self._refuse(*malformed(reason))
                 self.close(f"it sent no message: {reason}")
             case Truncated(received):
-                self._take_last(received)
+                self._on_last_frames(received)
 
-    def _take_last(self, received: bytes) -> None:
+    def _on_last_frames(self, received: bytes) -> None:
         """A last message without its newline, as from `printf`, is one if it is whole; a client that died mid-line left none."""
         decoded = jsonrpc.decode(received)
         if not isinstance(decoded, jsonrpc.Invalid):
-            self._deliver(decoded)
+            self._dispatch(decoded)
 
-    def _deliver(self, decoded: jsonrpc.Decoded) -> None:
+    def _dispatch(self, decoded: jsonrpc.Decoded) -> None:
         if not isinstance(decoded, jsonrpc.Batch):
             self._speaks_versioned = decoded.versioned
-        self._owed_answers += wants_answer(decoded)
+        self._pending_replies += wants_answer(decoded)
         try:
             self._on_message(self, decoded)
         except Exception:
             # Boundary: a defect above costs this one connection, where its request would wait for ever.
-            _log.exception("a message was not handled", client=self.id)
+            _log.exception("message_not_handled", client=self.id)
             self.close("internal error")
 
     def _refuse(self, reason: Reason, message: str, hint: str) -> None:
         self.send(encode_refusal(reason, message, hint, versioned=self._speaks_versioned))
 
-    def _steer(self) -> None:
+    def _update_io(self) -> None:
         """Decide what is next, after anything that could change it."""
         is_ending = self.closed_because is not None
         if self._frames and not self._is_full and self._frames_turn is None:
-            self._frames_turn = self._loop.call_soon(self._take_frames)
+            self._frames_turn = self._loop.call_soon(self._read_frames)
         if self._frames or is_ending or self._has_eof:
             self._reading.pause()
         else:
             self._reading.resume()
-        is_answered = self._has_eof and not self._frames and not self._owed_answers
+        is_answered = self._has_eof and not self._frames and not self._pending_replies
         if (is_ending or is_answered) and not self._outbox.queued_bytes:
             self._shut("the client closed it")
 
@@ -335,10 +335,10 @@ class Connection:
         self._reading.pause()
         self._outbox.close()
         self._transport.close()
-        _log.info("client disconnected", client=self.id, reason=self.closed_because)
+        _log.info("client_disconnected", client=self.id, reason=self.closed_because)
 
 
-class _Reading:
+class _ReadWatcher:
     """Calls back, once a turn of the loop, while a descriptor can be read."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, on_readable: Callable[[], None]) -> None:

@@ -26,7 +26,7 @@ from anyio.lowlevel import checkpoint
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.framing import encode_line
 
-from trimpoint.gateway.transport.connection import SocketEnd, Transport, private_end
+from trimpoint.gateway.transport.connection import SocketEnd, Transport, dup_nonblocking
 from trimpoint.gateway.transport.framing_errors import encode_refusal
 
 MAX_SOCKET_PATH_BYTES = 107
@@ -142,12 +142,12 @@ async def serve_unix(
     """
     opened = _own_socket(place) if isinstance(place, Path) else _handed_over(place)
     with opened as listener:
-        door = _Door(listener, accept, max_clients, accept_retry_s)
+        door = _Acceptor(listener, accept, max_clients, accept_retry_s)
         task_status.started()
         await door.serve()
 
 
-class _Door:
+class _Acceptor:
     """Takes clients in, one task each."""
 
     def __init__(self, listener: socket.socket, accept: Accept, max_clients: int, accept_retry_s: float) -> None:
@@ -165,7 +165,7 @@ class _Door:
                 if sock is not None and (peer := self._admit(sock)):
                     self._clients += 1
                     end = SocketEnd(sock)
-                    tasks.start_soon(self._attend, Transport(end, end, peer, _folder_of_peer(sock)))
+                    tasks.start_soon(self._serve_client, Transport(end, end, peer, _folder_of_peer(sock)))
                 # A flood of clients must not keep those who are in from being served.
                 await checkpoint()
 
@@ -175,7 +175,7 @@ class _Door:
         except OSError as error:
             if error.errno not in _PASSING_ERRORS:
                 raise
-            _log.warning("no client can be taken in", error=error.strerror, clients=self._clients)
+            _log.warning("accept_failed", error=error.strerror, clients=self._clients)
             with anyio.move_on_after(self._accept_retry_s):
                 await self._departure.wait()
             return None
@@ -185,22 +185,22 @@ class _Door:
         """A description of the peer; empty when it was turned away."""
         peer = peer_credentials(sock)
         if peer.uid != os.geteuid():
-            _log.warning("a client of another user was refused", peer_uid=peer.uid, peer_pid=peer.pid)
+            _log.warning("client_of_other_user_refused", peer_uid=peer.uid, peer_pid=peer.pid)
             sock.close()
             return ""
         if self._clients >= self._max_clients:
-            _log.warning("too many clients", max_clients=self._max_clients, peer_pid=peer.pid)
-            _turn_away(sock, self._max_clients)
+            _log.warning("too_many_clients", max_clients=self._max_clients, peer_pid=peer.pid)
+            _reject_client(sock, self._max_clients)
             return ""
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         return f"uid {peer.uid}, pid {peer.pid}"
 
-    async def _attend(self, transport: Transport) -> None:
+    async def _serve_client(self, transport: Transport) -> None:
         try:
             await self._accept(transport)
         except Exception:
             # Boundary: a defect in serving one client must not end the others.
-            _log.exception("a client could not be served", peer=transport.peer)
+            _log.exception("client_not_served", peer=transport.peer)
         finally:
             transport.close()
             self._clients -= 1
@@ -216,7 +216,7 @@ def _folder_of_peer(sock: socket.socket) -> str | None:
     return folder if os.path.isdir(folder) else None  # the kernel's word on one that was removed is no path
 
 
-def _turn_away(sock: socket.socket, max_clients: int) -> None:
+def _reject_client(sock: socket.socket, max_clients: int) -> None:
     refusal = encode_refusal(
         Reason.OVERLOADED,
         f"{max_clients} clients are connected, and no more are allowed",
@@ -391,7 +391,7 @@ def take_stdio() -> Transport:
         if file is None:
             raise StdioClosed(fd)
     null_fd = os.open(os.devnull, os.O_RDWR)
-    source, sink = private_end(0, os.O_RDONLY), private_end(1, os.O_WRONLY)
+    source, sink = dup_nonblocking(0, os.O_RDONLY), dup_nonblocking(1, os.O_WRONLY)
     os.dup2(null_fd, 0)
     os.dup2(null_fd if sys.__stderr__ is None else 2, 1)
     if null_fd > 2:

@@ -149,7 +149,7 @@ class Outbox:
     def _drop(self) -> None:
         reason = f"it does not read: {self.queued_bytes} bytes wait for it, the limit is {self._max_bytes}"
         _log.warning(
-            "client dropped",
+            "client_dropped",
             client=self._client,
             queued_bytes=self.queued_bytes,
             max_outbox_bytes=self._max_bytes,

@@ -13,13 +13,13 @@ from typing import Literal
 import anyio
 import msgspec
 
-from trimpoint.git.capture.omissions import LeftOut, LeftOutReason, message_of
+from trimpoint.git.capture.omissions import LeftOutReason, Omission, message_of
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.initial_index import seed
+from trimpoint.git.plumbing.initial_index import write_initial_index
 from trimpoint.git.plumbing.locks import worktree_lock
-from trimpoint.git.plumbing.process import GitOutput, GitRun, git_failure, git_output, together
+from trimpoint.git.plumbing.process import GitOutput, GitRun, gather, git_failure, git_output
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import Commit, PrivateGit
+from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository
 from trimpoint.git.plumbing.staging import STAGING_FOLDER
 from trimpoint.git.plumbing.worktree import folders_of
 
@@ -44,7 +44,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
     commit: str
     tree: str
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Omission, ...] = ()
 
 
 async def capture(repository: Repository, limits: CaptureLimits | None = None) -> Checkpoint:
@@ -56,36 +56,36 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
     async with worktree_lock(repository, limits.deadline_s):
         try:
             with anyio.fail_after(limits.deadline_s):
-                return await _captured(PrivateGit(repository, limits.deadline_s), limits)
+                return await _captured(ShadowRepository(repository, limits.deadline_s), limits)
         except TimeoutError:
             raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
 
 
-async def _captured(private: PrivateGit, limits: CaptureLimits) -> Checkpoint:
+async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpoint:
     newest = await private.open()
     try:
-        return await _Capture(private, limits).result(newest or await seed(private))
+        return await _Capture(private, limits).result(newest or await write_initial_index(private))
     except GitFailed as failure:
         if failure.hint:
             raise
     # Our index is damaged, or names objects that are gone. The person's is not, or the second attempt says so.
-    return await _Capture(private, limits).result(await seed(private))
+    return await _Capture(private, limits).result(await write_initial_index(private))
 
 
-class _Look(msgspec.Struct):
+class _WorktreeStatus(msgspec.Struct):
     """How the work tree differs from our index. `untracked` are those of `changed` that our index does not have."""
 
     changed: set[bytes] = msgspec.field(default_factory=set[bytes])
     untracked: set[bytes] = msgspec.field(default_factory=set[bytes])
     gone: set[bytes] = msgspec.field(default_factory=set[bytes])
-    left_out: dict[bytes, LeftOut] = msgspec.field(default_factory=dict[bytes, LeftOut])
+    left_out: dict[bytes, Omission] = msgspec.field(default_factory=dict[bytes, Omission])
     is_committed: bool = True
 
-    def leave_out(self, path: bytes, left_out: LeftOut) -> None:
+    def leave_out(self, path: bytes, left_out: Omission) -> None:
         self.left_out[left_out.path] = left_out
-        self.let_go(path)
+        self.forget(path)
 
-    def let_go(self, path: bytes) -> None:
+    def forget(self, path: bytes) -> None:
         self.changed.discard(path)
         if path not in self.untracked:
             self.gone.add(path)
@@ -96,60 +96,62 @@ class _Look(msgspec.Struct):
 
 
 class _Capture:
-    def __init__(self, private: PrivateGit, limits: CaptureLimits) -> None:
+    def __init__(self, private: ShadowRepository, limits: CaptureLimits) -> None:
         self._private = private
         self._limits = limits
         self._refused: set[bytes] = set()
 
     async def result(self, newest: Commit) -> Checkpoint:
         for _ in range(_ATTEMPTS):
-            look = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
-            await anyio.to_thread.run_sync(self._sort_out, look)
-            for folder in await anyio.to_thread.run_sync(self._repositories_above, look.changed | look.gone):
-                await self._leave_alone(folder, look)
-            if await self._take_in(look):
-                return await self._committed(newest, look)
+            status = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
+            await anyio.to_thread.run_sync(self._omit_unreadable, status)
+            for folder in await anyio.to_thread.run_sync(self._repositories_above, status.changed | status.gone):
+                await self._skip_folder(folder, status)
+            if await self._stage(status):
+                return await self._committed(newest, status)
         raise GitFailed(_DOING, "files keep changing while they are read", "Try again when less is being written.")
 
-    async def _committed(self, newest: Commit, look: _Look) -> Checkpoint:
-        left_out = tuple(sorted(look.left_out.values(), key=lambda each: each.path))
+    async def _committed(self, newest: Commit, status: _WorktreeStatus) -> Checkpoint:
+        left_out = tuple(sorted(status.left_out.values(), key=lambda each: each.path))
         message = message_of(left_out)
-        if look.is_committed and newest.message == message:
+        if status.is_committed and newest.message == message:
             commit = newest
         else:
             commit = await self._private.commit(message)
         return Checkpoint(commit.id, commit.tree, left_out)
 
-    async def _take_in(self, look: _Look) -> bool:
+    async def _stage(self, status: _WorktreeStatus) -> bool:
         """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
-        look.is_committed &= look.is_as_before
-        await self._remove(look)
-        tracked, captured, *added = await together(
+        status.is_committed &= status.is_as_before
+        await self._remove(status)
+        tracked, captured, *added = await gather(
             [
                 self._private.users(*_TRACKED_BUT_IGNORED, doing=_DOING),
                 self._private.run(*_TRACKED_BUT_IGNORED, doing=_DOING),
-                *self._additions(look),
+                *self._additions(status),
             ]
         )
         if not self._are_read(added):
             return False
         # What was not ignored at the last capture and is now, and the other way round.
         forced, ignored = _paths(tracked.stdout), _paths(captured.stdout)
-        late = _Look(changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored)
-        await anyio.to_thread.run_sync(self._sort_out, late)
-        look.left_out |= late.left_out
-        look.is_committed &= late.is_as_before
+        late = _WorktreeStatus(changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored)
+        await anyio.to_thread.run_sync(self._omit_unreadable, late)
+        status.left_out |= late.left_out
+        status.is_committed &= late.is_as_before
         await self._remove(late)
-        return self._are_read(await together(self._additions(late)))
+        return self._are_read(await gather(self._additions(late)))
 
-    async def _remove(self, look: _Look) -> None:
-        if look.gone:
-            await self._private.answer("update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(look.gone))
+    async def _remove(self, status: _WorktreeStatus) -> None:
+        if status.gone:
+            await self._private.answer(
+                "update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(status.gone)
+            )
 
-    def _additions(self, look: _Look) -> list[GitRun]:
+    def _additions(self, status: _WorktreeStatus) -> list[GitRun]:
         arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-        run = self._private.run(*arguments, doing=_DOING, stdin=_listed(look.changed), may_fail=True)
-        return [run] if look.changed else []
+        run = self._private.run(*arguments, doing=_DOING, stdin=_listed(status.changed), may_fail=True)
+        return [run] if status.changed else []
 
     def _are_read(self, added: Sequence[GitOutput]) -> bool:
         for output in added:
@@ -166,27 +168,25 @@ class _Capture:
         root = os.fsencode(self._private.repository.worktree)
         return {folder for folder in folders_of(paths) if os.path.lexists(os.path.join(root, folder, b".git"))}
 
-    async def _leave_alone(self, folder: bytes, look: _Look) -> None:
+    async def _skip_folder(self, folder: bytes, status: _WorktreeStatus) -> None:
         """Keep nothing that lies in the repository `folder`, except what the person's index has of it."""
         listing = ("ls-files", "-z", "--", folder)
-        captured, tracked = await together(
-            [self._private.run(*listing, doing=_DOING), self._private.users(*listing, doing=_DOING)]
-        )
+        captured, tracked = await gather([self._private.run(*listing, doing=_DOING), self._private.users(*listing, doing=_DOING)])
         theirs = _paths(tracked.stdout)
-        look.left_out[folder + b"/"] = LeftOut(folder + b"/", "nestedRepository")
-        look.gone |= _paths(captured.stdout) - theirs
-        look.changed = {path for path in look.changed if path in theirs or not path.startswith(folder + b"/")}
+        status.left_out[folder + b"/"] = Omission(folder + b"/", "nestedRepository")
+        status.gone |= _paths(captured.stdout) - theirs
+        status.changed = {path for path in status.changed if path in theirs or not path.startswith(folder + b"/")}
 
-    def _sort_out(self, look: _Look) -> None:
+    def _omit_unreadable(self, status: _WorktreeStatus) -> None:
         """Leave out what is no file, or too large, or cannot be read."""
         root = os.fsencode(self._private.repository.worktree)
-        for path in list(look.changed):
+        for path in list(status.changed):
             reason, size_bytes = self._reason_against(os.path.join(root, path), path)
             if reason == "vanished":
-                look.let_go(path)
+                status.forget(path)
             elif reason is not None:
                 at = path + b"/" if reason == "nestedRepository" else path
-                look.leave_out(path, LeftOut(at, reason, size_bytes))
+                status.leave_out(path, Omission(at, reason, size_bytes))
 
     def _reason_against(self, full: bytes, path: bytes) -> tuple[LeftOutReason | Literal["vanished"] | None, int | None]:
         try:
@@ -206,23 +206,23 @@ class _Capture:
         return (None if readable else "unreadable"), None
 
 
-def _read_status(output: GitOutput) -> _Look:
-    look = _Look()
+def _read_status(output: GitOutput) -> _WorktreeStatus:
+    status = _WorktreeStatus()
     for line in output.stdout.split(b"\0")[:-1]:
         in_index, in_worktree, path = line[0:1], line[1:2], line[3:]
         if in_index not in b" ?":
-            look.is_committed = False
+            status.is_committed = False
         if path.endswith(b"/"):
-            look.left_out[path] = LeftOut(path, "nestedRepository")
+            status.left_out[path] = Omission(path, "nestedRepository")
         elif in_worktree == b"D":
-            look.gone.add(path)
+            status.gone.add(path)
         elif in_worktree != b" " and STAGING_FOLDER not in path.split(b"/"):
-            look.changed.add(path)
+            status.changed.add(path)
             if in_worktree == b"?":
-                look.untracked.add(path)
+                status.untracked.add(path)
     for folder in _UNREADABLE_FOLDER.findall(output.stderr):
-        look.left_out[folder] = LeftOut(folder, "unreadable")
-    return look
+        status.left_out[folder] = Omission(folder, "unreadable")
+    return status
 
 
 def _paths(listed: bytes) -> set[bytes]:

@@ -9,14 +9,14 @@ from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import Repository, discover
 
 
-class Kept(NamedTuple):
+class RepositoryCheckpoints(NamedTuple):
     """A repository, by one of its work trees, and all checkpoints in it."""
 
     repository: Repository
     refs: list[KeptRef]
 
 
-async def kept_below(folders: Iterable[str]) -> list[Kept]:
+async def kept_below(folders: Iterable[str]) -> list[RepositoryCheckpoints]:
     """One for each repository. Folders that lie in none, or that git refuses, are passed over.
 
     :raises GitFailed: git failed on a repository that it had found
@@ -26,7 +26,7 @@ async def kept_below(folders: Iterable[str]) -> list[Kept]:
         found = await _found(folder)
         if found is not None:
             repositories.setdefault(found.common_dir, found)
-    return [Kept(repository, await list_refs(repository)) for repository in repositories.values()]
+    return [RepositoryCheckpoints(repository, await list_refs(repository)) for repository in repositories.values()]
 
 
 async def _found(folder: str) -> Repository | None:

@@ -16,7 +16,7 @@ LeftOutReason = Literal["tooLarge", "unreadable", "nestedRepository", "notAFile"
 _TITLE = "trimpoint checkpoint"
 
 
-class LeftOut(msgspec.Struct, frozen=True):
+class Omission(msgspec.Struct, frozen=True):
     """Something of the work tree that a checkpoint does not hold, and that a restore leaves alone.
 
     `path` is relative to the work tree; one that ends in `/` stands for all below it. `size_bytes` is known of
@@ -41,14 +41,14 @@ class _Line(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     size_bytes: int | None = None
 
 
-def message_of(left_out: Sequence[LeftOut]) -> str:
+def message_of(left_out: Sequence[Omission]) -> str:
     """A commit message that says so: a title, then one JSON object a line."""
     lines = [_Line(quote_from_bytes(each.path), each.reason, each.size_bytes) for each in left_out]
     said = "".join(f"\n{msgspec.json.encode(line).decode()}" for line in lines)
     return f"{_TITLE}\n{said}" if said else _TITLE
 
 
-def left_out_of(message: str) -> tuple[LeftOut, ...]:
+def left_out_of(message: str) -> tuple[Omission, ...]:
     """What a message made by `message_of` says.
 
     :raises ValueError: it is not such a message
@@ -57,10 +57,10 @@ def left_out_of(message: str) -> tuple[LeftOut, ...]:
     if title != _TITLE:
         raise ValueError(title)
     read = [msgspec.json.decode(line, type=_Line) for line in lines if line]
-    return tuple(LeftOut(unquote_to_bytes(line.path), line.reason, line.size_bytes) for line in read)
+    return tuple(Omission(unquote_to_bytes(line.path), line.reason, line.size_bytes) for line in read)
 
 
-def _said(left_out: LeftOut) -> str:
+def _said(left_out: Omission) -> str:
     match left_out.reason:
         case "tooLarge":
             return f"is too large ({left_out.size_bytes or 0:,} bytes)"

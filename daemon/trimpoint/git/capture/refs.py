@@ -9,7 +9,7 @@ from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.capture.omissions import left_out_of
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import PrivateGit, read_commit
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository, read_commit
 
 PREFIX = "refs/trimpoint/checkpoints/"
 
@@ -97,7 +97,7 @@ async def refs_disk_bytes(repository: Repository) -> int:
 
 
 async def _users(repository: Repository, *arguments: str, doing: str, stdin: bytes = b"") -> bytes:
-    return await git_answer(PrivateGit(repository, _DEADLINE_S).users(*arguments, doing=doing, stdin=stdin))
+    return await git_answer(ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=doing, stdin=stdin))
 
 
 def _ours(ref: str) -> str:

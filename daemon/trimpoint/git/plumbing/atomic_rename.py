@@ -19,7 +19,7 @@ class Place(NamedTuple):
     name: bytes
 
 
-def move(source: Place, target: Place) -> None:
+def atomic_rename(source: Place, target: Place) -> None:
     """Move to where nothing is.
 
     :raises FileExistsError: something is there
@@ -29,7 +29,7 @@ def move(source: Place, target: Place) -> None:
         _move_without_kernel(source, target)
 
 
-def exchange(one: Place, other: Place) -> None:
+def atomic_exchange(one: Place, other: Place) -> None:
     """Each takes the other's place, at once. `one` lies in a folder of ours.
 
     :raises FileNotFoundError: one of them is gone

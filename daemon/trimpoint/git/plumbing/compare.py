@@ -7,7 +7,7 @@ import msgspec
 
 from trimpoint.git.plumbing.process import git_answer, git_output
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import PrivateGit
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 
 Status = Literal["added", "modified", "deleted", "renamed", "typeChanged"]
 
@@ -85,7 +85,7 @@ async def diff(
     """
     # Names in other alphabets are to be read by people, not escaped.
     arguments = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", *_PLAIN, old_commit, new_commit, "--")
-    run = PrivateGit(repository, _DEADLINE_S).users(*arguments, *paths, doing=_DOING, max_bytes=max_bytes)
+    run = ShadowRepository(repository, _DEADLINE_S).users(*arguments, *paths, doing=_DOING, max_bytes=max_bytes)
     output = await git_output(run)
     return Diff(output.stdout, output.truncated)
 
@@ -100,7 +100,7 @@ async def differences(repository: Repository, old_commit: str, new_commit: str) 
 
 
 async def _answer(repository: Repository, *arguments: str) -> bytes:
-    return await git_answer(PrivateGit(repository, _DEADLINE_S).users(*arguments, doing=_DOING))
+    return await git_answer(ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING))
 
 
 def _change(facts: bytes, words: Iterator[bytes]) -> Change:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import anyio
 
-from trimpoint.git.plumbing.process import GitRun, git_answer, together
-from trimpoint.git.plumbing.shadow_repository import Commit, PrivateGit
+from trimpoint.git.plumbing.process import GitRun, gather, git_answer
+from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository
 
 _SUBMODULE = b"160000"
 # These may convert and keep the size; line endings alone never do.
@@ -31,7 +31,7 @@ class _Entry(NamedTuple):
     blob: bytes
 
 
-async def seed(private: PrivateGit) -> Commit:
+async def write_initial_index(private: ShadowRepository) -> Commit:
     """Make the index anew, and a commit of what it holds.
 
     :raises GitFailed: git cannot read the user's index, or the disk is full
@@ -45,7 +45,7 @@ async def seed(private: PrivateGit) -> Commit:
     return await private.commit("trimpoint seed\n")
 
 
-def _copy_index(private: PrivateGit) -> None:
+def _copy_index(private: ShadowRepository) -> None:
     users = private.repository.git_dir / "index"
     private.index.unlink(missing_ok=True)
     if users.exists():
@@ -53,19 +53,19 @@ def _copy_index(private: PrivateGit) -> None:
         shutil.copy2(users, private.index)
 
 
-async def _unsplit(private: PrivateGit) -> None:
+async def _unsplit(private: ShadowRepository) -> None:
     if any(private.repository.git_dir.glob("sharedindex.*")):
         doing = "read the split index"
         run = private.users("-c", "core.splitIndex=false", "update-index", "--no-split-index", doing=doing, index=private.index)
         await git_answer(run)
 
 
-async def _unfit(private: PrivateGit) -> list[bytes]:
+async def _unfit(private: ShadowRepository) -> list[bytes]:
     listed = await private.answer("ls-files", "--stage", "-v", "-z", doing="list the tracked files")
     unfit, kept = _sorted_out(listed)
     middle = len(kept) // 2
     runs = [_attributes(private, kept), _sizes(private, kept[:middle]), _sizes(private, kept[middle:])]
-    attributes, *sizes = [output.stdout for output in await together(runs)]
+    attributes, *sizes = [output.stdout for output in await gather(runs)]
     # Also where nothing is converted today: settings may have been others when the file was checked out.
     found = [int(line) if line.isdigit() else _MISSING for half in sizes for line in half.splitlines()]
     converted = await anyio.to_thread.run_sync(_of_other_size, private.repository.worktree, kept, found)
@@ -86,7 +86,7 @@ def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
     return unfit, kept
 
 
-def _attributes(private: PrivateGit, entries: Sequence[_Entry]) -> GitRun:
+def _attributes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
     stdin = b"".join(entry.path + b"\0" for entry in entries)
     arguments = ("check-attr", "-z", "--stdin", *_TREACHEROUS_ATTRIBUTES)
     # As the user's git has it: in our own directory these are off.
@@ -98,7 +98,7 @@ def _treacherous(answer: bytes) -> set[bytes]:
     return {path for path, value in zip(words[0::3], words[2::3], strict=False) if value not in _UNSET}
 
 
-def _sizes(private: PrivateGit, entries: Sequence[_Entry]) -> GitRun:
+def _sizes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
     """Half of them at a time: where objects are loose, reading them is most of a first capture."""
     stdin = b"".join(entry.blob + b"\n" for entry in entries)
     return private.run("cat-file", "--batch-check=%(objectsize)", "--buffer", doing="read sizes", stdin=stdin)

@@ -45,7 +45,7 @@ async def _locked_file(folder: Path, deadline_s: float) -> IO[bytes]:
     try:
         with anyio.fail_after(deadline_s):
             # A lock of another process tells nobody when it is free.
-            while not _taken(file):  # noqa: ASYNC110
+            while not _try_lock(file):  # noqa: ASYNC110
                 await anyio.sleep(_POLL_S)
     except BaseException as error:
         file.close()
@@ -61,7 +61,7 @@ def _open(folder: Path) -> IO[bytes]:
     return (folder / "lock").open("wb")
 
 
-def _taken(file: IO[bytes]) -> bool:
+def _try_lock(file: IO[bytes]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -99,7 +99,7 @@ async def git_answer(run: GitRun) -> bytes:
     return (await git_output(run)).stdout
 
 
-async def together(runs: Sequence[GitRun]) -> list[GitOutput]:
+async def gather(runs: Sequence[GitRun]) -> list[GitOutput]:
     """Several runs at once, all of which succeed. The first failure is raised when all have ended.
 
     :raises GitFailed: one failed

@@ -21,7 +21,7 @@ import anyio
 import msgspec
 
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.process import GitRun, git_answer, together
+from trimpoint.git.plumbing.process import GitRun, gather, git_answer
 from trimpoint.git.plumbing.repository import Repository
 
 _ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
@@ -55,14 +55,14 @@ class Commit(msgspec.Struct, frozen=True):
     message: str
 
 
-class PrivateGit:
+class ShadowRepository:
     """Runs git on a work tree with our index, or with the user's settings where those are asked for."""
 
     def __init__(self, repository: Repository, deadline_s: float) -> None:
         self.repository = repository
         self.dir = repository.private_dir
         self._deadline_s = deadline_s
-        self._taken_over: tuple[str, ...] = ()
+        self._inherited_settings: tuple[str, ...] = ()
 
     @property
     def index(self) -> Path:
@@ -81,8 +81,8 @@ class PrivateGit:
         except OSError as error:
             raise GitFailed("keep checkpoints", f"{self.dir} cannot be written ({error.strerror})") from error
         newest = self.run("cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n", may_fail=True)
-        listed, found = await together([self.users("config", "-z", "--list", doing="read its settings"), newest])
-        self._taken_over = tuple(_taken_over(listed.stdout))
+        listed, found = await gather([self.users("config", "-z", "--list", doing="read its settings"), newest])
+        self._inherited_settings = tuple(_inherited_settings(listed.stdout))
         return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
 
     def run(self, *arguments: str | bytes, doing: str, stdin: bytes = b"", may_fail: bool = False) -> GitRun:
@@ -93,7 +93,7 @@ class PrivateGit:
             doing=doing,
             cwd=self.repository.worktree,
             variables=self._variables(),
-            settings=(*self._taken_over, *_EXACT),
+            settings=(*self._inherited_settings, *_EXACT),
             stdin=stdin,
             deadline_s=self._deadline_s,
             may_fail=may_fail,
@@ -183,7 +183,7 @@ def read_commit(batch: bytes) -> Commit | None:
     return Commit(words[0], fields.split("\n", 1)[0].removeprefix("tree "), message.removesuffix("\n"))
 
 
-def _taken_over(listed: bytes) -> Sequence[str]:
+def _inherited_settings(listed: bytes) -> Sequence[str]:
     settings: dict[str, str] = {}
     for entry in listed.split(b"\0"):
         name = entry.partition(b"\n")[0].decode(errors="replace")

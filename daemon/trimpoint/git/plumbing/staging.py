@@ -120,7 +120,7 @@ class Staging:
     def _rescue(self, folder: bytes, blobs: Blobs, hash_name: str) -> None:
         with contextlib.suppress(FileNotFoundError), Worktree(Path(os.fsdecode(folder)), hash_name) as files:
             for name in os.listdir(folder):
-                side = files.look(name).side
+                side = files.inspect(name).side
                 if name not in (b"complete", b"elsewhere") and side is not None and not blobs.holds(side.blob):
                     self._rescued.mkdir(exist_ok=True)
                     shutil.move(os.fsdecode(os.path.join(folder, name)), os.fsdecode(_unused(os.fsencode(self._rescued), name)))

@@ -62,19 +62,19 @@ class Worktree:
     def __exit__(self, *_: object) -> None:
         os.close(self._root)
 
-    def look(self, path: bytes) -> Found:
+    def inspect(self, path: bytes) -> Found:
         """What is there now, read and hashed.
 
         :raises OSError: it cannot be read
         """
         try:
             with self.folder_of(path) as (folder, name):
-                return self._look(folder, name)
+                return self._inspect(folder, name)
         except (FileNotFoundError, NotADirectoryError):
             return Found()
 
     def signature(self, path: bytes) -> Signature | None:
-        """What `look` would give as signature, without reading; None where nothing is."""
+        """What `inspect` would give as signature, without reading; None where nothing is."""
         try:
             with self.folder_of(path) as (folder, name):
                 return Signature.of(os.stat(name, dir_fd=folder, follow_symlinks=False))
@@ -145,7 +145,7 @@ class Worktree:
             return False
         return True
 
-    def _look(self, folder: int, name: bytes) -> Found:
+    def _inspect(self, folder: int, name: bytes) -> Found:
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
         signature = Signature.of(facts)
         if stat.S_ISDIR(facts.st_mode):
@@ -155,9 +155,9 @@ class Worktree:
             return Found(Side(LINK, self._hashed([target], len(target))), signature)
         if not stat.S_ISREG(facts.st_mode):
             return Found(Side(stat.S_IFMT(facts.st_mode), ""), signature)
-        return self._look_into(folder, name)
+        return self._inspect_entry(folder, name)
 
-    def _look_into(self, folder: int, name: bytes) -> Found:
+    def _inspect_entry(self, folder: int, name: bytes) -> Found:
         descriptor = os.open(name, _FILE, dir_fd=folder)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             facts = os.fstat(descriptor)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from trimpoint.git.plumbing.atomic_rename import Place, exchange, move
+from trimpoint.git.plumbing.atomic_rename import Place, atomic_exchange, atomic_rename
 from trimpoint.git.plumbing.worktree import Signature, Worktree
 
 
@@ -21,26 +21,26 @@ class Unexpected(Exception):
 
 class _Step(NamedTuple):
     path: bytes
-    take_back: Callable[[], object]
+    undo: Callable[[], object]
 
 
-class Undoable:
+class FileTransaction:
     """Does things one by one, and remembers them."""
 
     def __init__(self, worktree: Worktree) -> None:
         self._worktree = worktree
         self._done: list[_Step] = []
 
-    def remove(self, path: bytes, aside: Place, expected: Signature) -> None:
+    def remove(self, path: bytes, backup: Place, expected: Signature) -> None:
         """Put the file aside.
 
         :raises Unexpected: it was another one; it is aside now
         :raises OSError: it cannot be moved
         """
         with self._worktree.folder_of(path) as at:
-            move(at, aside)
-        self._remember(path, partial(self._put_back, path, aside))
-        _check(aside, expected)
+            atomic_rename(at, backup)
+        self._remember(path, partial(self._restore, path, backup))
+        _check(backup, expected)
 
     def replace(self, path: bytes, staged: Place, expected: Signature) -> None:
         """Exchange the file with the staged one.
@@ -50,7 +50,7 @@ class Undoable:
         """
         ours = signature_at(staged)
         with self._worktree.folder_of(path) as at:
-            exchange(staged, at)
+            atomic_exchange(staged, at)
         self._remember(path, partial(self._exchange_back, path, staged, ours))
         _check(staged, expected)
 
@@ -64,8 +64,8 @@ class Undoable:
             self._remember(folder, partial(self._worktree.remove_folder, folder))
         self._clear_the_way(path)
         with self._worktree.folder_of(path) as at:
-            move(staged, at)
-        self._remember(path, partial(self._take_out, path, staged, ours))
+            atomic_rename(staged, at)
+        self._remember(path, partial(self._withdraw, path, staged, ours))
 
     def remove_folder(self, path: bytes) -> None:
         """Remove it if it is an empty folder."""
@@ -73,7 +73,7 @@ class Undoable:
         if signature is not None and self._worktree.remove_folder(path):
             self._remember(path, partial(self._worktree.make_folder, path, stat.S_IMODE(signature.mode)))
 
-    def take_back(self) -> list[bytes]:
+    def roll_back(self) -> list[bytes]:
         """Undo everything, the last first.
 
         :returns: paths for which it could not be done
@@ -82,33 +82,33 @@ class Undoable:
         while self._done:
             step = self._done.pop()
             try:
-                step.take_back()
+                step.undo()
             except (OSError, Unexpected):
                 failed.append(step.path)
         return failed
 
-    def _remember(self, path: bytes, take_back: Callable[[], object]) -> None:
-        self._done.append(_Step(path, take_back))
+    def _remember(self, path: bytes, undo: Callable[[], object]) -> None:
+        self._done.append(_Step(path, undo))
 
     def _clear_the_way(self, path: bytes) -> None:
         """Folders that hold nothing but folders give way to a file."""
         for folder in self._worktree.folders_below(path):
             self.remove_folder(folder)
 
-    def _put_back(self, path: bytes, aside: Place) -> None:
+    def _restore(self, path: bytes, backup: Place) -> None:
         self._worktree.make_folders(path)
         with self._worktree.folder_of(path) as at:
-            move(aside, at)
+            atomic_rename(backup, at)
 
-    def _exchange_back(self, path: bytes, aside: Place, ours: Signature | None) -> None:
+    def _exchange_back(self, path: bytes, backup: Place, ours: Signature | None) -> None:
         with self._worktree.folder_of(path) as at:
             _check(at, ours)
-            exchange(aside, at)
+            atomic_exchange(backup, at)
 
-    def _take_out(self, path: bytes, staged: Place, ours: Signature | None) -> None:
+    def _withdraw(self, path: bytes, staged: Place, ours: Signature | None) -> None:
         with self._worktree.folder_of(path) as at:
             _check(at, ours)
-            move(at, staged)
+            atomic_rename(at, staged)
 
 
 def signature_at(place: Place) -> Signature | None:

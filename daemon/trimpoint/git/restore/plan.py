@@ -13,14 +13,14 @@ from typing import Literal
 import anyio
 import msgspec
 
-from trimpoint.git.capture.omissions import LeftOut
+from trimpoint.git.capture.omissions import Omission
 from trimpoint.git.capture.refs import find
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.compare import Difference, Side, differences
 from trimpoint.git.plumbing.open_files import open_for_writing
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import PrivateGit
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 from trimpoint.git.plumbing.worktree import Worktree
 
 ConflictReason = Literal["changed", "open", "inTheWay"]
@@ -59,7 +59,7 @@ class RestorePlan(msgspec.Struct, frozen=True):
     remove: tuple[Step, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     kept_unknown: tuple[bytes, ...] = ()
-    left_alone: tuple[LeftOut, ...] = ()
+    left_alone: tuple[Omission, ...] = ()
 
     def forced(self) -> "RestorePlan":
         """Overwrite what others changed, but nothing that is captured nowhere: those steps are left out."""
@@ -86,12 +86,12 @@ async def plan_restore(repository: Repository, *, present: str, last_seen: str, 
     left_alone = await _left_alone(repository, present, target)
     plan = _steps(to_do, meanwhile, left_alone)
     changed = [Conflict(step.path, "changed", step.path) for step in (*plan.write, *plan.remove) if step.path in meanwhile]
-    found = await anyio.to_thread.run_sync(_look_around, repository, plan)
+    found = await anyio.to_thread.run_sync(_with_conflicts_around, repository, plan)
     return msgspec.structs.replace(plan, conflicts=(*changed, *found))
 
 
-async def _left_alone(repository: Repository, *commits: str) -> list[LeftOut]:
-    found: dict[bytes, LeftOut] = {}
+async def _left_alone(repository: Repository, *commits: str) -> list[Omission]:
+    found: dict[bytes, Omission] = {}
     for commit in commits:
         checkpoint = await find(repository, commit)
         if checkpoint is None:
@@ -100,12 +100,14 @@ async def _left_alone(repository: Repository, *commits: str) -> list[LeftOut]:
     return [*found.values(), *await _sparse(repository)]
 
 
-async def _sparse(repository: Repository) -> list[LeftOut]:
-    listed = await git_answer(PrivateGit(repository, _DEADLINE_S).users("ls-files", "-t", "-z", doing="list the tracked files"))
-    return [LeftOut(line[2:], "sparse") for line in listed.split(b"\0") if line.startswith(b"S ")]
+async def _sparse(repository: Repository) -> list[Omission]:
+    listed = await git_answer(
+        ShadowRepository(repository, _DEADLINE_S).users("ls-files", "-t", "-z", doing="list the tracked files")
+    )
+    return [Omission(line[2:], "sparse") for line in listed.split(b"\0") if line.startswith(b"S ")]
 
 
-def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left_alone: Sequence[LeftOut]) -> RestorePlan:
+def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left_alone: Sequence[Omission]) -> RestorePlan:
     steps: list[Step] = []
     unknown: list[bytes] = []
     # A person wants to know of every file that stays as it is; that a checkout is sparse, only where it matters.
@@ -125,10 +127,10 @@ def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left
 class _Covering:
     """Finds what covers a path, with one look for each of its folders."""
 
-    def __init__(self, left_alone: Sequence[LeftOut]) -> None:
+    def __init__(self, left_alone: Sequence[Omission]) -> None:
         self._by_path = {each.path: each for each in left_alone}
 
-    def of(self, path: bytes) -> LeftOut | None:
+    def of(self, path: bytes) -> Omission | None:
         parts = path.split(b"/")
         folders = (b"/".join(parts[:depth]) + b"/" for depth in range(1, len(parts)))
         return next((self._by_path[name] for name in (path, path + b"/", *folders) if name in self._by_path), None)
@@ -142,7 +144,7 @@ def _removals(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if step.target is None)
 
 
-def _look_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
+def _with_conflicts_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
     steps = [*plan.write, *plan.remove]
     opened = open_for_writing(repository.worktree, [step.path for step in steps])
     conflicts = [Conflict(path, "open", path) for path in sorted(opened)]
@@ -170,7 +172,7 @@ def _blocker(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) ->
 
 def _occupant(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -> bytes | None:
     try:
-        found = worktree.look(step.path)
+        found = worktree.inspect(step.path)
     except OSError:
         return step.path
     if found.is_folder:

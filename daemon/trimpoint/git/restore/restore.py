@@ -19,10 +19,10 @@ from trimpoint.git.plumbing.atomic_rename import Place
 from trimpoint.git.plumbing.blobs import Blobs
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import PrivateGit
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 from trimpoint.git.plumbing.staging import Staging
 from trimpoint.git.plumbing.worktree import Signature, Worktree, folders_of
-from trimpoint.git.restore.file_transaction import Undoable, Unexpected, signature_at
+from trimpoint.git.restore.file_transaction import FileTransaction, Unexpected, signature_at
 from trimpoint.git.restore.plan import RestorePlan, Step
 
 OnProgress = Callable[[int, int], None]
@@ -56,7 +56,7 @@ class _Task(NamedTuple):
 
 
 def _restore(repository: Repository, plan: RestorePlan, keep_folder: bytes | None, on_progress: OnProgress | None) -> None:
-    run = PrivateGit(repository, _LOCK_DEADLINE_S).users("cat-file", "--batch", doing="read a checkpoint")
+    run = ShadowRepository(repository, _LOCK_DEADLINE_S).users("cat-file", "--batch", doing="read a checkpoint")
     with Worktree(repository.worktree, repository.hash_name) as worktree, Blobs(run) as blobs:
         staging = Staging(repository.private_dir, repository.worktree, worktree)
         with _blaming(b"."):
@@ -65,7 +65,7 @@ def _restore(repository: Repository, plan: RestorePlan, keep_folder: bytes | Non
         try:
             work.run(keep_folder)
         finally:
-            if work.not_taken_back:
+            if work.not_rolled_back:
                 staging.rescue(blobs, repository.hash_name)
             staging.close()
 
@@ -91,9 +91,9 @@ class _Restore:
         self._staging = staging
         self._blobs = blobs
         self._on_progress = on_progress
-        self._changes = Undoable(worktree)
+        self._changes = FileTransaction(worktree)
         self._done = 0
-        self.not_taken_back: list[bytes] = []
+        self.not_rolled_back: list[bytes] = []
 
     def run(self, keep_folder: bytes | None) -> None:
         tasks = [self._staged(number, step, signature) for number, (step, signature) in enumerate(self._still_to_do())]
@@ -101,9 +101,9 @@ class _Restore:
         try:
             self._apply(tasks, keep_folder)
         except BaseException as failure:
-            self.not_taken_back = self._changes.take_back()
+            self.not_rolled_back = self._changes.roll_back()
             if isinstance(failure, FilesChanged | RestoreFailed):
-                failure.not_taken_back = tuple(self.not_taken_back)
+                failure.not_rolled_back = tuple(self.not_rolled_back)
             raise
 
     def _still_to_do(self) -> list[tuple[Step, Signature | None]]:
@@ -112,7 +112,7 @@ class _Restore:
         changed: list[bytes] = []
         for step in (*self._plan.remove, *self._plan.write):
             with _blaming(step.path):
-                found = self._worktree.look(step.path)
+                found = self._worktree.inspect(step.path)
             if found.side == step.present != step.target:
                 todo.append((step, found.signature if found.side else None))
             elif found.side != step.target:

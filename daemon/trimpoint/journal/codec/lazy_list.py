@@ -18,23 +18,23 @@ Buffer = bytes | memoryview
 CHUNK_ITEMS = 256
 BUCKET_ITEMS = 128
 # How many items of an index are sorted into buckets before the caller gets to breathe.
-BREATH_ITEMS = 4096
+YIELD_EVERY_ITEMS = 4096
 
 T = TypeVar("T")
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class PackedList(MutableSequence[T]):
+class LazyList(MutableSequence[T]):
     """A list whose first `CHUNK_ITEMS * len(chunks)` items were packed by `pack_list`; `decoder` unpacks a chunk."""
 
     def __init__(self, chunks: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[list[T]]) -> None:
         self._decoder = decoder
         whole = count // CHUNK_ITEMS
         self._packed: list[memoryview | list[T]] = list(chunks[:whole])
-        self._loose: list[T] = decoder.decode(chunks[whole]) if count % CHUNK_ITEMS else []
+        self._materialized: list[T] = decoder.decode(chunks[whole]) if count % CHUNK_ITEMS else []
 
     def __len__(self) -> int:
-        return len(self._packed) * CHUNK_ITEMS + len(self._loose)
+        return len(self._packed) * CHUNK_ITEMS + len(self._materialized)
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -47,40 +47,40 @@ class PackedList(MutableSequence[T]):
         chunk = at // CHUNK_ITEMS
         if chunk < len(self._packed):
             return self._chunk(chunk)[at % CHUNK_ITEMS]
-        return self._loose[at - len(self._packed) * CHUNK_ITEMS]
+        return self._materialized[at - len(self._packed) * CHUNK_ITEMS]
 
     @overload
     def __setitem__(self, index: int, value: T) -> None: ...
     @overload
     def __setitem__(self, index: slice, value: Iterable[T]) -> None: ...
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._loose[self._loosen(index)] = value
+        self._materialized[self._materialize(index)] = value
 
     def __delitem__(self, index: int | slice) -> None:
-        del self._loose[self._loosen(index)]
+        del self._materialized[self._materialize(index)]
 
     def __iter__(self) -> Iterator[T]:
         for chunk in range(len(self._packed)):
             yield from self._chunk(chunk)
-        yield from self._loose
+        yield from self._materialized
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, list | PackedList) and len(self) == len(other) and list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType]
+        return isinstance(other, list | LazyList) and len(self) == len(other) and list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType]
 
     __hash__ = None  # type: ignore[assignment]
 
     def insert(self, index: int, value: T) -> None:
         at = max(0, min(index if index >= 0 else index + len(self), len(self)))
-        self._loose.insert(self._loosen_from(at), value)
+        self._materialized.insert(self._materialize_from(at), value)
 
     def append(self, value: T) -> None:
-        self._loose.append(value)
+        self._materialized.append(value)
 
     def packed_chunks(self) -> Iterator[Buffer]:
         """All chunks as `pack_list` makes them; those that nobody looked at as they came."""
         for chunk in self._packed:
             yield chunk if isinstance(chunk, memoryview) else _encode(chunk)
-        yield from _packed_slices(self._loose)
+        yield from _packed_slices(self._materialized)
 
     def _place(self, index: int) -> int:
         at = index + len(self) if index < 0 else index
@@ -99,32 +99,32 @@ class PackedList(MutableSequence[T]):
             return [self[index] for index in range(start, stop, step)]
         packed = len(self._packed) * CHUNK_ITEMS
         if start >= packed:
-            return self._loose[start - packed : max(0, stop - packed)]
+            return self._materialized[start - packed : max(0, stop - packed)]
         first, last = start // CHUNK_ITEMS, min(-(-stop // CHUNK_ITEMS), len(self._packed))
         found = list(chain.from_iterable(self._chunk(number) for number in range(first, last)))
-        found += self._loose[: max(0, stop - packed)]
+        found += self._materialized[: max(0, stop - packed)]
         offset = first * CHUNK_ITEMS
         return found[start - offset : stop - offset]
 
-    def _loosen(self, index: int | slice) -> Any:
+    def _materialize(self, index: int | slice) -> Any:
         """Unpack for good all that a change at `index` can touch; `index` as one of the loose items."""
         if not isinstance(index, slice):
-            return self._loosen_from(self._place(index))
+            return self._materialize_from(self._place(index))
         start, stop, step = index.indices(len(self))
         if step != 1:
             raise ValueError("a packed list changes one run of items at a time")
-        at = self._loosen_from(start)
+        at = self._materialize_from(start)
         return slice(at, at + max(0, stop - start))
 
-    def _loosen_from(self, at: int) -> int:
+    def _materialize_from(self, at: int) -> int:
         first = min(at // CHUNK_ITEMS, len(self._packed))
         moved = list(chain.from_iterable(self._chunk(number) for number in range(first, len(self._packed))))
         del self._packed[first:]
-        self._loose[:0] = moved
+        self._materialized[:0] = moved
         return at - first * CHUNK_ITEMS
 
 
-class PackedIndex(MutableMapping[str, T], Generic[T]):
+class LazyIndex(MutableMapping[str, T], Generic[T]):
     """A dict that was packed by `pack_index` into buckets, by the hash of the key."""
 
     def __init__(self, buckets: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[dict[str, T]]) -> None:
@@ -171,12 +171,12 @@ class PackedIndex(MutableMapping[str, T], Generic[T]):
 
 def pack_list(items: MutableSequence[Any]) -> Iterator[Buffer]:
     """`items` as chunks of `CHUNK_ITEMS`, the last one what is left."""
-    return items.packed_chunks() if isinstance(items, PackedList) else _packed_slices(items)
+    return items.packed_chunks() if isinstance(items, LazyList) else _packed_slices(items)
 
 
 def pack_index(index: MutableMapping[str, Any]) -> Iterator[Buffer]:
     """`index` as buckets, at least one. An empty buffer is no bucket: it lets the caller breathe in between."""
-    return index.packed_buckets() if isinstance(index, PackedIndex) else _sorted_into_buckets(index)
+    return index.packed_buckets() if isinstance(index, LazyIndex) else _sorted_into_buckets(index)
 
 
 def _packed_slices(items: MutableSequence[Any]) -> Iterator[bytes]:
@@ -189,7 +189,7 @@ def _sorted_into_buckets(index: MutableMapping[str, Any]) -> Iterator[bytes]:
     buckets: list[dict[str, Any]] = [{} for _ in range(count)]
     for number, (key, value) in enumerate(index.items()):
         buckets[_bucket_number(key, count)][key] = value
-        if number % BREATH_ITEMS == BREATH_ITEMS - 1:
+        if number % YIELD_EVERY_ITEMS == YIELD_EVERY_ITEMS - 1:
             yield b""
     yield from map(_encode, buckets)
 

@@ -26,7 +26,7 @@ import msgspec
 
 from trimpoint import __version__
 from trimpoint.core.model.state import ThreadState
-from trimpoint.journal.codec.lazy_list import Buffer, PackedIndex, PackedList, pack_index, pack_list
+from trimpoint.journal.codec.lazy_list import Buffer, LazyIndex, LazyList, pack_index, pack_list
 from trimpoint.journal.port import Bookmark, Position
 
 FORMAT = 1
@@ -84,7 +84,7 @@ class SnapshotWriter:
             value = getattr(self._state, name)
             field = _Field(name, len(value) if shape.kind is not None else 0, [])
             self._directory.fields.append(field)
-            for part in _taken_apart(value, shape):
+            for part in _disassembled(value, shape):
                 if part:
                     field.lengths.append(len(part))
                 yield part
@@ -105,7 +105,7 @@ def decode_snapshot(payload: memoryview | None, thread_id: str) -> Snapshot | No
         directory = msgspec.msgpack.decode(payload[_LENGTH.size : at], type=Directory)
         if (directory.format, directory.folded_by, directory.thread_id) != (FORMAT, fingerprint(), thread_id):
             return None
-        state = _put_together(directory, payload[at:])
+        state = _assembled(directory, payload[at:])
     except msgspec.MsgspecError:
         return None
     return Snapshot(state, Bookmark(Position(directory.offset_bytes, directory.records), directory.digest))
@@ -142,19 +142,19 @@ def _shape(declared: Any) -> _Shape:
     kind: Any = get_origin(declared)
     arguments: Any = get_args(declared)
     if kind is MutableSequence:
-        return _Shape(PackedList, msgspec.msgpack.Decoder(GenericAlias(list, arguments)))
+        return _Shape(LazyList, msgspec.msgpack.Decoder(GenericAlias(list, arguments)))
     if kind is MutableMapping:
-        return _Shape(PackedIndex, msgspec.msgpack.Decoder(GenericAlias(dict, arguments)))
+        return _Shape(LazyIndex, msgspec.msgpack.Decoder(GenericAlias(dict, arguments)))
     return _Shape(None, msgspec.msgpack.Decoder(declared))
 
 
-def _taken_apart(value: Any, shape: _Shape) -> Iterator[Buffer]:
-    if shape.kind is PackedList:
+def _disassembled(value: Any, shape: _Shape) -> Iterator[Buffer]:
+    if shape.kind is LazyList:
         return pack_list(value)
-    return pack_index(value) if shape.kind is PackedIndex else iter((_encode(value),))
+    return pack_index(value) if shape.kind is LazyIndex else iter((_encode(value),))
 
 
-def _put_together(directory: Directory, parts: memoryview) -> ThreadState:
+def _assembled(directory: Directory, parts: memoryview) -> ThreadState:
     """:raises MsgspecError: the parts are not what the state is made of."""
     state, at, shapes = ThreadState(), 0, _shapes()
     for field in directory.fields:
@@ -167,6 +167,6 @@ def _put_together(directory: Directory, parts: memoryview) -> ThreadState:
 
 
 def _restored(shape: _Shape, count: int, slices: list[memoryview]) -> Any:
-    if shape.kind is PackedList:
-        return PackedList(slices, count, shape.decoder)
-    return PackedIndex(slices, count, shape.decoder) if shape.kind is PackedIndex else shape.decoder.decode(slices[0])
+    if shape.kind is LazyList:
+        return LazyList(slices, count, shape.decoder)
+    return LazyIndex(slices, count, shape.decoder) if shape.kind is LazyIndex else shape.decoder.decode(slices[0])

@@ -33,11 +33,11 @@ class Outcome(Enum):
     SOUND = "sound"
     CUT = "cut"
     SALVAGED = "salvaged"
-    LEFT = "left"
+    UNREPAIRED = "left"
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RepairResult:
     """`kept_at` holds what was cut off, or the whole of the damaged file. `salvaged` records came from behind the damage, `refused`
     ones were found there and do not follow from what is left; `detail` says why it was left, or what was wrong.
     """
@@ -49,7 +49,7 @@ class Mended:
     refused: int = 0
 
 
-def mend(path: Path, *, salvage: bool, snapshot: Snapshot | None = None, files: FileOperations = SYSTEM_FILES) -> Mended:
+def repair(path: Path, *, salvage: bool, snapshot: Snapshot | None = None, files: FileOperations = SYSTEM_FILES) -> RepairResult:
     """Cut a torn tail; with `salvage`, write a damaged journal anew with all that can still be read.
 
     A damaged journal whose `snapshot` still gives the whole thread is left: written anew it would lose what the snapshot has.
@@ -61,51 +61,53 @@ def mend(path: Path, *, salvage: bool, snapshot: Snapshot | None = None, files: 
     report = content.report
     match report.damage:
         case Damage.NONE:
-            return Mended(Outcome.SOUND)
+            return RepairResult(Outcome.SOUND)
         case Damage.TORN_TAIL:
             return _cut(path, report.reason, files)
         case Damage.DAMAGED_MIDDLE if bridges_damage(path, report, snapshot):
-            return Mended(Outcome.LEFT, "the thread opens whole from its snapshot, which a salvaged journal would not fit")
+            return RepairResult(
+                Outcome.UNREPAIRED, "the thread opens whole from its snapshot, which a salvaged journal would not fit"
+            )
         case Damage.DAMAGED_MIDDLE if salvage:
             return _salvage(path, content, files)
         case _:
-            return Mended(Outcome.LEFT, report.reason)
+            return RepairResult(Outcome.UNREPAIRED, report.reason)
 
 
-def _cut(path: Path, reason: str, files: FileOperations) -> Mended:
+def _cut(path: Path, reason: str, files: FileOperations) -> RepairResult:
     file, _, failure = open_file(path, None, files)
     file.close()
     if failure is not None:
         raise failure
-    return Mended(Outcome.CUT, reason, file.report.kept_at)
+    return RepairResult(Outcome.CUT, reason, file.report.kept_at)
 
 
-def _salvage(path: Path, content: Content, files: FileOperations) -> Mended:
+def _salvage(path: Path, content: Content, files: FileOperations) -> RepairResult:
     damaged = _whole(path, files)
-    gathered = _Gathered()
+    gathered = _SalvagedRecords()
     for payload in framing.payloads(content.records):
         gathered.add(payload)
     intact = len(gathered.payloads)
     try:
         for payload in _payloads_beyond(memoryview(damaged), content.report.end.offset_bytes):
             gathered.add(payload)
-    except (damage.Exhausted, _TooManyRefused):
-        return Mended(Outcome.LEFT, "what lies behind the damage cannot be told from noise")
+    except (damage.ScanBudgetExceeded, _TooManyRefused):
+        return RepairResult(Outcome.UNREPAIRED, "what lies behind the damage cannot be told from noise")
     if not gathered.state.exists:
-        return Mended(Outcome.LEFT, "the beginning of the thread is lost, and nothing can follow without it")
+        return RepairResult(Outcome.UNREPAIRED, "the beginning of the thread is lost, and nothing can follow without it")
     kept_at = free_name(files, path, "damaged")
     with refusals(path, "keeping the damaged journal"):
         write_atomically(files, kept_at, (damaged,))
     with refusals(path, "writing the salvaged journal"):
         write_atomically(files, path, _encoded(gathered.payloads))
-    return Mended(Outcome.SALVAGED, content.report.reason, kept_at, len(gathered.payloads) - intact, gathered.refused)
+    return RepairResult(Outcome.SALVAGED, content.report.reason, kept_at, len(gathered.payloads) - intact, gathered.refused)
 
 
 class _TooManyRefused(Exception):
     """Hardly anything behind the damage follows from what is before it."""
 
 
-class _Gathered:
+class _SalvagedRecords:
     """Payloads that follow from each other, and the state they come to."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ from trimpoint.journal.storage.directory import StateDirectory, snapshot_name
 from trimpoint.journal.storage.inspection import Content, inspect
 
 # A batch that a daemon is just writing looks torn until it is there.
-LOOKS_AT_TORN = 5
+TORN_READ_ATTEMPTS = 5
 PAUSE_S = 0.1
 
 
@@ -72,7 +72,7 @@ def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> V
     """Read the thread's journal from end to end and hold its snapshot against it; `is_live`: a daemon may be writing."""
     found = Verified(thread_id, store.journal_path(thread_id))
     try:
-        content = read_settled(found.path, looks=LOOKS_AT_TORN if is_live else 1)
+        content = read_settled(found.path, looks=TORN_READ_ATTEMPTS if is_live else 1)
     except OSError as error:
         found.problems.append(Problem("unreadable", f"{error.strerror}", "Let the user that the daemon runs as read the file."))
         return found

@@ -33,33 +33,33 @@ _WORD_TOP = re.compile(rb"[\x00-\x0f\x80-\x8f]", re.DOTALL)
 _SEARCH_BUDGET_BYTES = 1 << 28
 
 
-class Exhausted(Exception):
+class ScanBudgetExceeded(Exception):
     """The search looked at more bytes than it may."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TailState:
     """`torn`: cut here and go on. Otherwise the journal is read-only from here; `reason` says why."""
 
     torn: bool
     reason: str
 
 
-def judge(view: memoryview, base: int, position: int) -> Verdict:
+def classify_tail(view: memoryview, base: int, position: int) -> TailState:
     """Say what happened at `position`, where `framing.scan` stopped; `view` starts at file offset `base`."""
     try:
         next_valid, later_batch = _look_ahead(view, base, position)
-    except Exhausted:
-        return Verdict(False, "no record here, and the search for later ones was given up")
+    except ScanBudgetExceeded:
+        return TailState(False, "no record here, and the search for later ones was given up")
     if later_batch is not None:
-        return Verdict(False, f"a later batch stands intact at byte {base + later_batch}")
+        return TailState(False, f"a later batch stands intact at byte {base + later_batch}")
     if _has_unwritten_sector(view, base, position, len(view) if next_valid is None else next_valid):
-        return Verdict(True, "sectors of the last batch were never written")
+        return TailState(True, "sectors of the last batch were never written")
     if next_valid is not None:
-        return Verdict(False, f"a later record stands intact at byte {base + next_valid}")
+        return TailState(False, f"a later record stands intact at byte {base + next_valid}")
     if framing.declared_end(view, position) >= len(view):
-        return Verdict(True, "the last record is not whole")
-    return Verdict(False, "the record does not match its checksum and is not the last")
+        return TailState(True, "the last record is not whole")
+    return TailState(False, "the record does not match its checksum and is not the last")
 
 
 def _look_ahead(view: memoryview, base: int, position: int) -> tuple[int | None, int | None]:
@@ -87,7 +87,7 @@ def records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[
         end = framing.declared_end(view, at)
         budget -= end - at if end <= size else 0
         if budget < 0:
-            raise Exhausted
+            raise ScanBudgetExceeded
         at += 1
 
 

@@ -105,7 +105,7 @@ def _examine(data: framing.Buffer, start: Position, header: Header) -> Content:
     whole = view[: found.end]
     if not found.damaged:
         return Content(OpenReport(Damage.NONE, start, end, header.version), whole)
-    verdict = damage.judge(view, start.offset_bytes, found.end)
+    verdict = damage.classify_tail(view, start.offset_bytes, found.end)
     kind = Damage.TORN_TAIL if verdict.torn else Damage.DAMAGED_MIDDLE
     beyond = len(view) - found.end
     report = OpenReport(kind, start, end, header.version, verdict.reason, damaged_bytes=beyond)

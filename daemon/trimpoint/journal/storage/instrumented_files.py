@@ -6,7 +6,7 @@ from threading import Lock
 from trimpoint.journal.storage.file_ops import SystemFiles
 
 
-class CountedFiles(SystemFiles):
+class InstrumentedFiles(SystemFiles):
     """Counts since it was made. Used from many threads; the figures are read without waiting for any of them."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
 from trimpoint.git.restore.restore import restore
 from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import Restored, WorktreeRefuses
 from trimpoint.threads.writer import ThreadWriter
 
@@ -30,7 +30,7 @@ FORCE_HINT = "Save or undo those changes and try again, or revert with --force: 
 class FileReverts:
     """`trimpoint.threads.worktrees.Worktrees`, on git."""
 
-    def __init__(self, engine: Engine, captures: TurnCaptures) -> None:
+    def __init__(self, engine: ThreadRegistry, captures: TurnCaptures) -> None:
         self._engine = engine
         self._captures = captures
 
@@ -58,8 +58,8 @@ class FileReverts:
         """See `Worktrees.restore`."""
         return await self._write(writer, reverting, back=False)
 
-    async def put_back(self, writer: ThreadWriter, reverting: Reverting) -> None:
-        """See `Worktrees.put_back`."""
+    async def undo(self, writer: ThreadWriter, reverting: Reverting) -> None:
+        """See `Worktrees.undo`."""
         await self._write(writer, reverting, back=True)
 
     async def _write(self, writer: ThreadWriter, reverting: Reverting, *, back: bool) -> Restored:

@@ -20,7 +20,7 @@ from trimpoint.git.capture.refs import checkpoint_ref, keep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 from trimpoint.threads.errors import EngineError
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -53,14 +53,14 @@ class Baseline(NamedTuple):
 class TurnCaptures:
     """Listens to the engine; `before_turn` is called by whoever is about to start a turn."""
 
-    def __init__(self, engine: Engine, folder_of: Callable[[ThreadState], str], rules: CaptureRules) -> None:
+    def __init__(self, engine: ThreadRegistry, folder_of: Callable[[ThreadState], str], rules: CaptureRules) -> None:
         self._engine = engine
         self.folder_of = folder_of
         self._rules = rules
         self._found: dict[str, Repository] = {}
         self._order: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._under_way: dict[str, set[anyio.Event]] = {}
-        self._awaited: set[tuple[str, str]] = set()
+        self._pending: set[tuple[str, str]] = set()
         self._tasks: TaskGroup | None = None
 
     @property
@@ -71,7 +71,7 @@ class TurnCaptures:
     def start(self, tasks: TaskGroup) -> None:
         """Capture in `tasks` what turns have changed."""
         self._tasks = tasks
-        self._engine.listen(self._on_record)
+        self._engine.subscribe(self._on_record)
 
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Held while something is captured of the thread, first come first served."""
@@ -89,14 +89,14 @@ class TurnCaptures:
             return None
         with anyio.move_on_after(self._rules.baseline_deadline_s):
             async with self.in_order(writer.thread_id):
-                return await self._look(writer)
+                return await self._find_repository(writer)
         return Baseline(None, None, f"Capturing the files took longer than {self._rules.baseline_deadline_s:g} seconds.")
 
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
         """The turn that `baseline` was made for has its id; call it before the turn's start is recorded."""
         if baseline is not None and turn_id not in writer.state.turn_index:
-            self._awaited.add((writer.thread_id, turn_id))
-            self._soon(writer.thread_id, turn_id, "before", baseline)
+            self._pending.add((writer.thread_id, turn_id))
+            self._spawn(writer.thread_id, turn_id, "before", baseline)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         if not self._rules.enabled:
@@ -104,12 +104,12 @@ class TurnCaptures:
         begun = {event.turn_id for event in record.events if isinstance(event, ev.TurnStarted)}
         for event in record.events:
             match event:
-                case ev.TurnStarted() if (thread_id, event.turn_id) in self._awaited:
-                    self._awaited.discard((thread_id, event.turn_id))
+                case ev.TurnStarted() if (thread_id, event.turn_id) in self._pending:
+                    self._pending.discard((thread_id, event.turn_id))
                 case ev.TurnStarted() if self._runs(thread_id, event.turn_id):
-                    self._soon(thread_id, event.turn_id, "before", None)
+                    self._spawn(thread_id, event.turn_id, "before", None)
                 case ev.TurnCompleted() if event.turn_id not in begun:  # one that began in the same record is history, read back
-                    self._soon(thread_id, event.turn_id, "after", None)
+                    self._spawn(thread_id, event.turn_id, "after", None)
                 case _:
                     pass
 
@@ -118,7 +118,7 @@ class TurnCaptures:
         writer = self._engine.loaded(thread_id)
         return writer is not None and writer.state.running_turn_id == turn_id
 
-    def _soon(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
+    def _spawn(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
         assert self._tasks is not None
         if self._tasks.cancel_scope.cancel_called:
             return  # the daemon ends; the next one's baseline stands in
@@ -130,7 +130,7 @@ class TurnCaptures:
         try:
             async with self.in_order(thread_id):
                 writer = await self._engine.thread(thread_id)
-                looked = baseline or await self._look(writer)
+                looked = baseline or await self._find_repository(writer)
                 late = (LATE,) if moment == "before" and baseline is None else ()
                 writer.record_facts(*await self._facts(writer, turn_id, moment, looked, late))
         except EngineError as error:
@@ -141,7 +141,7 @@ class TurnCaptures:
             if not self._under_way[thread_id]:
                 del self._under_way[thread_id]
 
-    async def _look(self, writer: ThreadWriter) -> Baseline:
+    async def _find_repository(self, writer: ThreadWriter) -> Baseline:
         folder = self.folder_of(writer.state)
         try:
             repository = self._found.get(folder) or await discover(Path(folder))

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.core.decide.overflow import COMPACTION
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.compaction.compaction import CompactionFailed
 
 # Items that are shown of a turn and are not the model's.
@@ -24,20 +24,20 @@ class AnswerWatch:
         self._is_compacting = False
         self._decided = anyio.Event()
 
-    def hear(self, method: str, params: Raw) -> None:
+    def on_notification(self, method: str, params: Raw) -> None:
         """Take one notification or question of the thread."""
         if method == "turn/started":
             self.turn_id = str(_of(params, "turn").get("id"))
         elif method == "turn/completed":
             self._end(_of(params, "turn"))
         elif method in ("item/started", "item/completed"):
-            self._hear_item(method, _of(params, "item").get("type"))
+            self._on_item(method, _of(params, "item").get("type"))
         elif method == "rawResponseItem/completed":
             kind = str(_of(params, "item").get("type"))
-            self._hear_answer(kind == "reasoning" or kind.endswith("_call"))
+            self._on_answer(kind == "reasoning" or kind.endswith("_call"))
         else:
             # Text that is streamed, or a question about what the model wants to do.
-            self._hear_answer(method.startswith("item/"))
+            self._on_answer(method.startswith("item/"))
 
     def abort(self, reason: str) -> None:
         """The session is gone."""
@@ -53,12 +53,12 @@ class AnswerWatch:
         if not self.is_answered:
             raise CompactionFailed(self._error)
 
-    def _hear_item(self, method: str, kind: Any) -> None:
+    def _on_item(self, method: str, kind: Any) -> None:
         if kind == COMPACTION:
             self._is_compacting = method == "item/started"
-        self._hear_answer(kind not in _NOT_THE_MODEL_S)
+        self._on_answer(kind not in _NOT_THE_MODEL_S)
 
-    def _hear_answer(self, is_one: bool) -> None:
+    def _on_answer(self, is_one: bool) -> None:
         if is_one and self.turn_id is not None and not self._is_compacting and not self._decided.is_set():
             self.is_answered = True
             self._decided.set()
@@ -66,9 +66,9 @@ class AnswerWatch:
     def _end(self, turn: dict[str, Any]) -> None:
         if not self._decided.is_set():
             self.is_answered = turn.get("status") == "completed"
-            self._error = str(members(turn.get("error")).get("message") or self._error)
+            self._error = str(as_dict(turn.get("error")).get("message") or self._error)
             self._decided.set()
 
 
 def _of(params: Raw, name: str) -> dict[str, Any]:
-    return members(members(msgspec.json.decode(params)).get(name))
+    return as_dict(as_dict(msgspec.json.decode(params)).get(name))

@@ -14,7 +14,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompactWhenCritical
 from trimpoint.core.model.decision import busy
 from trimpoint.threads.errors import EngineError
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 class AutoCompaction:
     """`start` makes it follow the engine's records."""
 
-    def __init__(self, engine: Engine, link: CodexLink) -> None:
+    def __init__(self, engine: ThreadRegistry, link: CodexLink) -> None:
         self._engine = engine
         self._link = link
         self._tasks: TaskGroup | None = None
@@ -31,7 +31,7 @@ class AutoCompaction:
     def start(self, tasks: TaskGroup) -> None:
         """Begin compactions in `tasks`."""
         self._tasks = tasks
-        self._engine.listen(self._on_record)
+        self._engine.subscribe(self._on_record)
 
     def is_due(self, writer: ThreadWriter) -> bool:
         """Whether the thread has to be compacted now, being idle."""

@@ -16,7 +16,7 @@ from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.decide.overflow import COMPACTION, OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompleteRecovery
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
@@ -24,10 +24,10 @@ from trimpoint.operations.compaction.answer_watch import AnswerWatch
 from trimpoint.operations.compaction.compaction import CompactionFailed
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import recovered_message
-from trimpoint.operations.phases import advance, complete_items
-from trimpoint.operations.provider.inherit import carry_over
+from trimpoint.operations.phases import complete_items, journal_phase
+from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
-from trimpoint.operations.routing.notification_router import Held, Route
+from trimpoint.operations.routing.notification_router import Buffered, Route, ThreadRole
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writer import ThreadWriter
 
@@ -47,7 +47,7 @@ class OverflowRecovery:
         self._threads = threads
         self._deadline_s = deadline_s
         self._attempts: dict[str, _Attempt] = {}
-        threads.inbound.endings.on_superseded = lambda thread_id: self._stop(thread_id, "another prompt was begun")
+        threads.inbound.turn_ends.on_superseded = lambda thread_id: self._stop(thread_id, "another prompt was begun")
 
     def interrupt(self, thread_id: str) -> None:
         """A person does not want the turn any more."""
@@ -60,8 +60,8 @@ class OverflowRecovery:
         :raises ProviderFailure: the same, because Codex is gone or does not answer.
         :raises JournalRefuses: the same, because nothing can be written down; to be called again until the operation has ended.
         """
-        if operation.phase is not Phase.REQUESTED or not self._threads.inbound.endings.is_held(writer.thread_id):
-            await self._threads.scrap(operation.compaction_fork)
+        if operation.phase is not Phase.REQUESTED or not self._threads.inbound.turn_ends.is_buffered(writer.thread_id):
+            await self._threads.delete_quietly(operation.compaction_fork)
             raise CompactionFailed("it was broken off")
         attempt = self._attempts[writer.thread_id] = _Attempt()
         try:
@@ -69,7 +69,7 @@ class OverflowRecovery:
                 await self._recover(writer, operation)
         except JournalRefuses:
             # The disk may stay full for long; nobody has to wait for it to hear that the turn is over.
-            self._threads.inbound.endings.pass_on(writer.thread_id)
+            self._threads.inbound.turn_ends.release(writer.thread_id)
             raise
         finally:
             self._attempts.pop(writer.thread_id, None)
@@ -88,10 +88,10 @@ class OverflowRecovery:
         plan = plan_overflow(writer.state, turn_id, await self._compaction(writer.state))
         if plan is None:
             raise CompactionFailed("the conversation before it is too short to be summarized in part")
-        say = self._threads.inbound.say
+        say = self._threads.inbound.notify
         say(writer.thread_id, "warning", {"message": BEGUN})
         say(writer.thread_id, "item/started", _compaction(operation, "startedAtMs"))
-        await advance(writer, operation, Phase.COMPACTING, "Summarizing the oldest part of the context.")
+        await journal_phase(writer, operation, Phase.COMPACTING, "Summarizing the oldest part of the context.")
         summary = await self._summary(writer, operation, plan)
         if estimate_tokens(summary_item(summary, plan.messages)) >= plan.before_tokens:
             raise CompactionFailed("the summary is no shorter than what it stands for")
@@ -108,14 +108,14 @@ class OverflowRecovery:
         return ProviderCompaction(items, {state.turn_aliases.get(turn_id, turn_id): count for turn_id, count in since.items()})
 
     async def _summary(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan) -> str:
-        scratch = await self._threads.start_scratch(writer)
+        scratch = await self._threads.start_temporary(writer)
         try:
             await self._note(writer, operation, scratch.id)
             await self._threads.inject(scratch.id, plan.before)
             summary = await summarize(self._threads, writer, scratch, None, self._deadline_s)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._threads.scrap(scratch.id)
+                await self._threads.delete_quietly(scratch.id)
         if summary is None:
             raise CompactionFailed("only Codex can read the summary")
         return summary
@@ -123,72 +123,72 @@ class OverflowRecovery:
     async def _note(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
         """Have it written down before there is anything in it: Codex lists no empty thread, and a filled one must not show up."""
         writer.record_facts(ev.CompactionForked(operation.id, provider_id))
-        await writer.settle()
+        await writer.flush()
 
     async def _retry(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan, summary: str, began: float) -> None:
         watch = AnswerWatch()
-        thread = await self._threads.start_rehearsal(writer, watch)
+        thread = await self._threads.start_candidate(writer, watch)
         provider_id, goes_on = str(thread["id"]), False
         try:
             await self._note(writer, operation, provider_id)
             not_carried = await self._fill(writer, plan, summary, provider_id)
-            await advance(writer, operation, Phase.RETRYING, "Trying the turn again.")
+            await journal_phase(writer, operation, Phase.RETRYING, "Trying the turn again.")
             prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
             await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
             await watch.answered()
-            if not self._threads.inbound.is_rehearsing(provider_id):
+            if not self._threads.inbound.is_quarantined(provider_id):
                 raise CompactionFailed("Codex went away")  # nobody would ever hear the end of a turn that went on now
             took_ms = round((time.monotonic() - began) * 1000)
             with anyio.CancelScope(shield=True):
                 message = recovered_message(writer.state, plan.messages, not_carried)
                 await writer.execute(_completed(operation, plan, summary, took_ms, thread, str(watch.turn_id), message))
             goes_on = True
-            self._go_on(writer, operation, provider_id)
+            self._continue(writer, operation, provider_id)
         finally:
             if not goes_on:
                 with anyio.CancelScope(shield=True):
-                    await self._threads.scrap(provider_id)
-        await self._threads.put_previous_away(writer)
+                    await self._threads.delete_quietly(provider_id)
+        await self._threads.archive_previous(writer)
 
     async def _fill(self, writer: ThreadWriter, plan: OverflowPlan, summary: str, provider_id: str) -> list[str]:
         """Give the provider thread what the turn is to be tried again in; what could not be carried over."""
         await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
         # A prompt that was queued has been begun by Codex when the turn failed, and then the turn is not tried again.
         previous = writer.state.generation.provider_thread_id
-        return await carry_over(self._threads.link, writer.state, previous, provider_id, with_queue=False)
+        return await inherit_state(self._threads.link, writer.state, previous, provider_id, with_queue=False)
 
-    def _go_on(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
+    def _continue(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
         """From here on everyone hears the turn, first what was said of it up to now. Must not wait, or more would be said meanwhile."""
         inbound, state = self._threads.inbound, writer.state
         self._attempts.pop(writer.thread_id, None)
-        inbound.endings.forget(writer.thread_id)
+        inbound.turn_ends.forget(writer.thread_id)
         previous = state.generations[-2]
-        inbound.bind(str(previous.provider_thread_id), Route(writer.thread_id, "retired", previous.number))
-        route = Route(writer.thread_id, "current", state.generation.number)
+        inbound.bind(str(previous.provider_thread_id), Route(writer.thread_id, ThreadRole.RETIRED, previous.number))
+        route = Route(writer.thread_id, ThreadRole.CURRENT, state.generation.number)
         self._threads.use(provider_id, route)
         inbound.watches.pop(provider_id, None)
-        rehearsed = inbound.rehearsed(provider_id)
-        if rehearsed is None:
+        take_quarantined = inbound.take_quarantined(provider_id)
+        if take_quarantined is None:
             return  # Codex died while the record was written, and the end of the turn has been told
-        inbound.say(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
+        inbound.notify(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
         turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
-        for held in rehearsed:
-            self._pass_on(held, route, str(turn.provider_turn_id))
+        for buffered in take_quarantined:
+            self._forward(buffered, route, str(turn.provider_turn_id))
 
-    def _pass_on(self, held: Held, route: Route, provider_turn_id: str) -> None:
+    def _forward(self, buffered: Buffered, route: Route, provider_turn_id: str) -> None:
         """Whatever tells the prompt was told before, when the turn began; that it is in the context now has to be written down."""
-        if held.request_id is not None:
-            self._threads.inbound.on_server_request(held.request_id, held.method, held.params)
-        elif not _is_told(held, provider_turn_id):
-            self._threads.inbound.on_notification(held.method, held.params, held.line)
-        elif held.method == "rawResponseItem/completed":
-            self._threads.inbound.record(route, held.method, held.params)
+        if buffered.request_id is not None:
+            self._threads.inbound.on_server_request(buffered.request_id, buffered.method, buffered.params)
+        elif not _is_forwarded(buffered, provider_turn_id):
+            self._threads.inbound.on_notification(buffered.method, buffered.params, buffered.line)
+        elif buffered.method == "rawResponseItem/completed":
+            self._threads.inbound.record(route, buffered.method, buffered.params)
 
 
-def _is_told(held: Held, provider_turn_id: str) -> bool:
-    params = members(msgspec.json.decode(held.params)) if held.params else {}
-    item = members(params.get("item"))
-    match held.method:
+def _is_forwarded(buffered: Buffered, provider_turn_id: str) -> bool:
+    params = as_dict(msgspec.json.decode(buffered.params)) if buffered.params else {}
+    item = as_dict(params.get("item"))
+    match buffered.method:
         case "turn/started":
             return True
         case "item/started" | "item/completed":

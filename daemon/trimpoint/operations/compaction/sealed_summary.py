@@ -37,7 +37,7 @@ async def read_sealed_summary(
         if not lacks_method(error):
             log.warning("sample_refused", detail=error.message)
     try:
-        return await _ask_aside(threads, writer, compacted_id, prompt) or None
+        return await _ask_hidden(threads, writer, compacted_id, prompt) or None
     except ProviderError as error:
         log.warning("summary_unavailable", detail=error.message)
         return None
@@ -49,12 +49,12 @@ async def _sample(threads: ProviderThreads, compacted_id: str, turn_id: str, pro
     return str(msgspec.json.decode(raw).get("text") or "").strip()
 
 
-async def _ask_aside(threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, prompt: str) -> str:
-    fork = await threads.fork_scratch(writer, compacted_id, ephemeral=True)
+async def _ask_hidden(threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, prompt: str) -> str:
+    fork = await threads.fork_temporary(writer, compacted_id, ephemeral=True)
     try:
         await threads.link.request("turn/start", {"threadId": fork.id, "input": [{"type": "text", "text": prompt}]})
         outcome = await fork.watch.outcome()
     finally:
         with anyio.CancelScope(shield=True):
-            await threads.scrap(fork.id)
+            await threads.delete_quietly(fork.id)
     return outcome.text.strip() if outcome.status == "completed" else ""

@@ -4,19 +4,19 @@ import anyio
 
 from trimpoint.operations.compaction.compaction import Compaction
 from trimpoint.operations.compaction.sealed_summary import read_sealed_summary
-from trimpoint.operations.provider.provider_threads import ProviderThreads, Scratch
+from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread
 from trimpoint.threads.writer import ThreadWriter
 
 
 async def summarize(
-    threads: ProviderThreads, writer: ThreadWriter, scratch: Scratch, guidance: str | None, deadline_s: float
+    threads: ProviderThreads, writer: ThreadWriter, temporary: TemporaryThread, guidance: str | None, deadline_s: float
 ) -> str | None:
     """Compact the scratch thread; None when only the provider can read the summary.
 
     :raises CompactionFailed: there is no summary, in the person's own words why.
     :raises ProviderFailure: Codex is gone or does not answer.
     """
-    compaction = Compaction(threads.link, scratch.id, scratch.path, scratch.watch)
+    compaction = Compaction(threads.link, temporary.id, temporary.path, temporary.watch)
     deadline = anyio.current_time() + deadline_s
     compacted = await compaction.run(guidance, deadline_s)
     if not compacted.sealed:
@@ -24,5 +24,5 @@ async def summarize(
     # What is left of the one deadline.
     left_s = max(deadline - anyio.current_time(), 1.0)
     with anyio.move_on_after(left_s):
-        return await read_sealed_summary(threads, writer, scratch.id, scratch.watch.turn_id or "", guidance, left_s)
+        return await read_sealed_summary(threads, writer, temporary.id, temporary.watch.turn_id or "", guidance, left_s)
     return None

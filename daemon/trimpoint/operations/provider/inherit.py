@@ -10,7 +10,7 @@ import anyio
 import msgspec
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import CodexLink, lacks_method, says_missing
+from trimpoint.codex.appserver.supervisor import CodexLink, is_missing_error, lacks_method
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.settings import update_params
 from trimpoint.threads.ids import new_uuid7
@@ -20,7 +20,7 @@ MAX_QUEUED = 100
 QUEUED_MEMBERS = ("input", "clientUserMessageId", "responsesapiClientMetadata")
 
 
-async def carry_over(
+async def inherit_state(
     link: CodexLink, state: ThreadState, old_id: str | None, new_id: str, *, with_queue: bool = True
 ) -> list[str]:
     """Carry settings, name, goal and, unless told otherwise, queued prompts; returns what could not be carried, in words.
@@ -55,7 +55,7 @@ async def carry_over(
 
 
 def _has_nothing_to_carry(error: ProviderFailure) -> bool:
-    return lacks_method(error) or says_missing(error) or (isinstance(error, ProviderError) and _is_unavailable(error))
+    return lacks_method(error) or is_missing_error(error) or (isinstance(error, ProviderError) and _is_unavailable(error))
 
 
 def _is_unavailable(error: ProviderError) -> bool:

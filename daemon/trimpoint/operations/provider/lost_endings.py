@@ -14,13 +14,13 @@ from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.history.adoption import turn_facts
-from trimpoint.core.model.lenient import members, rows
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.routing.notification_router import RESTING
 from trimpoint.operations.routing.turn_end_buffer import ENDED
 from trimpoint.threads.errors import EngineError
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -43,7 +43,7 @@ class EndingLimits(NamedTuple):
 class LostEndings:
     """`start` gives it the tasks in which it waits."""
 
-    def __init__(self, engine: Engine, threads: ProviderThreads, limits: EndingLimits) -> None:
+    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, limits: EndingLimits) -> None:
         self.limits = limits
         self._engine = engine
         self._threads = threads
@@ -104,15 +104,15 @@ class LostEndings:
     async def _is_at_work(self, state: ThreadState) -> bool:
         """Whether Codex has set to work again since it was said to rest. One that does not answer is not waited for."""
         params = {"threadId": state.generation.provider_thread_id, "includeTurns": False}
-        thread = members((await self._ask("thread/read", params)).get("thread"))
-        status = members(thread.get("status")).get("type")
+        thread = as_dict((await self._ask("thread/read", params)).get("thread"))
+        status = as_dict(thread.get("status")).get("type")
         return bool(thread) and status not in RESTING
 
     async def _as_codex_has_it(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
         """The turn in Codex's display form; without anything but its id when Codex does not have it, or does not answer."""
         provider_turn_id = _provider_turn_id(state, turn_id)
         params = {"threadId": state.generation.provider_thread_id, "itemsView": "full", "limit": _NEWEST_TURNS}
-        turns = map(members, rows((await self._ask("thread/turns/list", params)).get("data")))
+        turns = map(as_dict, as_list((await self._ask("thread/turns/list", params)).get("data")))
         return next((turn for turn in turns if turn.get("id") == provider_turn_id), {"id": provider_turn_id})
 
     async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class LostEndings:
         except ProviderFailure as error:
             log.info("lost_turn_not_read", method=method, detail=str(error))
             return {}
-        return members(msgspec.json.decode(raw))
+        return as_dict(msgspec.json.decode(raw))
 
     def _end(self, writer: ThreadWriter, turn_id: str, turn: dict[str, Any], why: str) -> None:
         log.warning("turn_ended_for_codex", thread_id=writer.thread_id, turn_id=turn_id, status=turn.get("status"), reason=why)
@@ -132,7 +132,7 @@ class LostEndings:
         for method, params in _as_codex_says(ended):
             encoded = Raw(msgspec.json.encode({"threadId": provider_id, **params}))
             inbound.on_notification(method, encoded, msgspec.json.encode({"method": method, "params": encoded}))
-        inbound.endings.told_for_codex(str(ended["id"]))
+        inbound.turn_ends.told_for_codex(str(ended["id"]))
         self._threads.forget(provider_id)  # so that the next use reads back what went unheard
 
 

@@ -11,7 +11,7 @@ import structlog
 from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import CodexLink, lacks_method, says_archived, says_missing
+from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error, is_missing_error, lacks_method
 from trimpoint.codex.history.resync import missed_facts
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.core.model import events as ev
@@ -19,8 +19,8 @@ from trimpoint.core.model.state import Generation
 from trimpoint.operations.provider.prompts import Prompts
 from trimpoint.operations.provider.settings import fork_params, start_params, update_params
 from trimpoint.operations.provider.terminals import Terminals
-from trimpoint.operations.routing.notification_router import Inbound, Route
-from trimpoint.threads.registry import Engine
+from trimpoint.operations.routing.notification_router import NotificationRouter, Route, ThreadRole
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 Thread = dict[str, Any]
 
 
-class Scratch(NamedTuple):
+class TemporaryThread(NamedTuple):
     """A provider thread to try something on, hidden from everyone. `path` is its rollout."""
 
     id: str
@@ -39,7 +39,7 @@ class Scratch(NamedTuple):
 class ProviderThreads:
     """All methods raise ProviderFailure when Codex refuses, is gone or does not answer, unless they say otherwise."""
 
-    def __init__(self, engine: Engine, link: CodexLink, inbound: Inbound) -> None:
+    def __init__(self, engine: ThreadRegistry, link: CodexLink, inbound: NotificationRouter) -> None:
         self.link = link
         self.inbound = inbound
         self.terminals = Terminals(link)
@@ -66,7 +66,7 @@ class ProviderThreads:
     def use(self, provider_id: str, route: Route) -> None:
         """From now on this provider thread speaks for `route.thread_id`."""
         self._loaded.add(provider_id)
-        self._engine.own(provider_id, route.thread_id)
+        self._engine.set_owner(provider_id, route.thread_id)
         self.inbound.bind(provider_id, route)
 
     async def start(self, params: dict[str, Any]) -> Raw:
@@ -83,7 +83,7 @@ class ProviderThreads:
         try:
             return await self.link.request("thread/resume", {**params, "threadId": provider_id})
         except ProviderError as error:
-            if not says_missing(error) or provider_id not in self._begun:
+            if not is_missing_error(error) or provider_id not in self._begun:
                 raise
             return self._begun[provider_id]
 
@@ -96,7 +96,7 @@ class ProviderThreads:
     async def resume(self, writer: ThreadWriter, generation: Generation) -> tuple[ev.AnyEvent, ...]:
         """Load a generation's provider thread again; the facts to record about it."""
         provider_id = str(generation.provider_thread_id)
-        self.inbound.bind(provider_id, Route(writer.thread_id, "current", generation.number))
+        self.inbound.bind(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
         thread = await self._resume_or_unarchive(provider_id)
         if writer.state.may_have_missed:
             writer.record_facts(*await missed_facts(self.link, writer.state, generation))
@@ -111,51 +111,51 @@ class ProviderThreads:
         try:
             return thread_in(await self.link.request("thread/resume", params))
         except ProviderError as error:
-            if not says_archived(error):
+            if not is_archived_error(error):
                 raise
         await self.link.request("thread/unarchive", {"threadId": provider_id})
         return thread_in(await self.link.request("thread/resume", params))
 
-    async def fork_scratch(self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False) -> Scratch:
+    async def fork_temporary(self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False) -> TemporaryThread:
         """A scratch thread with the context of another."""
         params = {**fork_params(writer.state.settings), "threadId": provider_id, "excludeTurns": True}
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
-        with self.inbound.holding():
+        with self.inbound.buffering():
             fork = thread_in(await self.link.request("thread/fork", params))
-            return self._scratch(writer, fork, "aside" if ephemeral else "scratch")
+            return self._temporary(writer, fork, ThreadRole.HIDDEN if ephemeral else ThreadRole.TEMPORARY)
 
-    async def start_scratch(self, writer: ThreadWriter) -> Scratch:
+    async def start_temporary(self, writer: ThreadWriter) -> TemporaryThread:
         """An empty scratch thread with the thread's settings as they stand; nothing of its turn is shown."""
-        with self.inbound.holding():
-            scratch = self._scratch(writer, await self._start_empty(writer), "aside")
+        with self.inbound.buffering():
+            scratch = self._temporary(writer, await self._start_empty(writer), ThreadRole.HIDDEN)
         settings = update_params(writer.state.settings)
         if settings is not None:
             await self.link.request("thread/settings/update", {**settings, "threadId": scratch.id})
         return scratch
 
-    async def start_rehearsal(self, writer: ThreadWriter, watch: Watch) -> Thread:
-        """An empty provider thread that may come to serve the thread; only `watch` hears it, until `inbound.rehearsed`."""
-        with self.inbound.holding():
+    async def start_candidate(self, writer: ThreadWriter, watch: Watch) -> Thread:
+        """An empty provider thread that may come to serve the thread; only `watch` hears it, until `inbound.take_quarantined`."""
+        with self.inbound.buffering():
             thread = await self._start_empty(writer)
             provider_id = str(thread["id"])
             self.inbound.watches[provider_id] = watch
-            self._engine.note_scratch(writer.thread_id, provider_id)
-            self.inbound.rehearse(provider_id)
+            self._engine.record_temporary(writer.thread_id, provider_id)
+            self.inbound.quarantine(provider_id)
         return thread
 
     async def _start_empty(self, writer: ThreadWriter) -> Thread:
         return thread_in(await self.start({**start_params(writer.state.settings), "sessionStartSource": "clear"}))
 
-    def _scratch(self, writer: ThreadWriter, thread: Thread, role: str) -> Scratch:
-        scratch = Scratch(str(thread["id"]), thread.get("path"), TurnWatch())
+    def _temporary(self, writer: ThreadWriter, thread: Thread, role: ThreadRole) -> TemporaryThread:
+        scratch = TemporaryThread(str(thread["id"]), thread.get("path"), TurnWatch())
         self.inbound.watches[scratch.id] = scratch.watch
         self.inbound.bind(scratch.id, Route(writer.thread_id, role, 0))
-        self._engine.note_scratch(writer.thread_id, scratch.id)
+        self._engine.record_temporary(writer.thread_id, scratch.id)
         self.inbound.release(scratch.id)
         return scratch
 
-    async def fork_aside(self, writer: ThreadWriter, provider_id: str, last_turn_id: str | None) -> Thread:
+    async def fork_hidden(self, writer: ThreadWriter, provider_id: str, last_turn_id: str | None) -> Thread:
         """A fork of a thread as it was after a turn (None: as it is), of which nobody hears anything before it is put to use.
 
         An archived thread cannot be forked (measured: 0.163, 0.171), so it is taken out for as long as that takes.
@@ -169,105 +169,105 @@ class ProviderThreads:
         if last_turn_id is not None:
             params["lastTurnId"] = last_turn_id
         try:
-            return await self._open_aside(writer, "thread/fork", params)
+            return await self._open_hidden(writer, "thread/fork", params)
         except ProviderError as error:
-            if not says_archived(error):
+            if not is_archived_error(error):
                 raise
         await self.link.request("thread/unarchive", {"threadId": provider_id})
         try:
-            return await self._open_aside(writer, "thread/fork", params)
+            return await self._open_hidden(writer, "thread/fork", params)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._archive_softly(provider_id)
+                await self._try_archive(provider_id)
 
-    async def start_aside(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
+    async def start_hidden(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
         """A new thread that reports raw items, of which nobody hears anything before it is put to use."""
-        return await self._open_aside(writer, "thread/start", {**params, "experimentalRawEvents": True})
+        return await self._open_hidden(writer, "thread/start", {**params, "experimentalRawEvents": True})
 
-    async def _open_aside(self, writer: ThreadWriter, method: str, params: dict[str, Any]) -> Thread:
-        with self.inbound.holding():
+    async def _open_hidden(self, writer: ThreadWriter, method: str, params: dict[str, Any]) -> Thread:
+        with self.inbound.buffering():
             thread = thread_in(await self.link.request(method, params))
             opened_id = str(thread["id"])
             self._loaded.add(opened_id)
-            self.inbound.bind(opened_id, Route(writer.thread_id, "aside", 0))
-            self._engine.note_scratch(writer.thread_id, opened_id)
+            self.inbound.bind(opened_id, Route(writer.thread_id, ThreadRole.HIDDEN, 0))
+            self._engine.record_temporary(writer.thread_id, opened_id)
             self.inbound.release(opened_id)
         return thread
 
-    async def scrap(self, provider_id: str | None) -> None:
+    async def delete_quietly(self, provider_id: str | None) -> None:
         """Throw away a provider thread that we made and nobody uses. Never raises: what stays behind is hidden and harmless."""
         if provider_id is None:
             return
         self.forget(provider_id)
         self.inbound.watches.pop(provider_id, None)
-        self.inbound.rehearsed(provider_id)
+        self.inbound.take_quarantined(provider_id)
         try:
             await self.link.request("thread/delete", {"threadId": provider_id})
         except ProviderError as error:
             if lacks_method(error):
-                await self._archive_softly(provider_id)
+                await self._try_archive(provider_id)
         except ProviderFailure as error:
             log.info("scratch_thread_left_behind", detail=str(error))
 
-    async def stop_listening(self, writer: ThreadWriter, generation: Generation) -> str:
+    async def detach(self, writer: ThreadWriter, generation: Generation) -> str:
         """Take the word from a generation's provider thread. Says why it will stay loaded, if terminals run in it."""
         provider_id = generation.provider_thread_id
         if provider_id is None:
             return ""
-        self.inbound.bind(provider_id, Route(writer.thread_id, "retired", generation.number))
+        self.inbound.bind(provider_id, Route(writer.thread_id, ThreadRole.RETIRED, generation.number))
         if provider_id in self._loaded and await self.terminals.running(provider_id):
             self.terminals.retain(writer.thread_id, provider_id)
             return "background terminals still run"
         return ""
 
-    async def put_previous_away(self, writer: ThreadWriter) -> None:
+    async def archive_previous(self, writer: ThreadWriter) -> None:
         """Let go of the provider thread before the present one, which serves already. Never raises: one that stays is hidden."""
         previous = writer.state.generations[-2]
         try:
-            retained = await self.stop_listening(writer, previous)
+            retained = await self.detach(writer, previous)
         except ProviderFailure as error:
             log.info("superseded_thread_not_let_go", thread_id=writer.thread_id, detail=str(error))
             return
         writer.record_facts(ev.SessionStopped(previous.number, retained))
-        await self.put_superseded_away(writer)
+        await self.archive_superseded(writer)
 
-    async def put_away(self, writer: ThreadWriter, generation: Generation) -> None:
+    async def archive(self, writer: ThreadWriter, generation: Generation) -> None:
         """Archive a provider thread that was stopped, unless its terminals still run: archiving kills them."""
         provider_id = generation.provider_thread_id
         if provider_id is not None and provider_id not in self.terminals.retained(writer.thread_id):
             self.forget(provider_id)
-            await self._archive_softly(provider_id)
+            await self._try_archive(provider_id)
 
-    def take_back(self, writer: ThreadWriter) -> bool:
+    def reattach(self, writer: ThreadWriter) -> bool:
         """Give the word back to a thread's own provider thread, if it was stopped but stayed loaded for its terminals."""
         generation = writer.state.generation
         provider_id = generation.provider_thread_id
         if provider_id is None or not self.terminals.release(writer.thread_id, provider_id):
             return False
-        self.use(provider_id, Route(writer.thread_id, "current", generation.number))
+        self.use(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
         writer.record_facts(ev.SessionReady(generation.number))
         return True
 
-    async def put_superseded_away(self, writer: ThreadWriter) -> None:
+    async def archive_superseded(self, writer: ThreadWriter) -> None:
         """Archive the provider thread before the present one. Never raises: one that stays is hidden and harmless."""
         if len(writer.state.generations) > 1:
             try:
-                await self.put_away(writer, writer.state.generations[-2])
+                await self.archive(writer, writer.state.generations[-2])
             except ProviderFailure as error:
                 log.info("superseded_thread_not_archived", thread_id=writer.thread_id, detail=str(error))
 
-    async def put_away_finished(self) -> None:
+    async def archive_finished(self) -> None:
         """Archive the retained provider threads whose terminals have all ended meanwhile."""
         for provider_id in await self.terminals.sweep():
             self.forget(provider_id)
-            await self._archive_softly(provider_id)
+            await self._try_archive(provider_id)
 
     async def release(self, provider_id: str) -> None:
         """Stop listening to a provider thread; Codex unloads it in its own time."""
         self.forget(provider_id)
         await self.link.request("thread/unsubscribe", {"threadId": provider_id})
 
-    async def _archive_softly(self, provider_id: str) -> None:
+    async def _try_archive(self, provider_id: str) -> None:
         # Refused for a thread that never had a turn: it has no rollout and is in no list either (measured).
         try:
             await self.link.request("thread/archive", {"threadId": provider_id})

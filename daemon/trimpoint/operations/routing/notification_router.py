@@ -7,6 +7,7 @@ lost, reordered, or shown under a provider's id.
 
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,25 +16,25 @@ import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
 
-from trimpoint.codex.appserver.peer import Express
-from trimpoint.codex.notifications.client_sink import Audience, Nobody
-from trimpoint.codex.notifications.foreign_usage import SideMeters
-from trimpoint.codex.notifications.provider_compactions import OwnCompactions
+from trimpoint.codex.appserver.peer import FastPath
+from trimpoint.codex.notifications.client_sink import ClientSink, NullSink
+from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
+from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
 from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents, status_in
-from trimpoint.operations.routing.turn_end_buffer import ENDED, Endings
+from trimpoint.operations.routing.turn_end_buffer import ENDED, TurnEndBuffer
 from trimpoint.threads.errors import EngineError, JournalRefuses
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
 
 # What a retired provider thread may still tell: the output of a terminal that outlives the trim.
-RETIRED_MAY_SAY = frozenset({"item/commandExecution/outputDelta", "item/completed"})
+RETIRED_THREAD_METHODS = frozenset({"item/commandExecution/outputDelta", "item/completed"})
 # What is the scratch thread's own affair and not part of the compaction that clients watch.
-SCRATCH_KEEPS = frozenset(
+TEMPORARY_THREAD_METHODS = frozenset(
     {"thread/started", "thread/closed", "thread/archived", "thread/deleted", "thread/name/updated", "warning",
      "thread/readState/changed", "thread/settings/updated", "thread/tokenUsage/updated", "rawResponseItem/completed"}
 )  # fmt: skip
@@ -45,11 +46,20 @@ THREAD_ID_MEMBER = b',"params":{"threadId":"'
 LEADING_BYTES = len(b'{"method":""') + len(THREAD_ID_MEMBER)
 
 
+class ThreadRole(StrEnum):
+    """How a provider thread serves a thread of ours: HIDDEN shows nothing to clients, TEMPORARY shows its turn."""
+
+    CURRENT = "current"
+    RETIRED = "retired"
+    TEMPORARY = "temporary"
+    HIDDEN = "hidden"
+
+
 class Route(NamedTuple):
-    """Whose a provider thread is. `role`: current | retired | scratch (its turn is shown) | aside (nothing of it is)."""
+    """The thread that a provider thread belongs to, and its role there."""
 
     thread_id: str
-    role: str
+    role: ThreadRole
     generation: int
 
 
@@ -64,7 +74,7 @@ class _Started(msgspec.Struct):
 _decode_thread_id = msgspec.json.Decoder(_ThreadId).decode
 
 
-class Held(NamedTuple):
+class Buffered(NamedTuple):
     """What was said of a provider thread that nobody hears yet; a question has a `request_id`, a notification its `line`."""
 
     method: str
@@ -73,38 +83,38 @@ class Held(NamedTuple):
     request_id: Raw | None = None
 
 
-class Inbound:
+class NotificationRouter:
     """The link's handler."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: ThreadRegistry) -> None:
         self.watches: dict[str, Watch] = {}
-        self.endings = Endings(engine, self._tell)
-        self.express: Express | None = None
+        self.turn_ends = TurnEndBuffer(engine, self._forward)
+        self.fast_path: FastPath | None = None
         self.on_epoch_end: list[Callable[[], None]] = []
         self.on_rest: list[Callable[[str], None]] = []
         """Called with a thread of which Codex says that it rests."""
-        self.before_turn_ends: Callable[[str], Awaitable[None]] = _at_once
+        self.before_turn_ends: Callable[[str], Awaitable[None]] = _without_delay
         self._engine = engine
-        self._audience: Audience = Nobody()
+        self._sink: ClientSink = NullSink()
         self._tasks: TaskGroup | None = None
         self._routes: dict[str, Route] = {}
         self._opening = 0
-        self._held: dict[str, list[Held]] = {}
-        self._rehearsals: dict[str, list[Held]] = {}
+        self._buffered: dict[str, list[Buffered]] = {}
+        self._quarantined: dict[str, list[Buffered]] = {}
         self._unloadable: set[str] = set()
-        self._settling: dict[str, list[tuple[str, bytes]]] = {}
+        self._waiting_for_flush: dict[str, list[tuple[str, bytes]]] = {}
         self._sub_agents = SubAgents(engine)
-        self._own_compactions = OwnCompactions()
-        self.side_meters = SideMeters()
+        self._provider_compactions = ProviderCompactions()
+        self.foreign_usage = ForeignThreadUsage()
 
-    def start(self, tasks: TaskGroup, audience: Audience) -> None:
-        """Pass on to `audience`; turns settle in `tasks`."""
-        self._tasks, self._audience = tasks, audience
-        self.endings.start(tasks)
+    def start(self, tasks: TaskGroup, sink: ClientSink) -> None:
+        """Pass on to `sink`; turns settle in `tasks`."""
+        self._tasks, self._sink = tasks, sink
+        self.turn_ends.start(tasks)
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
         """Say whose a provider thread is; what was held back of it waits for `release`."""
-        self.express = None
+        self.fast_path = None
         self._routes[provider_thread_id] = route
 
     def route_of(self, provider_thread_id: str) -> Route | None:
@@ -113,9 +123,9 @@ class Inbound:
         if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
             generations = self._provider_threads_of(owner)
             if generations and generations[-1] == provider_thread_id:
-                route = Route(owner, "current", len(generations))
+                route = Route(owner, ThreadRole.CURRENT, len(generations))
             else:
-                route = Route(owner, "retired", 0)
+                route = Route(owner, ThreadRole.RETIRED, 0)
             self._routes[provider_thread_id] = route
         return route
 
@@ -126,73 +136,73 @@ class Inbound:
         return summary.provider_thread_ids if summary is not None else []
 
     @contextmanager
-    def holding(self) -> Generator[None]:
+    def buffering(self) -> Generator[None]:
         """While a thread is being opened, hold back what is said of threads nobody knows yet."""
         self._opening += 1
-        self.express = None
+        self.fast_path = None
         try:
             yield
         finally:
             self._opening -= 1
             if self._opening == 0:
-                for provider_thread_id in list(self._held):
+                for provider_thread_id in list(self._buffered):
                     self.release(provider_thread_id)
 
     def release(self, provider_thread_id: str) -> None:
         """Pass on what was held back of a thread that is known now; its opener has said first what it had to."""
-        for held in self._held.pop(provider_thread_id, ()):
-            self.on_notification(held.method, held.params, held.line)
+        for buffered in self._buffered.pop(provider_thread_id, ()):
+            self.on_notification(buffered.method, buffered.params, buffered.line)
 
-    def rehearse(self, provider_thread_id: str) -> None:
-        """Keep all that is said of a provider thread to ourselves until `rehearsed`; a watch on it hears it."""
-        self._rehearsals[provider_thread_id] = []
-        for held in self._held.pop(provider_thread_id, ()):
-            self._rehearse(provider_thread_id, held)
+    def quarantine(self, provider_thread_id: str) -> None:
+        """Keep all that is said of a provider thread to ourselves until `take_quarantined`; a watch on it hears it."""
+        self._quarantined[provider_thread_id] = []
+        for buffered in self._buffered.pop(provider_thread_id, ()):
+            self._quarantine(provider_thread_id, buffered)
 
-    def is_rehearsing(self, provider_thread_id: str) -> bool:
+    def is_quarantined(self, provider_thread_id: str) -> bool:
         """Whether what is said of the thread is being kept; no longer when Codex is gone."""
-        return provider_thread_id in self._rehearsals
+        return provider_thread_id in self._quarantined
 
-    def rehearsed(self, provider_thread_id: str) -> list[Held] | None:
+    def take_quarantined(self, provider_thread_id: str) -> list[Buffered] | None:
         """What was said, None when Codex is gone since; from here on the thread is heard as any other."""
-        return self._rehearsals.pop(provider_thread_id, None)
+        return self._quarantined.pop(provider_thread_id, None)
 
-    def say(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
+    def notify(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
         """Tell a thread's clients what Codex would say, if it knew."""
         line = msgspec.json.encode({"method": method, "params": {"threadId": thread_id, **params}})
-        self._audience.deliver(thread_id, method, line)
+        self._sink.publish(thread_id, method, line)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
         """`PeerHandler`. What is only passed on is looked at once, without decoding its parameters."""
-        self.express = None
+        self.fast_path = None
         provider_thread_id = _leading_thread_id(method, line) or _thread_id_of(method, params)
         if provider_thread_id is None:
-            self._audience.deliver(None, method, line)
+            self._sink.publish(None, method, line)
             return
-        if provider_thread_id in self._rehearsals:
-            self._rehearse(provider_thread_id, Held(method, params, line))
+        if provider_thread_id in self._quarantined:
+            self._quarantine(provider_thread_id, Buffered(method, params, line))
             return
         route = self._routes.get(provider_thread_id) or self.route_of(provider_thread_id)
-        if provider_thread_id in self._held or (route is None and self._opening):
-            self._held.setdefault(provider_thread_id, []).append(Held(method, params, line))
+        if provider_thread_id in self._buffered or (route is None and self._opening):
+            self._buffered.setdefault(provider_thread_id, []).append(Buffered(method, params, line))
         elif route is not None and method in RECORDED and self._must_load(route, method):
-            self._held[provider_thread_id] = [Held(method, params, line)]
-            self._tasks_of_their_own().start_soon(self._load, route.thread_id, provider_thread_id)
+            self._buffered[provider_thread_id] = [Buffered(method, params, line)]
+            self._background_tasks().start_soon(self._load, route.thread_id, provider_thread_id)
         elif route is None:
-            self._sub_agents.hear_stranger(provider_thread_id, method, params)
-            self.side_meters.hear(provider_thread_id, method, params)
-            self._audience.deliver(None, method, line)
-        elif route.role == "current":
-            self._take_current(route, provider_thread_id, method, params, line)
+            self._sub_agents.on_foreign_notification(provider_thread_id, method, params)
+            self.foreign_usage.on_notification(provider_thread_id, method, params)
+            self._sink.publish(None, method, line)
+        elif route.role is ThreadRole.CURRENT:
+            self._route_current(route, provider_thread_id, method, params, line)
         else:
-            self._take_other(route, provider_thread_id, method, params, line)
+            self._route_other(route, provider_thread_id, method, params, line)
 
-    def is_expecting(self, thread_id: str) -> bool:
+    def has_fast_path(self, thread_id: str) -> bool:
         """Whether more is to come about a thread that only this module can place: it must stay in memory for that."""
-        return thread_id in self._settling or self._sub_agents.has_any(thread_id)
+        return thread_id in self._waiting_for_flush or self._sub_agents.has_any(thread_id)
 
     def _must_load(self, route: Route, method: str) -> bool:
-        records = route.role == "current" or (route.role == "retired" and method in RETIRED_MAY_SAY)
+        records = route.role is ThreadRole.CURRENT or (route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS)
         return records and route.thread_id not in self._unloadable and self._engine.loaded(route.thread_id) is None
 
     async def _load(self, thread_id: str, provider_thread_id: str) -> None:
@@ -210,76 +220,76 @@ class Inbound:
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
         provider_thread_id = _thread_id_of(method, params)
-        if provider_thread_id in self._rehearsals:
-            self._rehearse(provider_thread_id, Held(method, params, b"", request_id))
+        if provider_thread_id in self._quarantined:
+            self._quarantine(provider_thread_id, Buffered(method, params, b"", request_id))
             return
         route = self.route_of(provider_thread_id) if provider_thread_id is not None else None
-        self._audience.ask(route.thread_id if route is not None else None, request_id, method, params)
+        self._sink.ask(route.thread_id if route is not None else None, request_id, method, params)
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
         """`LinkHandler`: end every turn of the epoch, once, for the ledger and for the clients."""
-        self.express = None
+        self.fast_path = None
         for watch in self.watches.values():
             watch.abort(f"Codex went away: {reason}")
-        self._audience.expire_questions(reason)
-        self.endings.forget_epoch()
-        self._rehearsals.clear()
+        self._sink.expire_server_requests(reason)
+        self.turn_ends.forget_epoch()
+        self._quarantined.clear()
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
         self._sub_agents.forget_epoch()
-        self._own_compactions.forget_epoch()
-        self.side_meters.forget_epoch()
+        self._provider_compactions.forget_epoch()
+        self.foreign_usage.forget_epoch()
         for callback in self.on_epoch_end:
             callback()
 
-    def _take_current(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
-        answers_compaction = self._own_compactions.answers(provider_thread_id, method, params)
+    def _route_current(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
+        answers_compaction = self._provider_compactions.is_compaction_reply(provider_thread_id, method, params)
         if method in RECORDED:
             if not answers_compaction:
                 self.record(route, method, params)
             if method == "item/completed":
-                self._sub_agents.hear_parent(route.thread_id, params)
+                self._sub_agents.on_parent_item(route.thread_id, params)
         elif method in SUB_AGENT_RESTS:
-            self._sub_agents.hear_stranger(provider_thread_id, method, params)  # it may be one that a client has opened
-        if not self.endings.takes(route.thread_id, method, params, line):
-            self._pass_on(route, method, line)
+            self._sub_agents.on_foreign_notification(provider_thread_id, method, params)  # it may be one that a client has opened
+        if not self.turn_ends.intercept(route.thread_id, method, params, line):
+            self._route(route, method, line)
         if _rests(method, params):
             for callback in self.on_rest:
                 callback(route.thread_id)
 
-    def _pass_on(self, route: Route, method: str, line: bytes) -> None:
+    def _route(self, route: Route, method: str, line: bytes) -> None:
         if method != "thread/started" or route.generation == 1:
-            self._tell(route.thread_id, method, line)
-        if route.thread_id not in self._settling:
-            self._expect_more(route.thread_id, method, line)
+            self._forward(route.thread_id, method, line)
+        if route.thread_id not in self._waiting_for_flush:
+            self._arm_fast_path(route.thread_id, method, line)
 
-    def _tell(self, thread_id: str, method: str, line: bytes) -> None:
-        if method == ENDED or thread_id in self._settling:
-            self._pass_on_when_settled(thread_id, method, line)
+    def _forward(self, thread_id: str, method: str, line: bytes) -> None:
+        if method == ENDED or thread_id in self._waiting_for_flush:
+            self._forward_when_durable(thread_id, method, line)
         else:
-            self._audience.deliver(thread_id, method, line)
+            self._sink.publish(thread_id, method, line)
 
-    def _rehearse(self, provider_thread_id: str, held: Held) -> None:
-        self._rehearsals[provider_thread_id].append(held)
+    def _quarantine(self, provider_thread_id: str, buffered: Buffered) -> None:
+        self._quarantined[provider_thread_id].append(buffered)
         if (watch := self.watches.get(provider_thread_id)) is not None:
-            watch.hear(held.method, held.params)
+            watch.on_notification(buffered.method, buffered.params)
 
-    def _expect_more(self, thread_id: str, method: str, line: bytes) -> None:
+    def _arm_fast_path(self, thread_id: str, method: str, line: bytes) -> None:
         """After one delta of a thread the next is most likely another; nothing else may come between, or it is looked at again."""
         if method in RECORDED or method in SUB_AGENT_RESTS or _leading_thread_id(method, line) is None:
             return
         end = line.find(b'"', len(method) + LEADING_BYTES) + 1
-        self.express = Express(line[:end], partial(self._audience.deliver_run, thread_id, method))
+        self.fast_path = FastPath(line[:end], partial(self._sink.publish_run, thread_id, method))
 
-    def _take_other(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
+    def _route_other(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
         watch = self.watches.get(provider_thread_id)
         if watch is not None:
-            watch.hear(method, params)
-            if route.role == "scratch" and method not in SCRATCH_KEEPS:
-                self._audience.deliver_compaction(route.thread_id, method, line)
-        elif route.role == "retired" and method in RETIRED_MAY_SAY:
+            watch.on_notification(method, params)
+            if route.role is ThreadRole.TEMPORARY and method not in TEMPORARY_THREAD_METHODS:
+                self._sink.publish_compaction(route.thread_id, method, line)
+        elif route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS:
             self.record(route, method, params)
-            self._audience.deliver(route.thread_id, method, line)
+            self._sink.publish(route.thread_id, method, line)
 
     def record(self, route: Route, method: str, params: Raw) -> None:
         """Write down what a notification tells, if it tells a fact."""
@@ -294,18 +304,18 @@ class Inbound:
         if facts:
             writer.record_facts(*facts)
 
-    def _pass_on_when_settled(self, thread_id: str, method: str, line: bytes) -> None:
+    def _forward_when_durable(self, thread_id: str, method: str, line: bytes) -> None:
         """Facts are folded at once, so that a thread that goes on is busy; only what clients hear waits for the disk."""
-        waiting = self._settling.setdefault(thread_id, [])
+        waiting = self._waiting_for_flush.setdefault(thread_id, [])
         waiting.append((method, line))
         if len(waiting) == 1:
-            self._tasks_of_their_own().start_soon(self._settle, thread_id, waiting)
+            self._background_tasks().start_soon(self._flush_and_forward, thread_id, waiting)
 
-    def _tasks_of_their_own(self) -> TaskGroup:
+    def _background_tasks(self) -> TaskGroup:
         assert self._tasks is not None
         return self._tasks
 
-    async def _settle(self, thread_id: str, waiting: list[tuple[str, bytes]]) -> None:
+    async def _flush_and_forward(self, thread_id: str, waiting: list[tuple[str, bytes]]) -> None:
         while waiting:
             covered = len(waiting)
             await self._make_durable(thread_id)
@@ -313,11 +323,11 @@ class Inbound:
             for method, line in waiting[:covered]:
                 self._deliver_settled(thread_id, method, line)
             del waiting[:covered]
-        del self._settling[thread_id]
+        del self._waiting_for_flush[thread_id]
 
     def _deliver_settled(self, thread_id: str, method: str, line: bytes) -> None:
         try:
-            self._audience.deliver(thread_id, method, line)
+            self._sink.publish(thread_id, method, line)
         except Exception:  # the boundary of a line, as in the reader: whatever goes wrong with one, the next is passed on
             log.exception("line_not_passed_on", thread_id=thread_id, method=method)
 
@@ -325,7 +335,7 @@ class Inbound:
         writer = self._engine.loaded(thread_id)
         try:
             if writer is not None:
-                await writer.settle()
+                await writer.flush()
         except JournalRefuses as error:
             # The facts are kept in memory and written when the disk takes them again; the client must not hang meanwhile.
             log.error("turn_not_durable", thread_id=thread_id, detail=error.detail)
@@ -339,10 +349,10 @@ class Inbound:
             writer.submit(AbandonOpenWork(reason))
         if turn_id is not None:
             for method, params in _interrupted(state.id, turn_id, reason):
-                self._audience.deliver(state.id, method, msgspec.json.encode({"method": method, "params": params}))
+                self._sink.publish(state.id, method, msgspec.json.encode({"method": method, "params": params}))
 
 
-async def _at_once(thread_id: str) -> None:
+async def _without_delay(thread_id: str) -> None:
     """Nothing else has to happen before clients hear that the turn has ended."""
 
 

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import members, rows
-from trimpoint.threads.registry import Engine
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.threads.registry import ThreadRegistry
 
 SUB_AGENT = "subAgent"
 CALL_ITEM = "collabAgentToolCall"
@@ -21,21 +21,21 @@ SUB_AGENT_RESTS = frozenset({"thread/status/changed", "thread/closed"})
 class SubAgents:
     """Whose sub-agents there are in the present epoch, and which threads that are none of ours are at work."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
         self._parents: dict[str, str] = {}
         self._active: set[str] = set()
         self._reported: set[str] = set()
 
-    def hear_parent(self, thread_id: str, params: Raw) -> None:
+    def on_parent_item(self, thread_id: str, params: Raw) -> None:
         """Take a completed item of a thread of ours; a call to another agent names the agent's thread (measured: 0.163)."""
         item = _member(params, "item")
-        named = rows(item.get("receiverThreadIds")) if item.get("type") == CALL_ITEM else []
+        named = as_list(item.get("receiverThreadIds")) if item.get("type") == CALL_ITEM else []
         for sub_agent_id in (one for one in named if isinstance(one, str)):
             self._parents[sub_agent_id] = thread_id
             self._report(sub_agent_id)
 
-    def hear_stranger(self, provider_thread_id: str, method: str, params: Raw) -> None:
+    def on_foreign_notification(self, provider_thread_id: str, method: str, params: Raw) -> None:
         """Take a notification of a thread that is none of ours."""
         if method == "thread/closed":
             self._active.discard(provider_thread_id)
@@ -69,10 +69,10 @@ class SubAgents:
 
 
 def _member(params: Raw, name: str) -> dict[str, Any]:
-    return members(members(msgspec.json.decode(params)).get(name))
+    return as_dict(as_dict(msgspec.json.decode(params)).get(name))
 
 
 def status_in(params: Raw) -> Any:
     """The kind of status in a `thread/status/changed`."""
-    status = members(msgspec.json.decode(params)).get("status")
-    return status if isinstance(status, str) else members(status).get("type")
+    status = as_dict(msgspec.json.decode(params)).get("status")
+    return status if isinstance(status, str) else as_dict(status).get("type")

@@ -16,10 +16,10 @@ from trimpoint.codex.notifications.translate import error_kind
 from trimpoint.core.model.commands import RecoverFromOverflow
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.events import CONTEXT_WINDOW_EXCEEDED
-from trimpoint.core.model.lenient import members
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.messages import AFTER_OVERFLOW
 from trimpoint.threads.errors import JournalRefuses
-from trimpoint.threads.registry import Engine
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 ENDED = "turn/completed"
 FAILED = "error"
 # Codex says that the thread is in error, then why, then that the turn has ended (measured: 0.163, 0.171); the rest comes in between.
-PART_OF_AN_END = frozenset({"thread/status/changed", "thread/readState/changed", FAILED, ENDED})
+TURN_END_METHODS = frozenset({"thread/status/changed", "thread/readState/changed", FAILED, ENDED})
 _MAY_BEGIN = frozenset({"thread/status/changed", FAILED})
 IN_ERROR = b'"systemError"'
 _OVERFLOWS = (b"contextWindowExceeded", b"context_length_exceeded")
@@ -40,40 +40,40 @@ class Line(NamedTuple):
     line: bytes
 
 
-class Endings:
-    """`tell` passes a line on to the clients of a thread, what ends a turn when it is durable.
+class TurnEndBuffer:
+    """`forward` passes a line on to the clients of a thread, what ends a turn when it is durable.
 
     `on_superseded` is told of a thread whose held ending was passed on because another turn began.
     """
 
-    def __init__(self, engine: Engine, tell: Callable[[str, str, bytes], None]) -> None:
-        self.on_superseded: Callable[[str], None] = _nobody
+    def __init__(self, engine: ThreadRegistry, forward: Callable[[str, str, bytes], None]) -> None:
+        self.on_superseded: Callable[[str], None] = _ignore
         self._engine = engine
-        self._tell = tell
+        self._forward = forward
         self._tasks: TaskGroup | None = None
-        self._coming: dict[str, list[Line]] = {}
-        self._held: dict[str, list[Line]] = {}
+        self._collecting: dict[str, list[Line]] = {}
+        self._buffered: dict[str, list[Line]] = {}
         self._told: set[str] = set()
 
     def start(self, tasks: TaskGroup) -> None:
         """See in `tasks` that recoveries begin."""
         self._tasks = tasks
 
-    def takes(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
+    def intercept(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
         """Whether a line of a thread's present provider thread was taken, because it may belong to a turn that goes on."""
-        if method not in _MAY_BEGIN and not self._coming and not self._held and not self._told:
+        if method not in _MAY_BEGIN and not self._collecting and not self._buffered and not self._told:
             return False  # nearly always
         if method == ENDED and self._told and (turn_id := _ended_turn_id(params)) in self._told:
             self._told.discard(turn_id)
             return True
-        if self._comes(thread_id, method, line):
+        if self._collect(thread_id, method, line):
             if method == ENDED:
-                self._end_or_go_on(thread_id, _ended_turn_id(params))
+                self._decide_recovery(thread_id, _ended_turn_id(params))
             return True
-        self._pass_on(thread_id, self._coming.pop(thread_id, []))
-        if method == "turn/started" and thread_id in self._held:
+        self._release(thread_id, self._collecting.pop(thread_id, []))
+        if method == "turn/started" and thread_id in self._buffered:
             # Codex began a prompt that was queued: the turn before it is over.
-            self.pass_on(thread_id)
+            self.release(thread_id)
             self.on_superseded(thread_id)
         return False
 
@@ -81,47 +81,47 @@ class Endings:
         """The end of a turn was told in Codex's place; should Codex tell it after all, it is not passed on again."""
         self._told.add(provider_turn_id)
 
-    def is_held(self, thread_id: str) -> bool:
+    def is_buffered(self, thread_id: str) -> bool:
         """Whether the end of a turn of the thread is held back."""
-        return thread_id in self._held
+        return thread_id in self._buffered
 
-    def pass_on(self, thread_id: str, why: str = "") -> None:
+    def release(self, thread_id: str, why: str = "") -> None:
         """The turn is over after all, and `why` it could not go on; nothing is said when that was known already."""
-        ending = self._held.pop(thread_id, [])
+        ending = self._buffered.pop(thread_id, [])
         if ending and why:
             warning = {"method": "warning", "params": {"threadId": thread_id, "message": why}}
-            self._tell(thread_id, "warning", msgspec.json.encode(warning))
-        self._pass_on(thread_id, ending)
+            self._forward(thread_id, "warning", msgspec.json.encode(warning))
+        self._release(thread_id, ending)
 
     def forget(self, thread_id: str) -> None:
         """The turn goes on."""
-        self._held.pop(thread_id, None)
+        self._buffered.pop(thread_id, None)
 
     def forget_epoch(self) -> None:
         """Codex is gone: nothing more comes of an end that was being told."""
         self._told.clear()
-        for thread_id in list(self._coming):
-            self._pass_on(thread_id, self._coming.pop(thread_id))
+        for thread_id in list(self._collecting):
+            self._release(thread_id, self._collecting.pop(thread_id))
 
-    def _comes(self, thread_id: str, method: str, line: bytes) -> bool:
-        coming = self._coming.get(thread_id)
+    def _collect(self, thread_id: str, method: str, line: bytes) -> bool:
+        coming = self._collecting.get(thread_id)
         if coming is None:
             begins = (method == "thread/status/changed" and IN_ERROR in line) or (method == FAILED and _is_overflow(method, line))
             if not begins:
                 return False
-            coming = self._coming[thread_id] = []
-        elif method not in PART_OF_AN_END:
+            coming = self._collecting[thread_id] = []
+        elif method not in TURN_END_METHODS:
             return False
         coming.append(Line(method, line))
         return True
 
-    def _end_or_go_on(self, thread_id: str, turn_id: str) -> None:
-        ending = self._coming.pop(thread_id)
+    def _decide_recovery(self, thread_id: str, turn_id: str) -> None:
+        ending = self._collecting.pop(thread_id)
         writer = self._engine.loaded(thread_id)
         if writer is not None and any(_is_overflow(*line) for line in ending) and self._begin_recovery(writer, turn_id):
-            self._held[thread_id] = ending
+            self._buffered[thread_id] = ending
         else:
-            self._pass_on(thread_id, ending)
+            self._release(thread_id, ending)
 
     def _begin_recovery(self, writer: ThreadWriter, turn_id: str) -> bool:
         assert self._tasks is not None
@@ -132,35 +132,35 @@ class Endings:
         if isinstance(outcome, Rejected):
             log.info("overflow_stands", thread_id=writer.thread_id, reason=outcome.message)
             return False
-        self._tasks.start_soon(self._see_it_begun, writer)
+        self._tasks.start_soon(self._confirm_durable, writer)
         return True
 
-    async def _see_it_begun(self, writer: ThreadWriter) -> None:
+    async def _confirm_durable(self, writer: ThreadWriter) -> None:
         """A recovery that could not be written down never happens, and the disk may stay full for long."""
         try:
-            await writer.settle()
+            await writer.flush()
         except JournalRefuses:
-            self.pass_on(writer.thread_id)
+            self.release(writer.thread_id)
 
-    def _pass_on(self, thread_id: str, ending: list[Line]) -> None:
+    def _release(self, thread_id: str, ending: list[Line]) -> None:
         for method, line in ending:
-            self._tell(thread_id, method, _advised(line) if _is_overflow(method, line) else line)
+            self._forward(thread_id, method, _with_advice(line) if _is_overflow(method, line) else line)
 
 
 def _is_overflow(method: str, line: bytes) -> bool:
     """Whether an `error` or `turn/completed` speaks of an overflow that nobody is going to try again."""
     if method not in (FAILED, ENDED) or not any(word in line for word in _OVERFLOWS):
         return False
-    params = members(members(msgspec.json.decode(line)).get("params"))
+    params = as_dict(as_dict(msgspec.json.decode(line)).get("params"))
     error = _error_in(params)
     kind = error_kind(error.get("codexErrorInfo"), str(error.get("message", "")))
     return kind == CONTEXT_WINDOW_EXCEEDED and not params.get("willRetry")
 
 
-def _advised(line: bytes) -> bytes:
+def _with_advice(line: bytes) -> bytes:
     """An overflow's `error` or `turn/completed` with what a person can do, where Codex has nothing to say."""
     message: dict[str, Any] = msgspec.json.decode(line)
-    error = _error_in(members(message.get("params")))
+    error = _error_in(as_dict(message.get("params")))
     if error.get("additionalDetails"):
         return line
     error["additionalDetails"] = AFTER_OVERFLOW
@@ -169,12 +169,12 @@ def _advised(line: bytes) -> bytes:
 
 def _ended_turn_id(params: Raw) -> str:
     """The turn that a `turn/completed` is about."""
-    return str(members(members(msgspec.json.decode(params)).get("turn")).get("id"))
+    return str(as_dict(as_dict(msgspec.json.decode(params)).get("turn")).get("id"))
 
 
 def _error_in(params: dict[str, Any]) -> dict[str, Any]:
-    return members(params.get("error")) or members(members(params.get("turn")).get("error"))
+    return as_dict(params.get("error")) or as_dict(as_dict(params.get("turn")).get("error"))
 
 
-def _nobody(thread_id: str) -> None:
+def _ignore(thread_id: str) -> None:
     """Before there is a recovery that could be superseded."""

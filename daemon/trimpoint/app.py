@@ -1,9 +1,10 @@
-"""The daemon, put together: the only module that knows every part (style: `app.py` alone wires everything)."""
+"""Puts the daemon together. No other module knows every part."""
 
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import msgspec
@@ -16,39 +17,18 @@ from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.config import Config, MetricsSection
 from trimpoint.core.model.decision import DiscardPolicy, Policy
-from trimpoint.gateway.commands.agent_tools import AgentTools
-from trimpoint.gateway.commands.context_meters import ContextMeters
-from trimpoint.gateway.commands.slash_runner import SlashRunner
-from trimpoint.gateway.commands.turn_starts import TurnStarts
-from trimpoint.gateway.commands.typed_commands import TypedCommands
+from trimpoint.gateway.client_side import build_client_side
 from trimpoint.gateway.gateway import Gateway
-from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.archive_methods import ArchiveMethods
-from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
-from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
-from trimpoint.gateway.methods.context_messages import ContextMessages
-from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
-from trimpoint.gateway.methods.interrupts import Interrupts
-from trimpoint.gateway.methods.revert_methods import RevertMethods
-from trimpoint.gateway.methods.terminal_methods import TerminalMethods
-from trimpoint.gateway.methods.thread_lists import ThreadLists
-from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.metrics.metrics_endpoint import Address, serve_metrics
-from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.dispatch import ExtensionMethods
+from trimpoint.gateway.routes import RouteDeps, RouteRules, build_routes
 from trimpoint.gateway.transport.connection import Connection, Limits, Transport
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
-from trimpoint.operations.checkpoints.file_reverts import FileReverts
-from trimpoint.operations.checkpoints.turn_captures import CaptureRules, TurnCaptures
-from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
-from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.provider.settings import compact_limit, working_folder
-from trimpoint.operations.routing.notification_router import NotificationRouter
-from trimpoint.operations.runner import OperationRunner, RunnerLimits
-from trimpoint.operations.sessions import Sessions
+from trimpoint.operations.build import OperationRules, build_operations
+from trimpoint.operations.checkpoints.turn_captures import CaptureRules
+from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.threads.activity import Activity
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
@@ -56,77 +36,39 @@ from trimpoint.threads.retention import RetentionRule, expire
 
 log = structlog.get_logger()
 
-# A turn waits for an operation a little longer than the longest operation may take.
-WAIT_BEYOND_COMPACTION_S = 60.0
+
+class Parts(NamedTuple):
+    """What a daemon is built on; `files` counts the calls to the disk."""
+
+    engine: ThreadRegistry
+    link: CodexLink
+    files: InstrumentedFiles
 
 
 class Daemon:
-    """A running daemon. `serve` talks to one client; `stop_requested` is set when somebody asked it to end."""
+    """A running daemon. `serve` talks to one client; `stop_requested` is set when a client asked it to end."""
 
-    def __init__(
-        self, config: Config, state_dir: Path, engine: ThreadRegistry, link: CodexLink, files: InstrumentedFiles
-    ) -> None:
+    def __init__(self, config: Config, state_dir: Path, parts: Parts, tasks: TaskGroup) -> None:
         self.stop_requested = anyio.Event()
-        self.clients = Clients()
-        limits, policy = config.limits, policy_of(config, link.profile)
-        wait_s = config.compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
+        engine, link, limits = parts.engine, parts.link, config.limits
+        policy, rules = policy_of(config, link.profile), _operation_rules(config)
         self._handshake_deadline_s = limits.handshake_deadline_s
         self._limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
         self._engine, self._link = engine, link
-        self._inbound = NotificationRouter(engine)
-        engine.in_use.extend((self.clients.has_subscribers_for, self._inbound.has_fast_path))
-        self._activity = Activity()
-        engine.subscribe(self._activity.on_record)
-        identity = Identity(engine)
-        self._gateway = Gateway(engine, self.clients, identity, link, limits.max_requests_in_flight)
-        self._threads = ProviderThreads(engine, link, self._inbound)
-        self._captures = TurnCaptures(
-            engine, lambda state: working_folder(state.settings), CaptureRules(*msgspec.structs.astuple(config.checkpoints))
+        activity = Activity()
+        engine.subscribe(activity.on_record)
+        side = build_client_side(engine, link)
+        self.clients = side.clients
+        operations = build_operations(engine, link, side.codex_events, rules, tasks)
+        self.metrics = Metrics(MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files))
+        routes = build_routes(
+            RouteDeps(engine, link, operations, side, self.metrics, str(state_dir), self.stop_requested.set),
+            RouteRules(rules.wait_s, policy.discard, config.discard.agent_tools),
+            tasks,
         )
-        worktrees = FileReverts(engine, self._captures)
-        driver = OperationRunner(engine, self._threads, worktrees, RunnerLimits(config.compaction.deadline_s))
-        self._sessions = Sessions(engine, self._threads, driver, wait_s)
-        slash = SlashRunner(engine, self._sessions, wait_s, policy.discard)
-        self._meters = ContextMeters(engine, self.clients, self._inbound.foreign_usage)
-        questions, announcements = self._gateway.questions, self._gateway.announcements
-        self.metrics = Metrics(MetricSources(engine, self._activity, self.clients, questions, link, files))
-        around = HandlerDeps(
-            engine, self.clients, link, slash, self._meters, self.metrics, str(state_dir), self.stop_requested.set
-        )
-        starts = TurnStarts(self._sessions, self._threads, identity, self._captures)
-        self._lost_endings = LostEndings(engine, self._threads, EndingLimits())
-        methods = ThreadMethods(
-            engine, self._sessions, self._threads, identity, questions, self.clients, starts,
-            agent_tools=config.discard.agent_tools,
-        )  # fmt: skip
-        self._agent_tools = AgentTools(engine, self._sessions, policy.discard, starts, wait_s)
-        self._gateway.intercept_server_request = self._agent_tools.intercept
-        engine.in_use.append(self._agent_tools.is_in_use)
-        archive = ArchiveMethods(engine, self._sessions, self._threads, identity, announcements, methods.forward)
-        lists, terminals = ThreadLists(engine, link, identity), TerminalMethods(self._threads, identity)
-        revert = RevertMethods(self._sessions, identity, methods, announcements, wait_s)
-        played = self._gateway.played
-        interrupts = Interrupts(self._sessions, self._threads, identity, methods, self._lost_endings, played)
-        typed = TypedCommands(self.clients, identity, slash, self._sessions, played)
-        tables = (methods, lists, terminals, archive, revert, interrupts)
-        handlers = {name: handler for table in tables for name, handler in table.handlers.items()}
-        handlers = played.wrap(typed.wrap(handlers, methods.forward))
-        handlers = self._gateway.handles.wrap(handlers, methods.forward)
-        own = ExtensionHandlers(around).table | ContextMessages(engine, self._sessions, policy.discard).table
-        own |= CheckpointMethods(engine, identity, self._captures.limits).table | CheckpointStorage(engine).table
-        self._gateway.set_routes(ExtensionMethods(own), handlers, methods.forward)
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Bring every part to life in `tasks`."""
-        self._inbound.start(tasks, self._gateway)
-        self._link.start(tasks, self._inbound)
-        self._sessions.start(tasks)
-        self._lost_endings.start(tasks)
-        self._captures.start(tasks)
-        self._inbound.before_turn_ends = self._captures.settled
-        self._gateway.start(tasks)
-        self._agent_tools.start(tasks)
-        self._engine.subscribe(self._meters.on_record)
+        self._gateway = Gateway(side, link, routes, limits.max_requests_in_flight, tasks)
+        link.start(tasks, operations.router)
+        operations.sessions.resume()
 
     def describe(self) -> str:
         """How it is, in one line for people: threads, clients, Codex. Nothing of what is said in them."""
@@ -180,8 +122,7 @@ async def running_daemon(config: Config, state_dir: Path, profile: LaunchProfile
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             try:
                 async with anyio.create_task_group() as tasks:
-                    daemon = Daemon(config, state_dir, engine, link, files)
-                    daemon.start(tasks)
+                    daemon = Daemon(config, state_dir, Parts(engine, link, files), tasks)
                     await _serve_metrics(config.metrics, daemon.metrics, tasks)
                     log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
                     try:
@@ -200,6 +141,10 @@ def _expire(store: StateDirectory, config: Config) -> None:
             log.info("thread_expired", thread_id=one.thread_id, outcome=one.outcome, detail=one.detail)
     except OSError as error:
         log.warning("retention_failed", detail=str(error))
+
+
+def _operation_rules(config: Config) -> OperationRules:
+    return OperationRules(config.compaction.deadline_s, CaptureRules(*msgspec.structs.astuple(config.checkpoints)))
 
 
 def _idle_rules(config: Config) -> IdleRules:

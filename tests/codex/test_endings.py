@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from anyio.abc import TaskGroup
 from msgspec import Raw
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
@@ -25,13 +26,13 @@ END = [STATUS, "error", "turn/completed"]
 class Stage:
     """A thread whose turn `turn-1` has just failed, and what its clients are told."""
 
-    def __init__(self, engine: ThreadRegistry, disk: Disk) -> None:
+    def __init__(self, engine: ThreadRegistry, disk: Disk, tasks: TaskGroup) -> None:
         self.engine = engine
         self.disk = disk
-        self.endings = TurnEndBuffer(engine, self._forward)
+        self.endings = TurnEndBuffer(engine, self._forward, tasks)
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.superseded: list[str] = []
-        self.endings.on_superseded = self.superseded.append
+        self.endings.subscribe_superseded(self.superseded.append)
         self._changed = anyio.Event()
 
     def _forward(self, thread_id: str, method: str, line: bytes) -> None:
@@ -71,8 +72,7 @@ async def stage(policy: Policy | None = None) -> AsyncIterator[Stage]:
         failed = ev.TurnCompleted("turn-1", "failed", MESSAGE, error_kind="contextWindowExceeded")
         writer.record_facts(ev.TurnStarted("turn-1", 1), prompt, failed)
         await writer.flush()
-        setup = Stage(engine, disk)
-        setup.endings.start(tasks)
+        setup = Stage(engine, disk, tasks)
         with anyio.fail_after(5):
             yield setup
 

@@ -43,6 +43,10 @@ class Listener:
         return [method for _, method in self.heard]
 
 
+async def without_delay(thread_id: str) -> None:
+    """Nothing has to happen before a turn ends."""
+
+
 @asynccontextmanager
 async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter, Listener, TaskGroup]]:
     """An engine whose one thread is not in memory, and Codex's words on their way to it."""
@@ -53,8 +57,8 @@ async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[ThreadRegist
         await begin(engine)
         await engine.sweep()
         assert engine.loaded(THREAD) is None
-        inbound, listener = NotificationRouter(engine), Listener()
-        inbound.start(tasks, listener)
+        listener = Listener()
+        inbound = NotificationRouter(engine, listener, without_delay, tasks)
         with anyio.fail_after(5):
             yield engine, inbound, listener, tasks
 

@@ -19,7 +19,7 @@ from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.sub_agents import SubAgents
 from trimpoint.threads.registry import ThreadRegistry
 
-from tests.codex.test_inbound_loading import Listener, say
+from tests.codex.test_inbound_loading import Listener, say, without_delay
 from tests.threads.stage import THREAD, Disk, Store, begin
 
 ODD: list[Any] = [None, True, 7, -1.5, "odd", "", [], [7], {}, {"odd": [1]}]
@@ -155,20 +155,19 @@ def test_an_odd_role_takes_no_item_along() -> None:
 
 
 @asynccontextmanager
-async def heard() -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter, Listener]]:
-    """A thread whose turn `t` runs, and who hears of it."""
+async def heard(listener: Listener) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter]]:
+    """A thread whose turn `t` runs; `listener` gets what is said of it."""
     disk = Disk()
     async with ThreadRegistry.running(Store(disk), Policy()) as engine, anyio.create_task_group() as tasks:
         writer = await begin(engine)
         writer.record_facts(ev.TurnStarted("t", 1))
-        inbound, listener = NotificationRouter(engine), Listener()
-        inbound.start(tasks, listener)
-        with anyio.fail_after(5):
-            yield engine, inbound, listener
+        with anyio.fail_after(20):
+            yield engine, NotificationRouter(engine, listener, without_delay, tasks)
 
 
 async def test_a_turn_with_an_odd_end_leaves_the_thread_free() -> None:
-    async with heard() as (engine, inbound, listener):
+    listener = Listener()
+    async with heard(listener) as (engine, inbound):
         say(inbound, "turn/completed", turn={"id": "t", "status": {"type": "failed"}, "error": "boom"})
         await listener.hears(1)
         assert (await engine.thread(THREAD)).state.running_turn_id is None
@@ -192,18 +191,15 @@ async def test_a_sub_agent_is_known_by_what_can_be_read_of_it() -> None:
 class Fragile(Listener):
     """Fails at one notification."""
 
-    def deliver(self, thread_id: str | None, method: str, line: bytes) -> None:
-        super().deliver(thread_id, method, line)
+    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
+        super().publish(thread_id, method, line)
         if b"fragile" in line:
             raise RuntimeError("a defect in who hears it")
 
 
 async def test_a_notification_that_cannot_be_passed_on_stops_no_other() -> None:
-    async with heard() as (_, inbound, _):
-        fragile = Fragile()
-        async with anyio.create_task_group() as tasks:
-            inbound.start(tasks, fragile)
-            say(inbound, "turn/completed", turn={"id": "t", "status": "completed", "error": "fragile"})
-            say(inbound, "warning", message="after it")
-            assert await fragile.hears(2) == ["turn/completed", "warning"]
-            tasks.cancel_scope.cancel()
+    fragile = Fragile()
+    async with heard(fragile) as (_, inbound):
+        say(inbound, "turn/completed", turn={"id": "t", "status": "completed", "error": "fragile"})
+        say(inbound, "warning", message="after it")
+        assert await fragile.hears(2) == ["turn/completed", "warning"]

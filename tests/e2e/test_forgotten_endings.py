@@ -8,11 +8,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from trimpoint import app
 from trimpoint.app import running_daemon
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import Config
 from trimpoint.gateway.transport.listeners import serve_unix
+from trimpoint.operations import build
 from trimpoint.operations.provider.lost_endings import NEVER_TOLD, NOT_ANSWERED, NOT_ENDED, EndingLimits
 
 from tests.e2e import forgetful_codex
@@ -28,7 +28,7 @@ async def forgetful(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: flo
     program.write_text(f"#!{sys.executable}\n{inspect.getsource(forgetful_codex)}")
     program.chmod(0o755)
     unless_said = {"after_rest_s": LONG, "after_interrupt_s": LONG, "answer_s": 20.0}
-    monkeypatch.setattr(app, "EndingLimits", lambda: EndingLimits(**{**unless_said, **limits}))
+    monkeypatch.setattr(build, "EndingLimits", lambda: EndingLimits(**{**unless_said, **limits}))
     socket = folder / "t.sock"
     with anyio.fail_after(60):
         async with (

@@ -73,7 +73,7 @@ async def test_a_writer_that_somebody_holds_stays_the_only_one() -> None:
 async def test_a_thread_stays_while_somebody_says_that_it_is_in_use() -> None:
     using = {THREAD}
     async with running() as engine:
-        engine.in_use.append(using.__contains__)
+        engine.keep_in_memory(using.__contains__)
         await live(engine)
         await live(engine, OTHER)
         await engine.sweep()
@@ -163,7 +163,7 @@ async def test_few_records_are_not_worth_a_snapshot() -> None:
 async def test_a_thread_in_use_gets_its_snapshot_while_it_rests() -> None:
     disk = Disk()
     async with running(disk) as engine:
-        engine.in_use.append(lambda thread_id: True)
+        engine.keep_in_memory(lambda thread_id: True)
         await live(engine)
         await engine.sweep()
         kept = disk.checked[SNAPSHOT]

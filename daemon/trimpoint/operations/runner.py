@@ -68,7 +68,9 @@ class RunnerLimits(NamedTuple):
 class OperationRunner:
     """One driving task per thread with an open operation; `lock` keeps others off its provider thread meanwhile."""
 
-    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, worktrees: Worktrees, limits: RunnerLimits) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, threads: ProviderThreads, worktrees: Worktrees, limits: RunnerLimits, tasks: TaskGroup
+    ) -> None:
         self._engine = engine
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
@@ -80,11 +82,10 @@ class OperationRunner:
         self._running: set[str] = set()
         self._compactions: dict[str, anyio.CancelScope] = {}
         self._unwanted: set[str] = set()
-        self._tasks: TaskGroup | None = None
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Drive in `tasks`, beginning with what an earlier daemon left open."""
         self._tasks = tasks
+
+    def resume_open_operations(self) -> None:
+        """Continues the operations that an earlier daemon left open."""
         for writer in self._engine.loaded_writers():
             if writer.read_only is None and writer.state.open_operation is not None:
                 self.schedule(writer.thread_id)
@@ -95,7 +96,7 @@ class OperationRunner:
 
     def schedule(self, thread_id: str) -> None:
         """Have the thread's open operation driven, if it is not already."""
-        if self._tasks is not None and thread_id not in self._running:
+        if thread_id not in self._running:
             self._running.add(thread_id)
             self._tasks.start_soon(self._run, thread_id)
 

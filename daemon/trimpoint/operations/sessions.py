@@ -27,7 +27,7 @@ from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writer import CommandResult, ThreadWriter
 
 log = structlog.get_logger()
 
@@ -47,29 +47,28 @@ class ReadySession(NamedTuple):
 class Sessions:
     """`wait_s` bounds how long a turn waits for an operation."""
 
-    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, runner: OperationRunner, wait_s: float) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, threads: ProviderThreads, runner: OperationRunner, wait_s: float, tasks: TaskGroup
+    ) -> None:
         self._engine = engine
         self._threads = threads
         self._runner = runner
-        self._auto = AutoCompaction(engine, threads.link)
         self._wait_s = wait_s
-        self._tasks: TaskGroup | None = None
+        self._tasks = tasks
+        engine.subscribe(self._on_record)
+        self._auto = AutoCompaction(engine, threads.link, tasks)
+        threads.inbound.subscribe_child_exit(self._on_child_exit)
 
     @property
     def link(self) -> CodexLink:
         """The way to Codex."""
         return self._threads.link
 
-    def start(self, tasks: TaskGroup) -> None:
-        """React to events in `tasks`."""
-        self._tasks = tasks
-        self._threads.inbound.on_epoch_end.append(self._on_epoch_end)
-        self._engine.subscribe(self._on_record)
-        self._engine.before_command = self._before_command
-        self._runner.start(tasks)
-        self._auto.start(tasks)
+    def resume(self) -> None:
+        """Continues what an earlier daemon left open."""
+        self._runner.resume_open_operations()
         self._finish_archiving()
-        tasks.start_soon(self._sweep_terminals)
+        self._tasks.start_soon(self._sweep_terminals)
 
     async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None], *, agent_tools: bool = False) -> None:
         """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new thread's stable id.
@@ -200,7 +199,15 @@ class Sessions:
                     raise
             return True
 
-    async def _before_command(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+    async def dispatch(self, command: AnyClientCommand) -> CommandResult:
+        """Prepares the thread for a client's command and gives the command to the thread's writer; durable on return.
+
+        :raises EngineError: when it was refused; see `ThreadRegistry.dispatch`.
+        """
+        await self._prepare(await self._engine.thread(command.thread_id), command)
+        return await self._engine.dispatch(command)
+
+    async def _prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer)
         if isinstance(command, DiscardContext):
@@ -260,7 +267,6 @@ class Sessions:
                 pass
 
     def _spawn(self, step: Step, thread_id: str) -> None:
-        assert self._tasks is not None
         self._tasks.start_soon(self._run_guarded, step, thread_id)
 
     async def _run_guarded(self, step: Step, thread_id: str) -> None:
@@ -295,7 +301,7 @@ class Sessions:
         if provider_id is not None and writer.state.name is not None:
             await self._threads.link.request("thread/name/set", {"threadId": provider_id, "name": writer.state.name})
 
-    def _on_epoch_end(self) -> None:
+    def _on_child_exit(self) -> None:
         self._threads.forget_epoch()
         self._threads.link.wake()
         self._finish_archiving()

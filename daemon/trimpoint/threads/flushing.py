@@ -16,17 +16,12 @@ RETRY_BACKLOG_S = 1.0
 class Flusher:
     """`is_current` says whether a writer is still its thread's; of any other, what it could not write is nobody's business."""
 
-    def __init__(self, is_current: Callable[[ThreadWriter], bool]) -> None:
+    def __init__(self, is_current: Callable[[ThreadWriter], bool], tasks: TaskGroup) -> None:
         self._is_current = is_current
         self._dirty: dict[ThreadWriter, None] = {}
         self._pausing: set[ThreadWriter] = set()
         self._wake = anyio.Event()
-        self._tasks: TaskGroup | None = None
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Flush in `tasks` from now on."""
         self._tasks = tasks
-        tasks.start_soon(self._flush_forever)
 
     def mark(self, writer: ThreadWriter) -> None:
         """Something of this writer waits for the disk."""
@@ -34,7 +29,8 @@ class Flusher:
             self._dirty[writer] = None
             self._wake.set()
 
-    async def _flush_forever(self) -> None:
+    async def run(self) -> None:
+        """Flushes marked writers until it is cancelled."""
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()
@@ -51,7 +47,7 @@ class Flusher:
             await writer.flush()
         except JournalRefuses:
             self._dirty.pop(writer, None)
-            if writer.read_only is None and self._is_current(writer) and self._tasks is not None:
+            if writer.read_only is None and self._is_current(writer):
                 self._pausing.add(writer)
                 self._tasks.start_soon(self._flush_later, writer)
 

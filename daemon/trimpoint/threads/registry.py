@@ -6,7 +6,7 @@ operations themselves are finished by the sessions reactor).
 """
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from weakref import WeakValueDictionary
 
@@ -32,7 +32,6 @@ from trimpoint.threads.writer import CommandResult, Sequencer, ThreadWriter, Wri
 log = structlog.get_logger()
 
 Subscriber = Callable[[str, ev.Record], None]
-BeforeCommand = Callable[[ThreadWriter, AnyClientCommand], Awaitable[None]]
 RETRY_REPLACEMENT_S = 5.0
 SWEEP_S = 15.0
 # A daemon that is killed leaves so much of a catalogue to be rebuilt.
@@ -43,44 +42,38 @@ ABANDONED = "The daemon was restarted while this was under way."
 class ThreadRegistry:
     """Use as `async with Engine.running(store, policy) as engine`."""
 
-    def __init__(self, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> None:
+    def __init__(self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup) -> None:
         self.unreadable: dict[str, str] = {}
-        self.before_command: BeforeCommand = _nothing_to_do
         self.policy = policy
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
-        self._idle = IdleThreads(self._writers, rules or IdleRules())
+        self._idle = IdleThreads(self._writers, rules)
         self._index = ThreadIndex()
         self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._subscribers: list[Subscriber] = []
         self._delayed: dict[str, internal.CreateThread] = {}
-        self._tasks: TaskGroup | None = None
         self._catalogue_due_s = 0.0
         self._sequencer = Sequencer()
-        self._flusher = Flusher(self._is_current)
+        self._tasks = tasks
+        self._flusher = Flusher(self._is_current, tasks)
         self._deps = WriterDeps(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
 
     @classmethod
     @asynccontextmanager
     async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["ThreadRegistry"]:
         """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
-        engine = cls(store, policy, rules)
-        await engine._open_state()
+        known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
         async with anyio.create_task_group() as tasks:
-            engine._start(tasks)
+            engine = cls(store, policy, rules or IdleRules(), tasks)
+            await engine._open_state(known, sizes)
+            tasks.start_soon(engine._flusher.run)
+            tasks.start_soon(engine._sweep_forever)
             try:
                 yield engine
             finally:
                 tasks.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
                     await engine._close_state()
-
-    def _start(self, tasks: TaskGroup) -> None:
-        self._tasks = tasks
-        self._flusher.start(tasks)
-        tasks.start_soon(self._sweep_forever)
-        for command in self._delayed.values():
-            tasks.start_soon(self._retry_replacement, command)
 
     def subscribe(self, listener: Subscriber) -> None:
         """Call `listener(thread_id, record)` for each record once it is durable, in order per thread."""
@@ -109,10 +102,9 @@ class ThreadRegistry:
         """Turns that were tried again, and what the provider calls them since."""
         return self._index.retried
 
-    @property
-    def in_use(self) -> list[InUse]:
-        """Whom to ask whether a thread is used, before it is dropped from memory. Whoever holds a writer need not be asked."""
-        return self._idle.in_use
+    def keep_in_memory(self, in_use: InUse) -> None:
+        """Keep each thread in memory while `in_use(thread_id)` is true. A thread whose writer is held stays in any case."""
+        self._idle.in_use.append(in_use)
 
     def owner_of(self, provider_thread_id: str) -> str | None:
         """The thread that a provider thread serves or served, or None when it is none of ours."""
@@ -177,7 +169,6 @@ class ThreadRegistry:
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             self._check_new_id(command)
         writer = await self.thread(command.thread_id)
-        await self.before_command(writer, command)
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
             await self._replace(writer)
@@ -213,8 +204,7 @@ class ThreadRegistry:
             if command.thread_id not in self._delayed:
                 log.warning("replacement_delayed", thread_id=command.thread_id, detail=error.detail)
                 self._delayed[command.thread_id] = command
-                if self._tasks is not None:
-                    self._tasks.start_soon(self._retry_replacement, command)
+                self._tasks.start_soon(self._retry_replacement, command)
 
     async def _begin_delayed(self, command: internal.CreateThread) -> ThreadWriter:
         try:
@@ -257,10 +247,9 @@ class ThreadRegistry:
         except (JournalRefuses, CommandRefused) as error:
             log.warning("open_work_not_ended", thread_id=writer.thread_id, detail=str(error))
 
-    async def _open_state(self) -> None:
-        known = decode_catalogue(await self._store.read_checked(FILE_NAME))
+    async def _open_state(self, known: dict[str, ThreadSummary], sizes: list[tuple[str, int]]) -> None:
         stale: list[str] = []
-        for thread_id, size_bytes in await self._store.scan():
+        for thread_id, size_bytes in sizes:
             summary = known.get(thread_id)
             if summary is None or summary.size_bytes != size_bytes or summary.unfinished:
                 stale.append(thread_id)
@@ -356,10 +345,6 @@ class ThreadRegistry:
         else:
             self._index.changes -= known
         self._catalogue_due_s = time.monotonic() + CATALOGUE_S
-
-
-async def _nothing_to_do(writer: ThreadWriter, command: AnyClientCommand) -> None:
-    """Before there is anybody who knows more of a thread than its journal."""
 
 
 def replacement_of(writer: ThreadWriter) -> internal.CreateThread:

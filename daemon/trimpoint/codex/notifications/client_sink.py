@@ -27,22 +27,3 @@ class ClientSink(Protocol):
     def expire_server_requests(self, reason: str) -> None:
         """The session that asked is gone: no answer may reach Codex any more."""
         ...
-
-
-class NullSink:
-    """The audience before there is one."""
-
-    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
-        """Nobody hears it."""
-
-    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
-        """Nobody hears it."""
-
-    def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
-        """Nobody hears them."""
-
-    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
-        """Nobody is asked; there is no child yet that could wait for the answer."""
-
-    def expire_server_requests(self, reason: str) -> None:
-        """Nobody was asked."""

@@ -16,11 +16,15 @@ USAGE_UPDATED = "thread/tokenUsage/updated"
 
 
 class ForeignThreadUsage:
-    """`on_change` is called with the id of a thread whose usage was reported."""
+    """Token usage by thread id, for as long as Codex has the thread loaded."""
 
     def __init__(self) -> None:
-        self.on_change: Callable[[str], None] = _ignore
+        self._subscribers: list[Callable[[str], None]] = []
         self._usage: dict[str, UsageTotals] = {}
+
+    def subscribe(self, subscriber: Callable[[str], None]) -> None:
+        """Calls `subscriber(thread_id)` each time the usage of a thread was reported."""
+        self._subscribers.append(subscriber)
 
     def usage_of(self, thread_id: str) -> UsageTotals | None:
         """What was reported of a thread in this epoch, if anything was."""
@@ -46,8 +50,5 @@ class ForeignThreadUsage:
         for fact in facts:
             if isinstance(fact, ev.UsageReported):
                 add_report(usage, fact, is_live=True)
-        self.on_change(thread_id)
-
-
-def _ignore(thread_id: str) -> None:
-    """Before there is somebody to tell."""
+        for subscriber in self._subscribers:
+            subscriber(thread_id)

@@ -60,6 +60,7 @@ class AgentTools:
         policy: DiscardPolicy,
         starts: TurnStarts,
         wait_s: float,
+        tasks: TaskGroup,
     ) -> None:
         self._engine = engine
         self._sessions = sessions
@@ -68,12 +69,9 @@ class AgentTools:
         self._wait_s = wait_s
         self._chosen: dict[str, _Chosen] = {}
         self._answering: set[bytes] = set()
-        self._tasks: TaskGroup | None = None
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Answer and apply in `tasks`."""
         self._tasks = tasks
-        self._engine.subscribe(self._on_record)
+        engine.subscribe(self._on_record)
+        engine.keep_in_memory(self.is_in_use)
 
     def is_in_use(self, thread_id: str) -> bool:
         """Whether something is still to be taken out of the thread."""
@@ -89,7 +87,6 @@ class AgentTools:
             return False
         # Codex repeats what is open whenever a thread is resumed (measured: 0.163).
         if bytes(request_id) not in self._answering:
-            assert self._tasks is not None
             self._answering.add(bytes(request_id))
             self._tasks.start_soon(self._answer, writer, Raw(bytes(request_id)), call)
         return True
@@ -128,7 +125,7 @@ class AgentTools:
         chosen = self._chosen.get(thread_id)
         for event in record.events if chosen is not None else ():
             if isinstance(event, ev.TurnCompleted) and chosen is not None and chosen.turn_id in (None, event.turn_id):
-                if event.status == "completed" and self._tasks is not None:
+                if event.status == "completed":
                     self._tasks.start_soon(self._apply_guarded, thread_id, chosen)
                 else:
                     log.info("choice_dropped", thread_id=thread_id, turn_status=event.status)
@@ -164,7 +161,7 @@ class AgentTools:
         while names := tools.to_discard(writer.state, self._policy, chosen.names):
             command = DiscardContext(command_id=new_uuid7(), thread_id=writer.thread_id, entry_ids=names, trigger="agent")
             try:
-                await self._engine.dispatch(command)
+                await self._sessions.dispatch(command)
             except CommandRefused as refused:
                 if refused.reason in _BUSY:
                     chosen.turn_id, chosen.follows_up = None, False  # a person's turn came first; after it, then

@@ -33,7 +33,7 @@ _MOVES = (
 
 
 class ContextMeters:
-    """`on_record` listens to the engine."""
+    """Sends clients the meter of a thread when it changes."""
 
     def __init__(self, engine: ThreadRegistry, clients: Clients, foreign_usage: ForeignThreadUsage) -> None:
         self._engine = engine
@@ -41,7 +41,8 @@ class ContextMeters:
         self._foreign_usage = foreign_usage
         self._published: dict[str, ContextStatus] = {}
         self._compacting: set[str] = set()
-        foreign_usage.on_change = self._publish_foreign_status
+        foreign_usage.subscribe(self._publish_foreign_status)
+        engine.subscribe(self.on_record)
 
     async def status(self, thread_id: str) -> ContextStatus:
         """The meter of a thread, one that only Codex knows included.

@@ -79,7 +79,7 @@ class SlashRunner:
     async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
         writer = await self._engine.thread(request.thread_id)
         try:
-            result = await self._engine.dispatch(request)
+            result = await self._sessions.dispatch(request)
         except CommandRefused as refused:
             return _refused(command, refused)
         if isinstance(request, ArchiveAndNew):

@@ -109,7 +109,7 @@ class ArchiveMethods:
 
         self._engine.subscribe(hear)
         try:
-            result = await self._engine.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
+            result = await self._sessions.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
             if result.record.events and self._link.peer is not None:
                 with anyio.move_on_after(ARCHIVE_WAIT_S):
                     await stopped.wait()

@@ -24,14 +24,16 @@ from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
 
 
 class HandlerDeps(NamedTuple):
-    """What the handlers act on. `shut_down` begins the daemon's end; `problem` says why Codex is unavailable, if it is."""
+    """What the handlers act on. `shut_down` ends the daemon."""
 
     engine: ThreadRegistry
+    sessions: Sessions
     clients: Clients
     link: CodexLink
     slash: SlashRunner
@@ -82,7 +84,7 @@ class ExtensionHandlers:
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
-            result = await self._engine.dispatch(params.command)
+            result = await self._deps.sessions.dispatch(params.command)
         shown = list(envelopes(params.command.thread_id, result.record))
         return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
 

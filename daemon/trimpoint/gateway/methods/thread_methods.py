@@ -221,7 +221,7 @@ class ThreadMethods:
         if thread_id is None:
             return await self.forward(client_request)
         # A client that asks Codex to compact means it, however short the conversation.
-        await self._engine.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
+        await self._sessions.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
         return {}
 
     async def _inject_items(self, client_request: ClientRequest) -> Any:

@@ -53,7 +53,9 @@ class Baseline(NamedTuple):
 class TurnCaptures:
     """Listens to the engine; `before_turn` is called by whoever is about to start a turn."""
 
-    def __init__(self, engine: ThreadRegistry, folder_of: Callable[[ThreadState], str], rules: CaptureRules) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, folder_of: Callable[[ThreadState], str], rules: CaptureRules, tasks: TaskGroup
+    ) -> None:
         self._engine = engine
         self.folder_of = folder_of
         self._rules = rules
@@ -61,17 +63,13 @@ class TurnCaptures:
         self._order: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._under_way: dict[str, set[anyio.Event]] = {}
         self._pending: set[tuple[str, str]] = set()
-        self._tasks: TaskGroup | None = None
+        self._tasks = tasks
+        engine.subscribe(self._on_record)
 
     @property
     def limits(self) -> CaptureLimits:
         """What a capture may cost."""
         return CaptureLimits(max_file_bytes=self._rules.max_file_bytes, deadline_s=self._rules.deadline_s)
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Capture in `tasks` what turns have changed."""
-        self._tasks = tasks
-        self._engine.subscribe(self._on_record)
 
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Held while something is captured of the thread, first come first served."""
@@ -119,7 +117,6 @@ class TurnCaptures:
         return writer is not None and writer.state.running_turn_id == turn_id
 
     def _spawn(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
-        assert self._tasks is not None
         if self._tasks.cancel_scope.cancel_called:
             return  # the daemon ends; the next one's baseline stands in
         made = anyio.Event()

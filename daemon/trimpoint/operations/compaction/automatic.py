@@ -21,17 +21,13 @@ log = structlog.get_logger()
 
 
 class AutoCompaction:
-    """`start` makes it follow the engine's records."""
+    """Compacts a thread between turns when its context has become critical."""
 
-    def __init__(self, engine: ThreadRegistry, link: CodexLink) -> None:
+    def __init__(self, engine: ThreadRegistry, link: CodexLink, tasks: TaskGroup) -> None:
         self._engine = engine
         self._link = link
-        self._tasks: TaskGroup | None = None
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Begin compactions in `tasks`."""
         self._tasks = tasks
-        self._engine.subscribe(self._on_record)
+        engine.subscribe(self._on_record)
 
     def is_due(self, writer: ThreadWriter) -> bool:
         """Whether the thread has to be compacted now, being idle."""
@@ -49,7 +45,6 @@ class AutoCompaction:
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         writer = self._engine.loaded(thread_id)
         if writer is not None and any(_may_end_business(event) for event in record.events) and self.is_due(writer):
-            assert self._tasks is not None
             self._tasks.start_soon(self.begin, writer)
 
 

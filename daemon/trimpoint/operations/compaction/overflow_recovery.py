@@ -47,7 +47,7 @@ class OverflowRecovery:
         self._threads = threads
         self._deadline_s = deadline_s
         self._attempts: dict[str, _Attempt] = {}
-        threads.inbound.turn_ends.on_superseded = lambda thread_id: self._stop(thread_id, "another prompt was begun")
+        threads.inbound.turn_ends.subscribe_superseded(lambda thread_id: self._stop(thread_id, "another prompt was begun"))
 
     def interrupt(self, thread_id: str) -> None:
         """A person does not want the turn any more."""

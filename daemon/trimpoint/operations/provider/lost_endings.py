@@ -41,19 +41,15 @@ class EndingLimits(NamedTuple):
 
 
 class LostEndings:
-    """`start` gives it the tasks in which it waits."""
+    """Waits in `tasks`."""
 
-    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, limits: EndingLimits) -> None:
+    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, limits: EndingLimits, tasks: TaskGroup) -> None:
         self.limits = limits
         self._engine = engine
         self._threads = threads
-        self._tasks: TaskGroup | None = None
-        self._watched: set[tuple[str, str]] = set()
-
-    def start(self, tasks: TaskGroup) -> None:
-        """Watch in `tasks`."""
         self._tasks = tasks
-        self._threads.inbound.on_rest.append(self._rested)
+        self._watched: set[tuple[str, str]] = set()
+        threads.inbound.subscribe_rest(self._rested)
 
     def interrupted(self, thread_id: str, turn_id: str) -> None:
         """Codex has answered an interrupt: the turn is to end soon, or has ended unheard."""
@@ -83,7 +79,6 @@ class LostEndings:
         writer = self._engine.loaded(thread_id)
         if writer is None or not _runs(writer.state, turn_id) or (turn_id, why) in self._watched:
             return
-        assert self._tasks is not None
         self._watched.add((turn_id, why))
         self._tasks.start_soon(self._watch, thread_id, turn_id, within_s, why)
 

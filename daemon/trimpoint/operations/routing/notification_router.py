@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import FastPath
-from trimpoint.codex.notifications.client_sink import ClientSink, NullSink
+from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 from trimpoint.codex.notifications.translate import RECORDED, translate
@@ -74,6 +74,10 @@ class _Started(msgspec.Struct):
 _decode_thread_id = msgspec.json.Decoder(_ThreadId).decode
 
 
+BeforeTurnEnds = Callable[[str], Awaitable[None]]
+"""Awaited with the thread's id before clients are sent the end of a turn."""
+
+
 class Buffered(NamedTuple):
     """What was said of a provider thread that nobody hears yet; a question has a `request_id`, a notification its `line`."""
 
@@ -86,17 +90,16 @@ class Buffered(NamedTuple):
 class NotificationRouter:
     """The link's handler."""
 
-    def __init__(self, engine: ThreadRegistry) -> None:
+    def __init__(self, engine: ThreadRegistry, sink: ClientSink, before_turn_ends: BeforeTurnEnds, tasks: TaskGroup) -> None:
         self.watches: dict[str, Watch] = {}
-        self.turn_ends = TurnEndBuffer(engine, self._forward)
+        self.turn_ends = TurnEndBuffer(engine, self._forward, tasks)
         self.fast_path: FastPath | None = None
-        self.on_epoch_end: list[Callable[[], None]] = []
-        self.on_rest: list[Callable[[str], None]] = []
-        """Called with a thread of which Codex says that it rests."""
-        self.before_turn_ends: Callable[[str], Awaitable[None]] = _without_delay
+        self._child_exit_subscribers: list[Callable[[], None]] = []
+        self._rest_subscribers: list[Callable[[str], None]] = []
+        self._before_turn_ends = before_turn_ends
         self._engine = engine
-        self._sink: ClientSink = NullSink()
-        self._tasks: TaskGroup | None = None
+        self._sink = sink
+        self._tasks = tasks
         self._routes: dict[str, Route] = {}
         self._opening = 0
         self._buffered: dict[str, list[Buffered]] = {}
@@ -107,10 +110,13 @@ class NotificationRouter:
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
 
-    def start(self, tasks: TaskGroup, sink: ClientSink) -> None:
-        """Pass on to `sink`; turns settle in `tasks`."""
-        self._tasks, self._sink = tasks, sink
-        self.turn_ends.start(tasks)
+    def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
+        """Calls `subscriber` each time the Codex process has ended, after its open turns and requests were closed."""
+        self._child_exit_subscribers.append(subscriber)
+
+    def subscribe_rest(self, subscriber: Callable[[str], None]) -> None:
+        """Calls `subscriber` with the id of a thread each time Codex says that the thread rests."""
+        self._rest_subscribers.append(subscriber)
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
         """Say whose a provider thread is; what was held back of it waits for `release`."""
@@ -187,7 +193,7 @@ class NotificationRouter:
             self._buffered.setdefault(provider_thread_id, []).append(Buffered(method, params, line))
         elif route is not None and method in RECORDED and self._must_load(route, method):
             self._buffered[provider_thread_id] = [Buffered(method, params, line)]
-            self._background_tasks().start_soon(self._load, route.thread_id, provider_thread_id)
+            self._tasks.start_soon(self._load, route.thread_id, provider_thread_id)
         elif route is None:
             self._sub_agents.on_foreign_notification(provider_thread_id, method, params)
             self.foreign_usage.on_notification(provider_thread_id, method, params)
@@ -239,7 +245,7 @@ class NotificationRouter:
         self._sub_agents.forget_epoch()
         self._provider_compactions.forget_epoch()
         self.foreign_usage.forget_epoch()
-        for callback in self.on_epoch_end:
+        for callback in self._child_exit_subscribers:
             callback()
 
     def _route_current(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
@@ -254,7 +260,7 @@ class NotificationRouter:
         if not self.turn_ends.intercept(route.thread_id, method, params, line):
             self._route(route, method, line)
         if _rests(method, params):
-            for callback in self.on_rest:
+            for callback in self._rest_subscribers:
                 callback(route.thread_id)
 
     def _route(self, route: Route, method: str, line: bytes) -> None:
@@ -309,17 +315,13 @@ class NotificationRouter:
         waiting = self._waiting_for_flush.setdefault(thread_id, [])
         waiting.append((method, line))
         if len(waiting) == 1:
-            self._background_tasks().start_soon(self._flush_and_forward, thread_id, waiting)
-
-    def _background_tasks(self) -> TaskGroup:
-        assert self._tasks is not None
-        return self._tasks
+            self._tasks.start_soon(self._flush_and_forward, thread_id, waiting)
 
     async def _flush_and_forward(self, thread_id: str, waiting: list[tuple[str, bytes]]) -> None:
         while waiting:
             covered = len(waiting)
             await self._make_durable(thread_id)
-            await self.before_turn_ends(thread_id)
+            await self._before_turn_ends(thread_id)
             for method, line in waiting[:covered]:
                 self._deliver_settled(thread_id, method, line)
             del waiting[:covered]
@@ -350,10 +352,6 @@ class NotificationRouter:
         if turn_id is not None:
             for method, params in _interrupted(state.id, turn_id, reason):
                 self._sink.publish(state.id, method, msgspec.json.encode({"method": method, "params": params}))
-
-
-async def _without_delay(thread_id: str) -> None:
-    """Nothing else has to happen before clients hear that the turn has ended."""
 
 
 def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -41,23 +41,20 @@ class Line(NamedTuple):
 
 
 class TurnEndBuffer:
-    """`forward` passes a line on to the clients of a thread, what ends a turn when it is durable.
+    """`forward` passes a line on to the clients of a thread, what ends a turn when it is durable."""
 
-    `on_superseded` is told of a thread whose held ending was passed on because another turn began.
-    """
-
-    def __init__(self, engine: ThreadRegistry, forward: Callable[[str, str, bytes], None]) -> None:
-        self.on_superseded: Callable[[str], None] = _ignore
+    def __init__(self, engine: ThreadRegistry, forward: Callable[[str, str, bytes], None], tasks: TaskGroup) -> None:
+        self._superseded_subscribers: list[Callable[[str], None]] = []
         self._engine = engine
         self._forward = forward
-        self._tasks: TaskGroup | None = None
+        self._tasks = tasks
         self._collecting: dict[str, list[Line]] = {}
         self._buffered: dict[str, list[Line]] = {}
         self._told: set[str] = set()
 
-    def start(self, tasks: TaskGroup) -> None:
-        """See in `tasks` that recoveries begin."""
-        self._tasks = tasks
+    def subscribe_superseded(self, subscriber: Callable[[str], None]) -> None:
+        """Calls `subscriber(thread_id)` when a buffered turn end was released because another turn began."""
+        self._superseded_subscribers.append(subscriber)
 
     def intercept(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
         """Whether a line of a thread's present provider thread was taken, because it may belong to a turn that goes on."""
@@ -74,7 +71,8 @@ class TurnEndBuffer:
         if method == "turn/started" and thread_id in self._buffered:
             # Codex began a prompt that was queued: the turn before it is over.
             self.release(thread_id)
-            self.on_superseded(thread_id)
+            for subscriber in self._superseded_subscribers:
+                subscriber(thread_id)
         return False
 
     def told_for_codex(self, provider_turn_id: str) -> None:
@@ -124,7 +122,6 @@ class TurnEndBuffer:
             self._release(thread_id, ending)
 
     def _begin_recovery(self, writer: ThreadWriter, turn_id: str) -> bool:
-        assert self._tasks is not None
         try:
             outcome = writer.submit(RecoverFromOverflow(turn_id))
         except JournalRefuses:
@@ -174,7 +171,3 @@ def _ended_turn_id(params: Raw) -> str:
 
 def _error_in(params: dict[str, Any]) -> dict[str, Any]:
     return as_dict(params.get("error")) or as_dict(as_dict(params.get("turn")).get("error"))
-
-
-def _ignore(thread_id: str) -> None:
-    """Before there is a recovery that could be superseded."""

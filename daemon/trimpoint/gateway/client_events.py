@@ -1,0 +1,143 @@
+"""What clients are sent without having asked: notifications and requests of Codex, and journaled events."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from trimpoint_protocol import jsonrpc
+
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.views.view import envelopes
+from trimpoint.gateway.ids.handles import Handles
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.clients import Clients, Delivery
+from trimpoint.gateway.session.played_turns import PlayedTurns
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.gateway.session.startup_notifications import StartupNotifications
+from trimpoint.threads.registry import ThreadRegistry
+
+REQUEST_RESOLVED = "serverRequest/resolved"
+THREAD_EVENT = "orchestration/event"
+
+Interceptor = Callable[[str | None, Raw, str, Raw], bool]
+"""Called with thread id, request id, method and params of a request of Codex. True: it answers the request itself."""
+
+
+class _ResolvedParams(msgspec.Struct, rename="camel"):
+    request_id: Raw
+
+
+class _Resolved(msgspec.Struct):
+    params: _ResolvedParams
+
+
+class CodexEvents:
+    """Sends clients what Codex reports and asks. Implements `ClientSink`."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        identity: Identity,
+        handles: Handles,
+        server_requests: PendingServerRequests,
+        startup: StartupNotifications,
+        played: PlayedTurns,
+    ) -> None:
+        self._clients = clients
+        self._identity = identity
+        self._handles = handles
+        self._server_requests = server_requests
+        self._startup = startup
+        self._played = played
+        self._interceptors: list[Interceptor] = []
+
+    def add_interceptor(self, interceptor: Interceptor) -> None:
+        """Lets `interceptor` answer requests of Codex before clients are asked."""
+        self._interceptors.append(interceptor)
+
+    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
+        """Pass a notification of Codex on to those who should hear it."""
+        about = thread_id if thread_id is not None else _thread_in(line)
+        if method == REQUEST_RESOLVED and about is not None:
+            request_id = msgspec.json.decode(line, type=_Resolved).params.request_id
+            self._server_requests.resolved_by_provider(bytes(request_id), about)
+        elif thread_id is not None:
+            self._clients.broadcast(thread_id, method, lambda: self._identity.notification_to_client(method, line))
+            if method == "turn/completed":
+                turn_id = as_dict(_params_of(line).get("turn")).get("id")
+                self._server_requests.expire_turn(thread_id, self._identity.turn_of(str(turn_id)))
+        elif not self._handles.route_notification(method, line):
+            self._startup.note(method, line)
+            audience = about if self._clients.is_private(about) else None
+            self._clients.broadcast(audience, method, lambda: self._identity.to_client(line))
+
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+        """Pass on what Codex says of the turn of a compaction; where a command was typed, that command's turn is the only one."""
+        shown = self._played.as_its_own(thread_id, method, line)
+        if shown is not None:
+            self.publish(thread_id, method, shown)
+
+    def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+        """Pass on a run of notifications that begin alike, to the end of their thread id: joined once, written to many."""
+        self._clients.broadcast(thread_id, method, lambda: self._identity.run_to_client(method, lines))
+
+    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
+        """Put a question of the agent to clients, unless it is one of ours to answer."""
+        if any(answers(thread_id, request_id, method, params) for answers in self._interceptors):
+            return
+        about = thread_id if thread_id is not None else _thread_named(params)
+        to_everyone = thread_id is None and not self._clients.is_private(about)
+        shown = self._identity.to_client(bytes(params)) or b"{}"
+        self._server_requests.ask(about, request_id, method, shown, to_everyone=to_everyone)
+
+    def expire_server_requests(self, reason: str) -> None:
+        """The child that asked is gone."""
+        self._startup.forget()
+        self._handles.forget_epoch()
+        self._server_requests.expire_all(reason)
+
+
+class ThreadEvents:
+    """Sends journaled events to the clients that follow a thread, and journals which requests of Codex are open."""
+
+    def __init__(self, engine: ThreadRegistry, clients: Clients, identity: Identity) -> None:
+        self._engine = engine
+        self._clients = clients
+        self._identity = identity
+
+    def on_record(self, thread_id: str, record: ev.Record) -> None:
+        """Sends the events of a record to the thread's followers; a subscriber of the registry."""
+        followers = [client for client in self._clients.followers(thread_id) if THREAD_EVENT not in client.opted_out]
+        if not followers:
+            return
+        for envelope in envelopes(thread_id, record):
+            line = self._identity.to_client(msgspec.json.encode({"method": THREAD_EVENT, "params": envelope}))
+            Delivery(THREAD_EVENT, partial(bytes, line)).to(followers)
+
+    def on_request_opened(self, thread_id: str, question_id: str, method: str) -> None:
+        """Journals that Codex waits for an answer."""
+        if (writer := self._engine.loaded(thread_id)) is not None:
+            writer.record_facts(ev.RequestOpened(question_id, method))
+
+    def on_request_closed(self, thread_id: str, question_id: str, outcome: str) -> None:
+        """Journals that a request of Codex was answered or has expired."""
+        if (writer := self._engine.loaded(thread_id)) is not None:
+            writer.record_facts(ev.RequestClosed(question_id, outcome))
+
+
+def _thread_in(line: bytes) -> str | None:
+    head = jsonrpc.peek_notification(line)
+    return head.params.thread_id if head is not None else None
+
+
+def _thread_named(params: Raw) -> str | None:
+    """The thread that a question is about, where Codex says so."""
+    named = as_dict(msgspec.json.decode(params)).get("threadId") if params else None
+    return named if isinstance(named, str) else None
+
+
+def _params_of(line: bytes) -> dict[str, Any]:
+    return as_dict(as_dict(msgspec.json.decode(line)).get("params"))

@@ -1,0 +1,44 @@
+"""The parts of the gateway that requests, notifications and methods share."""
+
+from typing import NamedTuple
+
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.client_events import CodexEvents, ThreadEvents
+from trimpoint.gateway.ids.handles import Handles
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
+from trimpoint.gateway.session.played_turns import PlayedTurns
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.gateway.session.startup_notifications import StartupNotifications
+from trimpoint.threads.registry import ThreadRegistry
+
+
+class ClientSide(NamedTuple):
+    """One of each; `codex_events` is the sink of what Codex reports."""
+
+    clients: Clients
+    identity: Identity
+    handles: Handles
+    server_requests: PendingServerRequests
+    lifecycle: LifecycleNotifications
+    startup: StartupNotifications
+    played: PlayedTurns
+    codex_events: CodexEvents
+
+
+def build_client_side(engine: ThreadRegistry, link: CodexLink) -> ClientSide:
+    """Builds the client side and subscribes it to the records of `engine`."""
+    clients = Clients()
+    engine.keep_in_memory(clients.has_subscribers_for)
+    identity = Identity(engine)
+    events = ThreadEvents(engine, clients, identity)
+    engine.subscribe(events.on_record)
+    lifecycle = LifecycleNotifications(clients)
+    engine.subscribe(lifecycle.on_record)
+    handles = Handles(clients, link, identity)
+    requests = PendingServerRequests(clients, lambda: link.peer, events.on_request_opened, events.on_request_closed)
+    startup = StartupNotifications()
+    played = PlayedTurns()
+    codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
+    return ClientSide(clients, identity, handles, requests, lifecycle, startup, played, codex_events)

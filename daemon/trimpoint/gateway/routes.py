@@ -1,0 +1,88 @@
+"""The table of all methods: which handler answers which, in one place."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from anyio.abc import TaskGroup
+
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.model.decision import DiscardPolicy
+from trimpoint.gateway.client_side import ClientSide
+from trimpoint.gateway.commands.agent_tools import AgentTools
+from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.commands.typed_commands import TypedCommands
+from trimpoint.gateway.gateway import Routes
+from trimpoint.gateway.methods.archive_methods import ArchiveMethods
+from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
+from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
+from trimpoint.gateway.methods.context_messages import ContextMessages
+from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.interrupts import Interrupts
+from trimpoint.gateway.methods.revert_methods import RevertMethods
+from trimpoint.gateway.methods.terminal_methods import TerminalMethods
+from trimpoint.gateway.methods.thread_lists import ThreadLists
+from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.metrics.metrics import Metrics
+from trimpoint.gateway.session.dispatch import ExtensionMethods
+from trimpoint.operations.build import Operations
+from trimpoint.threads.registry import ThreadRegistry
+
+
+class RouteRules(NamedTuple):
+    """`wait_s` bounds how long a request waits for an operation; `agent_tools`: new threads get the tools."""
+
+    wait_s: float
+    discard: DiscardPolicy
+    agent_tools: bool
+
+
+class RouteDeps(NamedTuple):
+    """What the handlers act on."""
+
+    engine: ThreadRegistry
+    link: CodexLink
+    operations: Operations
+    client_side: ClientSide
+    metrics: Metrics
+    state_dir: str
+    shut_down: Callable[[], None]
+
+
+def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
+    """Builds every handler; those that work in the background run in `tasks`."""
+    engine, link, side = deps.engine, deps.link, deps.client_side
+    router, threads, captures, sessions, lost_endings = deps.operations
+    identity = side.identity
+    slash = SlashRunner(engine, sessions, rules.wait_s, rules.discard)
+    starts = TurnStarts(sessions, threads, identity, captures)
+    agent_tools = AgentTools(engine, sessions, rules.discard, starts, rules.wait_s, tasks)
+    side.codex_events.add_interceptor(agent_tools.intercept)
+    meters = ContextMeters(engine, side.clients, router.foreign_usage)
+    methods = ThreadMethods(
+        engine, sessions, threads, identity, side.server_requests, side.clients, starts,
+        agent_tools=rules.agent_tools,
+    )  # fmt: skip
+    archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
+    revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
+    typed = TypedCommands(side.clients, identity, slash, sessions, side.played)
+    handlers = {
+        **methods.handlers,
+        **ThreadLists(engine, link, identity).handlers,
+        **TerminalMethods(threads, identity).handlers,
+        **archive.handlers,
+        **revert.handlers,
+        **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,
+    }
+    handlers = side.played.wrap(typed.wrap(handlers, methods.forward))
+    extension_deps = HandlerDeps(
+        engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down
+    )
+    extensions = {
+        **ExtensionHandlers(extension_deps).table,
+        **ContextMessages(engine, sessions, rules.discard).table,
+        **CheckpointMethods(engine, identity, captures.limits).table,
+        **CheckpointStorage(engine).table,
+    }
+    return Routes(ExtensionMethods(extensions), side.handles.wrap(handlers, methods.forward), methods.forward)

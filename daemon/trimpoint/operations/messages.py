@@ -104,6 +104,8 @@ def _left_behind(not_carried: list[str], approvals: bool) -> str:
 
 def _cleared(state: ThreadState, point: TrimPoint) -> str:
     kept = len(state.active_turns)
+    if not point.pruned_turn_ids:
+        return "Context cleared: the summary left it, nothing kept. Files are as they were."
     pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(len(point.pruned_turn_ids), 'turn')}"
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
     return f"Context cleared: {pruned} left it, {rest}. Files are as they were."

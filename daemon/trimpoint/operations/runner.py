@@ -119,9 +119,13 @@ class OperationRunner:
         """Return when no operation is open on the thread.
 
         :raises SessionRestarting: when that takes longer than `wait_s`.
+        :raises JournalRefuses: the operation, or a step of it, cannot be written down, and so it does not go on.
         """
         with anyio.move_on_after(wait_s):
             while writer.state.open_operation is not None:
+                await writer.flush()
+                if writer.state.open_operation is None:
+                    return
                 self.schedule(writer.thread_id)
                 await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
             return

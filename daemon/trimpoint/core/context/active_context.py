@@ -45,7 +45,7 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
     """
     active = state.active_turns
     cut = max(0, len(active) - keep_last_n_turns)
-    clears_summary = keep_last_n_turns == 0 and state.generation.bootstrap in ("summary", "provider")
+    clears_summary = keep_last_n_turns == 0 and begins_with_summary(state)
     if cut == 0 and not clears_summary:
         return None
     pruned, kept = active[:cut], active[cut:]
@@ -73,6 +73,11 @@ def has_sealed_summary(state: ThreadState) -> bool:
     """Whether the context begins with a summary that only the provider thread has."""
     in_provider = state.generation.bootstrap == "provider"
     return in_provider and bool(state.trim_points) and state.trim_points[-1].summary_unavailable
+
+
+def begins_with_summary(state: ThreadState) -> bool:
+    """Whether the context begins with a summary, readable or not."""
+    return current_summary(state) is not None or has_sealed_summary(state)
 
 
 class Summary(NamedTuple):

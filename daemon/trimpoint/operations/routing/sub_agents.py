@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import SUB_AGENT
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.threads.registry import ThreadRegistry
 
-SUB_AGENT = "subAgent"
 CALL_ITEM = "collabAgentToolCall"
 SUB_AGENT_RESTS = frozenset({"thread/status/changed", "thread/closed"})
 """What tells that a sub-agent is at work, or no longer."""

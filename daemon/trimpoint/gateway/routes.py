@@ -19,6 +19,7 @@ from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
 from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.forks import Forks
 from trimpoint.gateway.methods.interrupts import Interrupts
 from trimpoint.gateway.methods.revert_methods import RevertMethods
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
@@ -71,6 +72,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **methods.handlers,
         **ThreadLists(engine, link, identity).handlers,
         **TerminalMethods(threads, identity).handlers,
+        **Forks(sessions, threads, identity, methods).handlers,
         **archive.handlers,
         **revert.handlers,
         **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import anyio
+import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
@@ -103,10 +104,13 @@ class Sessions:
         has_tools = parent is not None and has_agent_tools(parent.settings)
         whole = params if parent is None else inherited_params(params, parent.settings)
         settings = initial_settings(whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools)
-        writer = await self._engine.create(_creation(thread, params, origin, settings, raw_events=False))
+        inherited = inherited_history(parent, thread_id) if parent is not None else ()
+        unknown_to_provider = tuple(fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted))
+        creation = _creation(thread, params, origin, settings, raw_events=False)
+        creation = msgspec.structs.replace(creation, inherited_turn_ids=unknown_to_provider)
+        writer = await self._engine.create(creation)
         self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
         if not writer.state.turns:
-            inherited = inherited_history(parent, thread_id) if parent is not None else ()
             writer.record_facts(*inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent))
             await writer.flush()
 

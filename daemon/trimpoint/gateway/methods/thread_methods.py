@@ -47,8 +47,6 @@ NEED_SESSION = frozenset(
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
-# Parameters of `thread/fork` that name a turn.
-FORKED_AT = ("beforeTurnId", "lastTurnId")
 
 
 class ThreadMethods:
@@ -81,10 +79,10 @@ class ThreadMethods:
         self.handlers: dict[str, Handler] = {
             "thread/start": self._start,
             "thread/resume": self._resume,
-            "thread/fork": self._fork,
             "thread/read": self._read,
             "thread/turns/list": self._turns_list,
             "thread/items/list": self._items_list,
+            "thread/items/read": self._items_read,
             "thread/unsubscribe": self._unsubscribe,
             "thread/compact/start": self._compact,
             "thread/inject_items": self._inject_items,
@@ -128,8 +126,8 @@ class ThreadMethods:
         params = client_request.params()
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._adopt(client_request, params, "adopted")
-        if self._is_archived(thread_id):
+            return await self.adopt(client_request, params, "adopted")
+        if self.is_archived(thread_id):
             return await self.forward(client_request)  # Codex says it is archived, in its own words
         session = await self._sessions.ready(thread_id)
 
@@ -147,24 +145,23 @@ class ThreadMethods:
                 raise
         return attached(await self._threads.attach(session.provider_thread_id, params))
 
-    async def _fork(self, client_request: ClientRequest) -> None:
-        params = client_request.params()
-        thread_id = self._identity.thread_named_in(client_request)
-        if thread_id is None:
-            return await self._adopt(client_request, params, "forked")
-        if self._is_archived(thread_id):
-            return await self.forward(client_request)
-        session = await self._sessions.ready(thread_id)
-        turns = {name: self._identity.provider_turn(str(params[name])) for name in FORKED_AT if params.get(name) is not None}
-        params = {**params, **turns, "threadId": session.provider_thread_id}
-        return await self._adopt(client_request, params, "forked", session.writer.state)
-
-    async def _adopt(
-        self, client_request: ClientRequest, params: dict[str, Any], origin: str, parent: ThreadState | None = None
+    async def adopt(
+        self,
+        client_request: ClientRequest,
+        params: dict[str, Any],
+        origin: str,
+        parent: ThreadState | None = None,
+        open_thread: Callable[[], Awaitable[Raw]] | None = None,
     ) -> None:
-        """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
+        """Open a thread that is new to us, and take it into the books unless it is ephemeral.
+
+        `open_thread` opens it in the client's place, and gives what Codex would have answered.
+        """
         with self._threads.inbound.buffering():
-            raw = await self.link.request(client_request.method, {**params, "excludeTurns": False})
+            if open_thread is not None:
+                raw = await open_thread()
+            else:
+                raw = await self.link.request(client_request.method, {**params, "excludeTurns": False})
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(raw, params, origin, parent)
@@ -204,6 +201,12 @@ class ThreadMethods:
         if state is None or _is_one_provider_thread(state):
             return await self.forward(client_request)
         return history.items_page(state, client_request.params())
+
+    async def _items_read(self, client_request: ClientRequest) -> Any:
+        state = await self._state_of(client_request)
+        if state is None or _is_one_provider_thread(state):
+            return await self.forward(client_request)
+        return history.items_read(state, client_request.params())
 
     async def _unsubscribe(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
@@ -310,7 +313,7 @@ class ThreadMethods:
         except ThreadNotFound:
             return None
 
-    def _is_archived(self, thread_id: str) -> bool:
+    def is_archived(self, thread_id: str) -> bool:
         """Whether Codex has the thread in its archive, as it may not while terminals of it run.
 
         :raises Refusal: when it is archived for clients only, or went on as another thread.
@@ -367,6 +370,7 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
     After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
     """
     served_by_one = len(state.generations) == 1 and state.generation.provider_thread_id == state.id
+    served_by_one = served_by_one and not state.generation.turn_ids
     # To Codex, a turn that is about to be tried again is over.
     return served_by_one and not state.trim_points and state.recovering_turn_id is None
 

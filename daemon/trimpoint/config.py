@@ -1,4 +1,4 @@
-"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (spec §8).
+"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (docs/spec/running.md).
 
 Strict: an unknown key is an error that names the line and the nearest key there is.
 """
@@ -89,7 +89,8 @@ class CheckpointsSection(_Section, frozen=True):
 class LimitsSection(_Section, frozen=True):
     """`[limits]`: what one client may cost."""
 
-    max_message_bytes: Positive = 64 * 1024 * 1024
+    # What is larger is read in one go all the same, while every other client waits.
+    max_message_bytes: Positive = 8 * 1024 * 1024
     max_outbox_bytes: Positive = 64 * 1024 * 1024
     max_requests_in_flight: Positive = 1024
     max_clients: Positive = 1024

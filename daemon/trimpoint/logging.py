@@ -1,4 +1,4 @@
-"""Logging: JSON lines on stderr through structlog, readable on a terminal (spec §8). Message content is never logged."""
+"""Logging: JSON lines on stderr through structlog, readable on a terminal (docs/spec/running.md). Message content is never logged."""
 
 import logging
 import sys

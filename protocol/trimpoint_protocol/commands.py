@@ -1,4 +1,4 @@
-"""Commands a client may send through `orchestration/dispatch` (spec §2).
+"""Commands a client may send through `orchestration/dispatch` (docs/spec/model.md).
 
 Each carries a `commandId` chosen by the sender: the same id with the same arguments answers the stored
 result, with other arguments it is refused as `command_id_conflict`. Counts are turns, never messages.
@@ -25,19 +25,22 @@ class ClientCommand(msgspec.Struct, frozen=True, kw_only=True, rename="camel", t
 class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.trim"):
     """`/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps nothing.
 
-    With `summary`, the text stands in the new context for what was pruned.
+    With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word for word that Codex has compacted
+    by itself, though the context becomes larger by it.
     """
 
     keep_last_n_turns: TurnCount | None = None
     summary: str | None = None
     trigger: str | None = None
+    force: bool = False
 
 
 class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.compact"):
     """`/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns
     verbatim.
 
-    `force` compacts even when there are fewer messages than the configured minimum.
+    `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has
+    compacted by itself.
     """
 
     guidance: str | None = None

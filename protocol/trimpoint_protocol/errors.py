@@ -1,6 +1,6 @@
 """Every error trimpoint itself answers with: the one table of reasons, their JSON-RPC codes and retryability.
 
-An error object is `{code, message, data: {reason, retryable, hint, blocker?, errorId?}}` (spec §3). Errors
+An error object is `{code, message, data: {reason, retryable, hint, blocker?, errorId?}}` (docs/spec/clients.md). Errors
 that Codex answered are passed on as Codex wrote them and do not appear here.
 """
 

@@ -5,7 +5,7 @@ the peer wrote, each message keeps its own bytes in ``wire``, and nothing a peer
 raise: bad input is the value :class:`Invalid`.
 
 Both dialects are spoken: with the ``"jsonrpc":"2.0"`` member and without it, as the Codex app-server does
-(spec §3). ``versioned`` says which one a message used, so that it can be answered in kind.
+(docs/spec/clients.md). ``versioned`` says which one a message used, so that it can be answered in kind.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from trimpoint_protocol.nesting import nests_deeper
+from trimpoint_protocol.nesting import holds_more_values, nests_deeper
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -24,6 +24,9 @@ NULL_ID = b"null"
 
 MAX_LEVELS = 127
 """Codex ignores a message that is nested deeper, without a word (measured: 0.163), and its sender would wait for ever."""
+
+MAX_VALUES = 250_000
+"""Commas and opening brackets of one message: what is read in one go, while all other clients wait."""
 
 MAX_BATCH_MEMBERS = 1024
 """A batch is taken in one go, while all other clients wait."""
@@ -144,11 +147,16 @@ _VERSION = Raw(b'"2.0"')
 _QUOTE = ord('"')
 _ID_STARTS = b'"-0123456789n'
 _PARAMS_STARTS = b"{[n"
+_TOO_MANY_VALUES = f"the message has more than {MAX_VALUES:,} values; a batch has at most {MAX_BATCH_MEMBERS} members"
 _TOO_DEEP = "the message is nested too deeply"
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # The second branch eats every other escape, so that an escaped backslash never lends its half to a "\u".
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.", re.DOTALL)
 _REPLACEMENT = rb"\ufffd"
+# A longer message with half a surrogate pair in it is refused as any other that is no JSON.
+_MAX_REPAIRED_BYTES = 64 * 1024
+_HEAD_BYTES = 512
+_ID_IN_HEAD = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*(-?[0-9]+|"[^"\\]*")\s*,')
 
 
 def decode(message: bytes | memoryview) -> Decoded:
@@ -159,6 +167,8 @@ def decode(message: bytes | memoryview) -> Decoded:
     and its sender would wait for ever. Codex may be stricter still (nesting, range of numbers).
     """
     wire = bytes(message)
+    if holds_more_values(wire, MAX_VALUES):
+        return Invalid(INVALID_REQUEST, _TOO_MANY_VALUES, _id_near_the_start(wire))
     if wire.lstrip()[:1] == b"[":
         return _decode_batch(wire)
     return _decode_single(wire)
@@ -336,12 +346,20 @@ def _not_an_object(wire: bytes) -> Invalid:
 
 def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
     """Text cut in the middle of an emoji is the syntax error real clients make: tell its id and cause."""
+    if len(wire) > _MAX_REPAIRED_BYTES:
+        return Invalid(PARSE_ERROR, _syntax_message(error), _id_near_the_start(wire))
     repaired = _SURROGATE_ESCAPE.sub(_replace_surrogate, wire)
     try:
         envelope = _decode_envelope(repaired)
     except _UNREADABLE:
         return Invalid(PARSE_ERROR, _syntax_message(error))
     return _refuse(envelope, PARSE_ERROR, "the message is not valid JSON: it has half a surrogate pair")
+
+
+def _id_near_the_start(wire: bytes) -> bytes:
+    """The id of a message that is not read as a whole, where it stands before the parameters."""
+    found = _ID_IN_HEAD.match(wire[:_HEAD_BYTES])
+    return found[1] if found is not None and _is_utf8(found[1]) else NULL_ID
 
 
 def _replace_surrogate(escape: re.Match[bytes]) -> bytes:

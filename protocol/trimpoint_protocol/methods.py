@@ -148,7 +148,11 @@ class DispatchResult(Result, frozen=True, kw_only=True):
 
 
 class SubscribeParams(Params, frozen=True, kw_only=True):
-    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is possible."""
+    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is possible.
+
+    A number is given to one event only, for ever: where the journal was restored from a backup, a number of the lost history gets a
+    snapshot.
+    """
 
     thread_id: str
     after_sequence: Annotated[int, msgspec.Meta(ge=0)] | None = None
@@ -174,7 +178,10 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 class ThreadOverview(Result, frozen=True, kw_only=True):
     """A line of the thread list; `busy` names what is under way, null when idle or not loaded.
 
-    `context` is the thread's meter, null when it is not loaded.
+    `context` is the thread's meter; of a thread that is not loaded it holds what was last reported, and is null when that is not
+    known. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null when the daemon has not
+    opened the thread since it learned to count them; `trims` took entries out of the context, `compactions` put a summary in
+    their place, Codex's own included.
     """
 
     id: str
@@ -187,6 +194,10 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     loaded: bool
     busy: str | None
     context: ContextStatus | None = None
+    preview: str = ""
+    turns: int | None = None
+    trims: int | None = None
+    compactions: int | None = None
 
 
 class SnapshotResult(Result, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What clients are shown of a thread: snapshots, timeline entries and event envelopes (spec §2, §3).
+"""What clients are shown of a thread: snapshots, timeline entries and event envelopes (docs/spec/model.md, docs/spec/clients.md).
 
 All are camelCase objects on the wire; times are RFC 3339 in UTC with milliseconds. No provider thread id
 appears in any of them.
@@ -102,7 +102,8 @@ class AutoCompaction(WireStruct, frozen=True, kw_only=True):
     """What is done about a full context without being asked. `mode`: off | warn | compact, as configured.
 
     `state`: `idle`; `due` (the thread will be compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last
-    attempts were in vain: no more until a person compacts or clears, or the usage falls). `message` is for a person, "" when there is
+    attempts were in vain, or the context was full again within a turn each time: no more until a person compacts or clears,
+    or the usage falls). `message` is for a person, "" when there is
     nothing to say.
     """
 

@@ -97,11 +97,11 @@ class CliHarness:
             "PYTHONPATH": os.pathsep.join([str(ROOT / "daemon"), str(ROOT / "protocol")]),
         }
 
-    async def run(self, *words: str, stdin: bytes = b"", **environment: str) -> Ended:
-        """Run a command to its end."""
+    async def run(self, *words: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str) -> Ended:
+        """Run a command to its end, in the worktree unless another folder is named."""
         with anyio.fail_after(DEADLINE_S):
             done = await anyio.run_process(
-                self.command(*words), input=stdin, env=self.environment | environment, check=False, cwd=self.worktree
+                self.command(*words), input=stdin, env=self.environment | environment, check=False, cwd=cwd or self.worktree
             )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -132,22 +132,34 @@ class CliHarness:
                 serve.process.send_signal(signal.SIGTERM)
                 assert await serve.ended() == 0, serve.err
 
+    async def codex(self, *words: str) -> Ended:
+        """Run Codex itself to its end, without trimpoint."""
+        with anyio.fail_after(DEADLINE_S):
+            done = await anyio.run_process(
+                [str(CODEX), *self.flags, *words], input=b"", env=self.codex_environment, check=False, cwd=self.worktree
+            )
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
     @asynccontextmanager
-    async def daemon(self) -> AsyncGenerator[Client]:
+    async def daemon(self, state_dir: str = "state", socket: str = "t.sock") -> AsyncGenerator[Client]:
         """A daemon in the test's own process, quicker to start, and a client of it."""
         config = Config(compaction=CompactionSection(min_messages=2, deadline_s=30.0))
         profile = LaunchProfile(CODEX, tuple(self.overrides), self.codex_home, tuple(self.codex_environment.items()))
-        async with running_daemon(config, self.state_dir, profile) as daemon, anyio.create_task_group() as tasks:
-            await tasks.start(partial(serve_unix, self.socket, daemon.serve))
-            async with connect(self.socket) as client:
+        path = self.socket.with_name(socket)
+        async with (
+            running_daemon(config, self.folder / state_dir, profile) as daemon,
+            anyio.create_task_group() as tasks,
+        ):
+            await tasks.start(partial(serve_unix, path, daemon.serve))
+            async with connect(path) as client:
                 await client.initialize("test")
                 yield client
             tasks.cancel_scope.cancel()
 
-    async def thread(self, client: Client) -> str:
+    async def thread(self, client: Client, cwd: Path | None = None) -> str:
         """A new thread that may do everything without asking."""
         answer = await client.request(
-            "thread/start", cwd=str(self.worktree), approvalPolicy="never", sandbox="danger-full-access"
+            "thread/start", cwd=str(cwd or self.worktree), approvalPolicy="never", sandbox="danger-full-access"
         )
         return str(answer["thread"]["id"])
 

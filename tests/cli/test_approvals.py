@@ -8,6 +8,7 @@ from trimpoint.cli.views.approvals import answer_question
 
 COMMAND = "item/commandExecution/requestApproval"
 FILES = "item/fileChange/requestApproval"
+NETWORK = {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"host": "example.org", "action": "deny"}}}
 AMEND = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["ls"]}}
 
 
@@ -47,7 +48,9 @@ async def answer(monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None
         (["n"], None, "decline"),
         (["c"], None, "cancel"),
         (["n"], ["accept", "cancel"], "cancel"),
-        (["2"], ["accept", AMEND, "cancel"], AMEND),
+        (["a"], ["accept", AMEND, "cancel"], AMEND),
+        (["d"], ["accept", NETWORK, "cancel"], NETWORK),
+        (["2"], ["accept", {"something": "new"}, "cancel"], {"something": "new"}),
         (["", "what", "3", "y"], ["accept", "cancel"], "accept"),
         ([None], ["accept", "decline", "cancel"], "cancel"),
         (None, ["accept", "decline", "cancel"], "decline"),
@@ -85,3 +88,36 @@ async def test_user_input_is_an_option_by_number_or_free_text(monkeypatch: pytes
 async def test_what_cannot_be_answered_here_stays_open_for_others(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     sent = await answer(monkeypatch, None, method)
     assert sent["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "item", "words"),
+    [
+        (COMMAND, {"command": "/bin/bash -lc 'rm -f LICENSE'"}, {}, ["asks to run rm -f LICENSE"]),
+        (COMMAND, {"command": "x", "availableDecisions": ["accept", AMEND]}, {}, ["[a] yes, and never ask again for `ls`"]),
+        (COMMAND, {"command": "x", "availableDecisions": ["accept", NETWORK]}, {}, ["[d] no, and never allow example.org"]),
+        (COMMAND, {"networkApprovalContext": {"host": "example.org"}}, {}, ["asks to reach example.org over the network"]),
+        (FILES, {}, {"changes": [{"path": "a.py"}, {"path": "b.py"}]}, ["asks to change a.py, b.py"]),
+        (
+            "item/permissions/requestApproval",
+            {"permissions": {"network": {"enabled": True}, "fileSystem": {"write": ["/w"], "entries": [
+                {"access": "read", "path": {"type": "special", "value": {"kind": "tmpdir"}}}]}}},
+            {},
+            ["more permissions: the network, to write /w, to read tmpdir"],
+        ),
+    ],
+)  # fmt: skip
+async def test_a_question_is_put_in_words_and_so_is_what_came_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], method: str, params: dict[str, Any],
+    item: dict[str, Any], words: list[str],
+) -> None:  # fmt: skip
+    async def typed_line() -> str:
+        return "y"
+
+    monkeypatch.setattr(keyboard, "is_there", lambda: True)
+    monkeypatch.setattr(keyboard, "typed_line", typed_line)
+    await answer_question(Client(), {"id": 1, "method": method, "params": params}, item)  # type: ignore[arg-type]
+    said = " ".join(capsys.readouterr().err.split())
+    assert all(part in said for part in words), said
+    assert "Allowed" in said
+    assert "{" not in said

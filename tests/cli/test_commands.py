@@ -18,7 +18,7 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         cleared = await stage.run("clear", "2")
         assert (cleared.code, cleared.out[0]) == (0, "✓")
         assert "2 messages in 1 turn left it, the last 2 turns kept" in " ".join(cleared.out.split())
-        assert f"thread {thread} in {stage.worktree}" in cleared.err
+        assert f"thread {thread[-8:]} “prompt-1.”\n" in cleared.err
 
         again = await stage.run("clear", "2", "--json")
         assert (again.code, again.json()["status"], again.json()["reason"]) == (3, "skipped", "nothing_to_trim")
@@ -40,7 +40,9 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         assert [line for line in lines if line.startswith("────")] == [
             line for line in lines if "▸ Earlier messages · 2 pruned" in line
         ]
-        assert lines.index("❯ prompt-3.") > max(lines.index(line) for line in lines if "▸" in line)
+        kept = next(at for at, line in enumerate(lines) if line.startswith("❯ prompt-3."))
+        assert lines[kept].split()[2:4] == ["3", "·"]
+        assert kept > max(lines.index(line) for line in lines if "▸" in line)
         assert any(line.startswith("╭─ Context compacted ") for line in lines)
         assert not any("prompt-1." in line for line in lines)
 
@@ -96,7 +98,7 @@ async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
         assert (empty.code, empty.out) == (0, "Nothing has been said yet.\n")
         unknown = await stage.run("timeline", "--thread", "nope")
         assert (unknown.code, unknown.err.splitlines()[0]) == (1, "trimpoint: There is no thread 'nope'.")
-        assert first in unknown.err
+        assert f"{first[-8:]} “spam”" in unknown.err
         either = await stage.run("timeline", "--thread", first[:3], "--json")
         assert (either.code, either.json()["error"]["reason"]) == (1, "ambiguous")
         wrong = await stage.run("timeline", "--thread", second, "--expand", "1")
@@ -113,7 +115,7 @@ async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: CliHarne
         for words in (["clear"], ["compact"], ["new"]):
             done = await stage.run(*words, "--json")
             assert (done.code, done.json()["reason"], done.json()["blocker"]["kind"]) == (3, "turn_in_progress", "turn")
-        assert "busy: turn: running" in (await stage.run("status")).out
+        assert "working" in (await stage.run("status")).out
         release.set()
 
 

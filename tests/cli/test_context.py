@@ -160,7 +160,7 @@ async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(
         async with stage.running("watch", "--thread", thread) as watch:
             await watch.said("12 %  30k of 258k tokens")
             await grow(stage, client, thread, 190_000)
-            await watch.said("/compact summarizes it")
+            await watch.said("trimpoint compact summarizes it")
             watch.process.send_signal(signal.SIGINT)
             assert await watch.ended() == 0
     bars = [line.strip() for line in watch.out.splitlines() if "tokens" in line]

@@ -4,13 +4,14 @@ import io
 import os
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from rich.console import Console
 from trimpoint.cli.connection.client import Message
 from trimpoint.cli.connection.log_stream import LogStream
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.live_view import LiveView
-from trimpoint.cli.views.timeline_view import display_title, timeline_rows
+from trimpoint.cli.views.timeline_view import Marks, TurnMark, display_title, timeline_rows
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -52,10 +53,10 @@ def activity(kind: str, title: str, *, trimmed: bool = False) -> TimelineActivit
     )
 
 
-def shown(entries: list[TimelineEntry], width: int = 50) -> list[str]:
+def shown(entries: list[TimelineEntry], width: int = 50, turns: dict[str, TurnMark] | None = None) -> list[str]:
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=False)
-    for row in timeline_rows(entries, {"p1": 1}):
+    for row in timeline_rows(entries, Marks(trim_points={"p1": 1}, turns=turns or {})):
         console.print(row)
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
@@ -91,6 +92,37 @@ def test_a_discard_leaves_what_it_took_in_its_place_and_says_so() -> None:
     )
     lines = shown([activity("commandExecution", "ls", trimmed=True), message("assistant", "done"), taken])
     assert lines == ["┊   $ ls", "● done", "", "──── ◌ Discarded · 1 taken out above ──────── 1 ──"]
+
+
+def test_turns_have_numbers_and_times_and_say_how_they_ended() -> None:
+    declined = msgspec.structs.replace(
+        activity("commandExecution", "x"), detail={"command": "/bin/bash -lc 'rm -f LICENSE'", "status": "declined"}
+    )
+    turns = {
+        "t": TurnMark(7, "14:02", "interrupted", None),
+        "u": TurnMark(8, "14:03", "failed", "the model is out"),
+    }
+    entries: list[TimelineEntry] = [
+        message("user", "delete it"),
+        declined,
+        message("user", "really"),
+        msgspec.structs.replace(message("user", "go on"), turn_id="u"),
+    ]
+    assert shown(entries, 40, turns) == [
+        "❯ delete it                    7 · 14:02",
+        "  $ rm -f LICENSE               declined",
+        "",
+        "❯ really",
+        "■ interrupted",
+        "",
+        "❯ go on                        8 · 14:03",
+        "✗ failed: the model is out",
+    ]
+
+
+def test_every_line_of_what_was_pruned_has_its_dots() -> None:
+    lines = shown([message("assistant", "one two three four\nfive", trimmed=True)], 14)
+    assert lines == ["┊ ● one two", "┊   three four", "┊   five"]
 
 
 @pytest.fixture
@@ -134,7 +166,7 @@ MESSAGES: list[tuple[Message, str]] = [
     (said("item/started", item={"type": "contextCompaction"}), "  ⇲ The context is being compacted."),
     (said("turn/completed", turn={"status": "interrupted"}), "The turn was interrupted."),
     (said("turn/completed", turn={"status": "failed", "error": {"message": "no\nroom"}}), "The turn failed: no room"),
-    (said("serverRequest/resolved"), "The question is settled."),
+    (said("serverRequest/resolved"), "The question was answered."),
     (said("error", error={"message": "again"}), "again"),
     (said("orchestration/event", type="thread.request-opened", payload={"method": "m"}), "? The agent asks (m)."),
     (said("orchestration/event", type="thread.context-lost", payload={"message": "gone"}), "! gone"),

@@ -1,4 +1,4 @@
-"""The official Python SDK (`openai-codex`), sync and async, with trimpoint in the place of its codex binary (spec §3, §10.1).
+"""The official Python SDK (`openai-codex`), sync and async, with trimpoint in the place of its codex binary (docs/spec/clients.md, docs/spec/traps.md).
 
 Nothing of the SDK is replaced or patched: what passes here is what a program that uses the SDK gets.
 """

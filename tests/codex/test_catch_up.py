@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 from trimpoint.codex.appserver.peer import ProviderError
-from trimpoint.codex.history.resync import missed_facts
+from trimpoint.codex.history.resync import Missed, catch_up
 from trimpoint.core.model import events as ev
 
 from tests.core.given import Conversation
@@ -63,8 +63,8 @@ def _item(turn_id: str, role: str, text: str) -> dict[str, Any]:
 
 
 async def _caught_up(thread: Conversation, link: ListingLink) -> list[tuple[str, str]]:
-    facts = await missed_facts(link, thread.state, thread.state.generation)  # type: ignore[arg-type]
-    thread.report(*facts)
+    missed = await catch_up(link, thread.state, thread.state.generation)  # type: ignore[arg-type]
+    thread.report(*missed.facts)
     return [(entry.turn_id, entry.text) for entry in thread.state.entries]
 
 
@@ -95,7 +95,9 @@ async def test_several_turns_are_added_in_the_order_in_which_they_happened() -> 
 async def test_what_is_older_than_the_compaction_that_the_session_began_with_is_not_taken_for_missed() -> None:
     compaction = {"id": "turn-c", "status": "completed", "items": [{"type": "contextCompaction", "id": "c"}]}
     link = ListingLink(_listed("turn-2", "asked"), compaction, _listed("turn-1", "came with it"))
-    assert await _caught_up(_thread(), link) == [("turn-2", "asked")]
+    thread = _thread()
+    thread.write(ev.GenerationOpened(2, "compact", "provider"), ev.ProviderThreadBound(2, "provider-1", None))
+    assert await _caught_up(thread, link) == [("turn-2", "asked")]
 
 
 async def test_a_prompt_that_codex_has_in_its_rollout_but_does_not_list_yet_is_told(tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ async def test_a_turn_of_which_nothing_is_known_at_all_is_not_added() -> None:
 
 
 async def test_a_codex_that_lists_no_turns_adds_nothing() -> None:
-    assert await missed_facts(ListingLink(refuses=True), _thread().state, _thread().state.generation) == ()  # type: ignore[arg-type]
+    assert await catch_up(ListingLink(refuses=True), _thread().state, _thread().state.generation) == Missed()  # type: ignore[arg-type]
 
 
 def test_a_thread_may_have_missed_something_from_a_broken_turn_until_its_session_is_ready_again() -> None:

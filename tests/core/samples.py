@@ -18,7 +18,9 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.SessionStartRequested(2),
     ev.OperationStarted("operation", "clear"),
     ev.OperationAdvanced("operation", "failed", "message", "provider_timeout"),
-    ev.TrimPointCreated("thread", "trim-point", 1_764_000_000_000, "entry-4", 4, ("turn-1",), "turn-2", 2, "compact", True),
+    ev.TrimPointCreated(
+        "thread", "trim-point", 1_764_000_000_000, "entry-4", 4, ("turn-1",), "turn-2", 2, "compact", True, 1, "turn-1"
+    ),
     ev.ContextSummarized("thread", "trim-point", "in short", 1_500),
     ev.ContextDiscarded(
         "thread",

@@ -1,4 +1,4 @@
-"""Automatic compaction: when it begins, what it keeps, and when it stops (spec §6)."""
+"""Automatic compaction: when it begins, what it keeps, and when it stops (docs/spec/context.md)."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def test_a_critical_context_is_compacted_when_the_turn_has_ended() -> None:
     assert (requested.keep_last_n_turns, requested.trigger) == (3, "auto")
     succeed(thread)
     point = thread.state.trim_points[-1]
-    assert (point.trigger, len(point.pruned_turn_ids), len(thread.state.active_turns)) == ("auto", 2, 3)
+    assert (point.trigger, point.pruned_turn_count, len(thread.state.active_turns)) == ("auto", 2, 3)
     assert thread.state.compaction_count == 1
 
 
@@ -210,6 +210,63 @@ def test_how_much_counts_as_next_to_nothing_is_configured() -> None:
         filled(86_000, 91_000, thread=thread)
     assert shown(thread).state == "stopped"
     assert shown(thread, Policy(auto="compact", min_freed=0.04)).state == "due"
+
+
+def busy_turn(thread: Conversation, *given: int) -> None:
+    """A turn of several model calls, each of which was given so much."""
+    turn_id = thread.begin_turn()
+    for tokens in given:
+        before = thread.state.usage.report.running_total if thread.state.usage.report is not None else 0
+        thread.report(call(turn_id, tokens, before + tokens + 10, WINDOW))
+    complete(thread, turn_id)
+
+
+def rounds_until_it_stops(thread: Conversation, *turns: tuple[int, ...], most: int = 12) -> int:
+    """How often the context is compacted when each compaction helps and `turns` fill it again."""
+    for compactions in range(most):
+        if not begins(thread):
+            return compactions
+        succeed(thread)
+        for given in turns:
+            busy_turn(thread, *given)
+    return most
+
+
+def test_after_three_that_helped_but_won_no_turn_it_stops_and_says_so() -> None:
+    thread = filled(20_000, 91_000)
+    assert rounds_until_it_stops(thread, (30_000, 60_000, 92_000)) == 3
+    status = shown(thread)
+    assert (status.state, status.message.split(".")[1]) == (
+        "stopped",
+        " Automatic compaction has stopped: after each of the last three the context was full again within one turn",
+    )
+    busy_turn(thread, 93_000)
+    assert poke(thread) == NOTHING
+
+
+def test_compactions_that_win_a_turn_go_on() -> None:
+    thread = filled(20_000, 91_000)
+    assert rounds_until_it_stops(thread, (30_000, 60_000), (61_000, 92_000)) == 12
+
+
+def test_a_turn_that_ends_below_critical_sets_it_going_again() -> None:
+    thread = filled(20_000, 91_000)
+    rounds_until_it_stops(thread, (30_000, 92_000))
+    busy_turn(thread, 92_000, 50_000)  # Codex has compacted by itself
+    assert shown(thread).state == "idle"
+    busy_turn(thread, 93_000)
+    assert begins(thread)
+
+
+def test_a_critical_context_in_the_middle_of_a_turn_is_no_verdict_yet() -> None:
+    thread = filled(20_000, 91_000)
+    for _ in range(3):
+        assert begins(thread)
+        succeed(thread)
+        busy_turn(thread, 30_000, 92_000) if len(thread.state.auto_attempts) < 3 else None
+    turn_id = thread.begin_turn()
+    thread.report(call(turn_id, 91_500, 900_000, WINDOW))
+    assert shown(thread).state != "stopped"
 
 
 @pytest.mark.parametrize("what", ["clear", "compact"])

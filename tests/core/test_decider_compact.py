@@ -77,8 +77,8 @@ def test_a_finished_compaction_trims_and_opens_the_next_generation_with_the_summ
     stamp = thread.stamp()
     accepted = thread.when(internal.CompleteCompaction(operation_id, "in short", 1_500)).then(
         ev.TrimPointCreated(
-            THREAD, stamp.id, stamp.now_ms, "turn-2/assistant/answer of turn-2", 4, ("turn-1", "turn-2"),
-            "turn-3", 2, "compact",
+            THREAD, stamp.id, stamp.now_ms, "turn-2/assistant/answer of turn-2", 4, (),
+            "turn-3", 2, "compact", pruned_turn_count=2, last_pruned_turn_id="turn-2",
         ),
         ev.ContextSummarized(THREAD, stamp.id, "in short", 1_500),
         ev.GenerationOpened(2, "compact", "summary", ("turn-3",), "in short", 4),

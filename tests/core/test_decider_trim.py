@@ -1,7 +1,7 @@
 """`/clear [N]`: what a trim writes, and when it is refused."""
 
 import pytest
-from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.context.active_context import bootstrap_items, pruned_turn_ids
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
@@ -25,10 +25,12 @@ def test_a_clear_writes_trim_point_and_next_generation_in_one_record() -> None:
             created_at_ms=stamp.now_ms,
             before_entry_id="turn-2/assistant/answer of turn-2",
             pruned_message_count=4,
-            pruned_turn_ids=("turn-1", "turn-2"),
+            pruned_turn_ids=(),
             first_kept_turn_id=None,
             generation=2,
             trigger="clear",
+            pruned_turn_count=2,
+            last_pruned_turn_id="turn-2",
         ),
         ev.GenerationOpened(2, "clear", "none"),
         ev.SessionStopRequested(1),
@@ -41,7 +43,7 @@ def test_a_clear_with_n_keeps_the_last_n_turns() -> None:
     accepted = thread.do(trim(1))
     created, opened = accepted.events[1:3]
     assert isinstance(created, ev.TrimPointCreated)
-    assert created.pruned_turn_ids == ("turn-1", "turn-2")
+    assert pruned_turn_ids(thread.state, created) == ["turn-1", "turn-2"]
     assert (created.pruned_message_count, created.first_kept_turn_id) == (4, "turn-3")
     assert created.before_entry_id == "turn-2/assistant/answer of turn-2"
     assert opened == ev.GenerationOpened(2, "clear", "turns", ("turn-3",))
@@ -77,7 +79,7 @@ def test_after_a_clear_only_new_turns_count_as_context() -> None:
     thread.turn()
     events = thread.do(trim(2)).events
     assert isinstance(events[1], ev.TrimPointCreated)
-    assert events[1].pruned_turn_ids == ("turn-2",)
+    assert pruned_turn_ids(thread.state, events[1]) == ["turn-2"]
     assert events[3:] == (ev.SessionStopRequested(2), ev.SessionStartRequested(3))
 
 
@@ -92,7 +94,7 @@ def test_a_clear_right_after_a_compaction_takes_the_summary_away() -> None:
     thread.compact("what happened")
     events = thread.do(trim()).events
     assert isinstance(events[1], ev.TrimPointCreated)
-    assert (events[1].pruned_message_count, events[1].pruned_turn_ids) == (0, ())
+    assert (events[1].pruned_message_count, events[1].pruned_turn_count) == (0, 0)
     assert events[1].before_entry_id == "turn-3/assistant/answer of turn-3"
     assert bootstrap_items(thread.state, thread.state.generation) == []
 

@@ -1,4 +1,4 @@
-"""Selective discarding: what goes, what is refused, and what the thread is afterwards (spec §6)."""
+"""Selective discarding: what goes, what is refused, and what the thread is afterwards (docs/spec/context.md)."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 from trimpoint.core.context.active_context import bootstrap_items, injectable
+from trimpoint.core.context.provider_compactions import COMPACTED
 from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
-from trimpoint.core.decide.overflow import COMPACTED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, DiscardPolicy, Policy, Rejected
 from trimpoint.core.model.state import ThreadState

@@ -1,4 +1,4 @@
-"""The journal's format: bytes that were written once decode for ever, to what they meant (spec §2, §7).
+"""The journal's format: bytes that were written once decode for ever, to what they meant (docs/spec/model.md, docs/spec/journal.md).
 
 `golden/events.json` holds, by event tag, every form ever written of a record with that event (`written`,
 oldest first) and the event with only the fields it cannot do without (`bare`). `python -m

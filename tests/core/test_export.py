@@ -40,7 +40,7 @@ def test_a_document_reads_from_the_first_prompt_to_the_last_answer() -> None:
 
 def test_activities_stand_together_and_their_backticks_are_fenced() -> None:
     text = "".join(markdown(HEADING, entries(lived(), pruned=True)))
-    assert "- commandExecution: `ls -l`\n- commandExecution: `` grep '`' x ``\n\n## Agent" in text
+    assert "- Command: `ls -l`\n- Command: `` grep '`' x ``\n\n## Agent" in text
 
 
 def test_what_was_pruned_is_left_out_and_said_to_be() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.context.active_context import bootstrap_items, pruned_by
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy, busy
@@ -194,7 +194,7 @@ class ThreadLife(RuleBasedStateMachine):
     def each_turn_is_pruned_at_most_once_and_by_the_trim_that_says_so(self) -> None:
         for place, point in enumerate(self.thread.state.trim_points):
             expected = [turn.id for turn in self.turns if turn.pruned_by == place]
-            assert list(point.pruned_turn_ids) == expected
+            assert pruned_by(self.thread.state, point) == expected
         assert [turn.id for turn in self.thread.state.active_turns] == [turn.id for turn in self.active]
 
     @invariant()

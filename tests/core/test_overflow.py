@@ -337,8 +337,8 @@ def test_the_turn_goes_on_in_a_generation_with_the_summary_and_what_was_kept_in_
     title = "The oldest part of the context was summarized to make room"
     thread.when(completed_recovery(operation_id, plan)).then(
         ev.TrimPointCreated(
-            THREAD, stamp.id, stamp.now_ms, "turn-6/assistant/answer of turn-6", 12, tuple(f"turn-{n}" for n in range(1, 7)),
-            "turn-7", 2, "overflow",
+            THREAD, stamp.id, stamp.now_ms, "turn-6/assistant/answer of turn-6", 12, (),
+            "turn-7", 2, "overflow", pruned_turn_count=6, last_pruned_turn_id="turn-6",
         ),
         ev.ContextSummarized(THREAD, stamp.id, "in short", 1_500),
         ev.GenerationOpened(2, "overflow", "summary", ("turn-7", "turn-8"), "in short", 12, 0),

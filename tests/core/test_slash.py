@@ -61,8 +61,27 @@ def test_clear_with_anything_else_says_what_is_right(rest: str) -> None:
     assert outcome.command == "clear"
     assert outcome.message == (
         f"/clear takes the number of turns to keep, 0 to 1,000,000, not “{shown}”. "
-        "Usage: /clear [N]. Nothing was sent to the agent."
+        "Usage: /clear [N] [--force] [--dry-run]. Nothing was sent to the agent."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("/clear --force", {"keep_last_n_turns": 0, "force": True}),
+        ("/clear 3 --Dry-Run", {"keep_last_n_turns": 3, "dry_run": True}),
+        ("/clear --dry-run --force 7", {"keep_last_n_turns": 7, "force": True, "dry_run": True}),
+        ("/new --dry-run", {"dry_run": True}),
+        (
+            "/compact --dry-run --keep 2 the names",
+            {"keep_last_n_turns": 2, "force": False, "guidance": "the names", "dry_run": True},
+        ),
+    ],
+)
+def test_switches_may_stand_before_or_after_the_number(text: str, arguments: dict[str, object]) -> None:
+    outcome = parse(text)
+    assert isinstance(outcome, Invocation)
+    assert outcome.arguments == arguments
 
 
 @given(st.text().filter(lambda rest: rest.strip() != ""), st.sampled_from(WHITE_SPACE))
@@ -145,7 +164,7 @@ KEEP = "--keep takes the number of turns to keep, 0 to 1,000,000, not "
     ],
 )
 def test_compact_with_a_wrong_option_says_what_is_right(rest: str, complaint: str) -> None:
-    usage = "Usage: /compact [--keep N] [--force] [guidance…]. Nothing was sent to the agent."
+    usage = "Usage: /compact [--keep N] [--force] [--dry-run] [guidance…]. Nothing was sent to the agent."
     assert parse(f"/compact {rest}") == UsageError("compact", f"{complaint} {usage}")
 
 
@@ -183,7 +202,7 @@ def test_compress_has_one_option() -> None:
 
 def test_new_stands_alone() -> None:
     assert parse("/new") == Invocation("new", {})
-    message = "/new takes nothing after it, not “branch”. Usage: /new. Nothing was sent to the agent."
+    message = "/new takes nothing after it, not “branch”. Usage: /new [--dry-run]. Nothing was sent to the agent."
     assert parse("/new branch") == UsageError("new", message)
 
 

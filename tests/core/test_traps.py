@@ -1,8 +1,8 @@
-"""How the first implementation of this design went wrong (spec §10), as far as the core is concerned."""
+"""How the first implementation of this design went wrong (docs/spec/traps.md), as far as the core is concerned."""
 
 import msgspec
 import pytest
-from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.context.active_context import bootstrap_items, pruned_by
 from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -73,9 +73,10 @@ def test_trap_4_a_second_trim_counts_nothing_that_the_first_pruned() -> None:
     thread.turns(2)
     thread.clear()
     first, second, third = thread.state.trim_points
-    assert (first.pruned_turn_ids, first.pruned_message_count) == (("turn-1", "turn-2"), 6)
-    assert (second.pruned_turn_ids, second.pruned_message_count) == (("turn-3", "turn-4"), 3)
-    assert (third.pruned_turn_ids, third.pruned_message_count) == (("turn-5", "turn-6", "turn-7"), 6)
+    pruned = [(pruned_by(thread.state, point), point.pruned_message_count) for point in (first, second, third)]
+    assert pruned[0] == (["turn-1", "turn-2"], 6)
+    assert pruned[1] == (["turn-3", "turn-4"], 3)
+    assert pruned[2] == (["turn-5", "turn-6", "turn-7"], 6)
 
 
 @pytest.mark.parametrize("summary", [None, "", " \n"])

@@ -10,6 +10,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Policy, busy
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.meter import context_status
 from trimpoint.core.views.view import blocker, envelopes, read_model
 
@@ -41,14 +42,14 @@ def a_long_life() -> Conversation:
 @pytest.mark.parametrize("trace", ["codex-thread-", "/rollouts/", "secretSetting", "input_text"])
 def test_nothing_private_is_in_the_read_model_or_in_an_envelope(trace: str) -> None:
     thread = a_long_life()
-    shown = [view(thread), *(as_json(e) for record in thread.records for e in envelopes(THREAD, record))]
+    shown = [view(thread), *(as_json(e) for record in thread.records for e in envelopes(thread.state, record))]
     assert trace in str(thread.records)
     assert trace not in str(shown)
 
 
 @pytest.mark.parametrize("event", SAMPLES, ids=lambda event: type(event).__name__)
 def test_no_event_shows_a_private_field(event: ev.AnyEvent) -> None:
-    (envelope,) = envelopes(THREAD, ev.Record(1, 1, 0, (event,)))
+    (envelope,) = envelopes(ThreadState(id=THREAD), ev.Record(1, 1, 0, (event,)))
     assert SECRET not in msgspec.json.encode(envelope).decode()
 
 
@@ -61,7 +62,7 @@ def test_every_field_that_can_hold_something_private_is_marked() -> None:
 def test_an_envelope_names_where_its_event_stands() -> None:
     events = (ev.ThreadRenamed("a"), ev.ThreadRenamed("b"))
     record = ev.Record(100, 7, 1_764_000_000_250, events, "command-1", b"f", "operation-1")
-    first, second = (as_json(envelope) for envelope in envelopes(THREAD, record))
+    first, second = (as_json(envelope) for envelope in envelopes(ThreadState(id=THREAD), record))
     assert first == {
         "sequence": 100,
         "threadSequence": 7,
@@ -76,7 +77,7 @@ def test_an_envelope_names_where_its_event_stands() -> None:
 
 
 def payload(event: ev.AnyEvent) -> dict[str, Any]:
-    (envelope,) = envelopes(THREAD, ev.Record(1, 1, 0, (event,)))
+    (envelope,) = envelopes(ThreadState(id=THREAD), ev.Record(1, 1, 0, (event,)))
     return dict(as_json(envelope)["payload"])
 
 
@@ -93,7 +94,26 @@ def test_a_trim_point_is_shown_with_the_members_of_the_contract() -> None:
         "generation": 2,
         "trigger": "clear",
         "summaryUnavailable": False,
+        "prunedTurnCount": 1,
+        "lastPrunedTurnId": None,
     }
+
+
+def test_the_event_of_a_trim_lists_the_turns_of_its_range_for_those_who_ask() -> None:
+    thread = started(turns=3)
+    thread.clear(1)
+    (record,) = (one for one in thread.records if any(isinstance(event, ev.TrimPointCreated) for event in one.events))
+
+    def listed() -> tuple[list[str], int]:
+        shown = (as_json(one)["payload"] for one in envelopes(thread.state, record) if one.type == TRIM)
+        return next((one["prunedTurnIds"], one["prunedTurnCount"]) for one in shown)
+
+    assert listed() == (["turn-1", "turn-2"], 2)
+    thread.report(ev.TurnsReverted("turn-2"))
+    assert listed() == ([], 2)  # the thread no longer has them
+
+
+TRIM = "thread.trim-point-created"
 
 
 def test_the_other_events_of_the_contract_have_its_members() -> None:

@@ -36,6 +36,10 @@ class Transcript:
         self.answers.append((label, self._plain({name: value for name, value in answer.items() if name != "id"})))
         return answer
 
+    def note(self, label: str, value: Any) -> None:
+        """Write down something else that has to be the same."""
+        self.answers.append((label, self._plain(value)))
+
     async def turn(self, thread_id: str, text: str) -> None:
         """A whole turn; what is said of it belongs to the transcript."""
         after = len(self.wire.received)

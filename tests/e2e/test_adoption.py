@@ -1,4 +1,4 @@
-"""Conversations that Codex had before trimpoint, and forks: taken into the books with their whole history (spec §3)."""
+"""Conversations that Codex had before trimpoint, and forks: taken into the books with their whole history (docs/spec/clients.md)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An agent that looks at its own context and reduces it; the proof is what the model is shown next (spec §6)."""
+"""An agent that looks at its own context and reduces it; the proof is what the model is shown next (docs/spec/context.md)."""
 
 from collections.abc import Callable
 from typing import Any

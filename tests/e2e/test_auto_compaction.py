@@ -1,4 +1,4 @@
-"""Automatic compaction on the real Codex: between turns, one at a time, and not for ever (spec §6)."""
+"""Automatic compaction on the real Codex: between turns, one at a time, and not for ever (docs/spec/context.md)."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager

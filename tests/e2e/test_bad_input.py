@@ -1,4 +1,4 @@
-"""Whatever a client sends, it gets a clear answer and the connection, and every other one, lives on (spec §3)."""
+"""Whatever a client sends, it gets a clear answer and the connection, and every other one, lives on (docs/spec/clients.md)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a new generation inherits beyond its context (spec §4, "Carried over")."""
+"""What a new generation inherits beyond its context (docs/spec/sessions.md, "Carried over")."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`/revert`: the context, the ledger and the files of any turn, on the real Codex (spec §5)."""
+"""`/revert`: the context, the ledger and the files of any turn, on the real Codex (docs/spec/checkpoints.md)."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""`/clear [N]` on a real conversation; the proof is what the model is shown next (spec §10.1)."""
+"""`/clear [N]` on a real conversation; the proof is what the model is shown next (docs/spec/traps.md)."""
 
 from dataclasses import replace
 

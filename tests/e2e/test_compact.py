@@ -1,4 +1,4 @@
-"""`/compact` with both kinds of compaction, and the ways it fails (spec §4, §10.5, §10.6)."""
+"""`/compact` with both kinds of compaction, and the ways it fails (docs/spec/sessions.md, docs/spec/traps.md)."""
 
 import anyio
 import pytest

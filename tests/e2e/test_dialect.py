@@ -1,4 +1,4 @@
-"""To a client the daemon is an app-server: the same requests get the same answers as straight from Codex (spec §3).
+"""To a client the daemon is an app-server: the same requests get the same answers as straight from Codex (docs/spec/clients.md).
 
 What differs is listed here, each with the reason; anything else is a defect.
 """

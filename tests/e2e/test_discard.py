@@ -1,4 +1,4 @@
-"""Discarding on a real conversation; the proof is what the model is shown next (spec §6)."""
+"""Discarding on a real conversation; the proof is what the model is shown next (docs/spec/context.md)."""
 
 from typing import Any
 

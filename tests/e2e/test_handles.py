@@ -1,4 +1,4 @@
-"""Handles that clients choose, on the real Codex: each client has its own, as if it had a Codex of its own (spec §3)."""
+"""Handles that clients choose, on the real Codex: each client has its own, as if it had a Codex of its own (docs/spec/clients.md)."""
 
 import base64
 import os

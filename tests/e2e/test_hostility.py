@@ -1,4 +1,4 @@
-"""What others on the machine and misbehaving clients may do to a daemon: little, and nothing to those who behave (spec §8)."""
+"""What others on the machine and misbehaving clients may do to a daemon: little, and nothing to those who behave (docs/spec/running.md)."""
 
 import asyncio
 import ctypes
@@ -164,9 +164,24 @@ async def test_a_batch_too_large_is_refused_whole_and_quickly(harness: Harness) 
         await wire.initialize()
         await good.initialize("good")
         after = len(wire.received)
-        await wire.send_bytes(b"[" + b",".join([b'{"id":1,"method":"sidecar/status"}'] * 500_000) + b"]\n")
+        await wire.send_bytes(b"[" + b",".join([b'{"id":1,"method":"sidecar/status"}'] * 50_000) + b"]\n")
         refusal = await wire.until(lambda message: "id" in message and message["id"] is None, after)
-        assert "at most 1024 members, this one has 500000" in refusal["error"]["message"]
+        assert "at most 1024 members, this one has 50000" in refusal["error"]["message"]
+        await works(wire)
+        await works(good)
+
+
+async def test_a_message_of_too_many_values_or_bytes_is_refused_and_harms_nobody(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as wire, connect_socket(harness.socket) as good:
+        await wire.initialize()
+        await good.initialize("good")
+        await wire.send_bytes(b'{"id":"many","method":"model/list","params":{"x":[%b0]}}\n' % (b"[]," * MIB))
+        refusal = await wire.answer_to("many")
+        assert "more than 250,000 values" in refusal["error"]["message"]
+        after = len(wire.received)
+        await wire.send_bytes(b'{"id":1,"method":"model/list","params":{"x":"%b"}}\n' % (b"x" * (60 * MIB)))
+        refusal = await wire.until(lambda message: "error" in message, after)
+        assert refusal["error"]["data"]["reason"] == "message_too_large"
         await works(wire)
         await works(good)
 

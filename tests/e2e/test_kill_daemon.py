@@ -1,4 +1,4 @@
-"""SIGKILL at random instants: of the daemon, in the middle of whatever it does, and of Codex (spec §2, §4).
+"""SIGKILL at random instants: of the daemon, in the middle of whatever it does, and of Codex (docs/spec/model.md, docs/spec/sessions.md).
 
 After each kill another daemon begins on the same state. The thread must be in one of the two right states, wholly: ledger,
 timeline and the model's next input agree. `TRIMPOINT_E2E_LONG=n` kills n times as often.

@@ -1,4 +1,4 @@
-"""SIGKILL of the daemon at random instants of a revert (spec §5): files, ledger and context are those of one side, wholly.
+"""SIGKILL of the daemon at random instants of a revert (docs/spec/checkpoints.md): files, ledger and context are those of one side, wholly.
 
 `TRIMPOINT_E2E_LONG=n` kills n times as often.
 """

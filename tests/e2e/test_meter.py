@@ -1,4 +1,4 @@
-"""The context meter beside Codex's own numbers, right through whatever happens to a thread (spec §6)."""
+"""The context meter beside Codex's own numbers, right through whatever happens to a thread (docs/spec/context.md)."""
 
 import os
 import signal

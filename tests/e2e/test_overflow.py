@@ -1,4 +1,4 @@
-"""A turn that does not fit is tried again in a smaller context, and stays one turn for everyone (spec §6)."""
+"""A turn that does not fit is tried again in a smaller context, and stays one turn for everyone (docs/spec/context.md)."""
 
 import os
 from typing import Any

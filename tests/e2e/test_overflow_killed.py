@@ -1,4 +1,4 @@
-"""SIGKILL of the daemon and of Codex while a turn that did not fit is being rescued (spec §2, §6).
+"""SIGKILL of the daemon and of Codex while a turn that did not fit is being rescued (docs/spec/model.md, docs/spec/context.md).
 
 Afterwards the turn has ended for everyone, and the thread is wholly in one of two states: as it was when the turn failed, or with the
 turn gone on in the smaller context.

@@ -1,4 +1,4 @@
-"""What the agent asks, on the real Codex: approvals, user input and tool calls, with clients of every kind (spec §3).
+"""What the agent asks, on the real Codex: approvals, user input and tool calls, with clients of every kind (docs/spec/clients.md).
 
 Whether an answer arrived is read off what the agent did next: a file that is there or not, what the model was told.
 """

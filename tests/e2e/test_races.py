@@ -1,4 +1,4 @@
-"""Commands and prompts that meet: fired by several clients at the very moment a turn starts or ends (spec §4, §10.7).
+"""Commands and prompts that meet: fired by several clients at the very moment a turn starts or ends (docs/spec/sessions.md, docs/spec/traps.md).
 
 Whatever comes first, no turn is interrupted, no prompt is lost, and a command is carried out wholly or skipped with the reason.
 `TRIMPOINT_E2E_LONG=n` races n times as often.

@@ -1,4 +1,4 @@
-"""Random walks over one conversation, each step held against a model in plain Python (spec §10: trims in any order).
+"""Random walks over one conversation, each step held against a model in plain Python (docs/spec/traps.md: trims in any order).
 
 A walk is named by its seed; a failure says which, and what was done until then. `TRIMPOINT_E2E_LONG=n` walks n times as far.
 """

@@ -1,4 +1,4 @@
-"""`thread/revert` on a thread with several generations (spec §3)."""
+"""`thread/revert` on a thread with several generations (docs/spec/clients.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A revert that is through stays through, whatever becomes of Codex the moment after (spec §5)."""
+"""A revert that is through stays through, whatever becomes of Codex the moment after (docs/spec/checkpoints.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Nothing that is said in a conversation, and no key, is ever written to a log, not even at level debug (spec §8)."""
+"""Nothing that is said in a conversation, and no key, is ever written to a log, not even at level debug (docs/spec/running.md)."""
 
 import json
 

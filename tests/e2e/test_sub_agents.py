@@ -1,4 +1,4 @@
-"""A thread is busy while an agent that it started is at work (spec §4)."""
+"""A thread is busy while an agent that it started is at work (docs/spec/sessions.md)."""
 
 import anyio
 import pytest

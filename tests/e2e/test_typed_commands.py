@@ -1,4 +1,4 @@
-"""Slash commands typed as prompts by clients that know nothing of trimpoint (spec §3, §10.9)."""
+"""Slash commands typed as prompts by clients that know nothing of trimpoint (docs/spec/clients.md, docs/spec/traps.md)."""
 
 import anyio
 import pytest

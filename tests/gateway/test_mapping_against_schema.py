@@ -1,4 +1,4 @@
-"""Thread ids against the protocol as the very binary describes it: every place of an id is exchanged, and nothing else is (spec §3).
+"""Thread ids against the protocol as the very binary describes it: every place of an id is exchanged, and nothing else is (docs/spec/clients.md).
 
 A place that a newer Codex adds fails here until it is decided on. Each is tried by itself: the smallest message that has it goes
 through what the gateway sends such messages through.

@@ -1,4 +1,4 @@
-"""Questions of the agent: answered to Codex exactly once, by the first client that really answers (spec §3)."""
+"""Questions of the agent: answered to Codex exactly once, by the first client that really answers (docs/spec/clients.md)."""
 
 from typing import Any
 

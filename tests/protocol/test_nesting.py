@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint_protocol import jsonrpc
-from trimpoint_protocol.nesting import nests_deeper
+from trimpoint_protocol.nesting import holds_more_values, nests_deeper
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.integers() | st.text(alphabet='[]{}"\\aé'),
@@ -65,3 +65,43 @@ def test_a_batch_is_bounded_by_its_members_and_each_of_them_by_its_depth() -> No
     batch = jsonrpc.decode(b"[" + member + b"," + deep + b"]")
     assert isinstance(batch, jsonrpc.Batch)
     assert [type(one) for one in batch.members] == [jsonrpc.Request, jsonrpc.Invalid]
+
+
+def values_in(value: Any) -> int:
+    """Commas and opening brackets, were it written down."""
+    if not isinstance(value, list | dict):
+        return 0
+    inner = list(value.values() if isinstance(value, dict) else value)
+    return 1 + max(0, len(inner) - 1) + sum(map(values_in, inner))
+
+
+@given(VALUES, st.integers(0, 12), st.booleans())
+def test_values_are_counted_outside_strings(value: Any, limit: int, is_ascii: bool) -> None:
+    text = json.dumps(value, ensure_ascii=is_ascii).encode()
+    assert holds_more_values(text, limit) == (values_in(value) > limit)
+
+
+@pytest.mark.parametrize("piece", [b"[],", b"1,", b'"",', b"{},", b'{"a":"b"},'])
+def test_a_message_of_too_many_values_is_refused_under_its_id_and_not_read(piece: bytes) -> None:
+    values = piece * (jsonrpc.MAX_VALUES + 1)
+    refused = jsonrpc.decode(b'{"jsonrpc":"2.0","method":"m", "id":"seven","params":[%b0]}' % values)
+    assert isinstance(refused, jsonrpc.Invalid)
+    assert (refused.code, refused.id, refused.answerable) == (jsonrpc.INVALID_REQUEST, b'"seven"', True)
+    assert "more than 250,000 values" in refused.message
+    batch = jsonrpc.decode(b"[%b0]" % values)
+    assert isinstance(batch, jsonrpc.Invalid)
+    assert "at most 1024 members" in batch.message
+
+
+def test_brackets_and_commas_of_a_long_text_are_no_values() -> None:
+    text = json.dumps({"id": 1, "method": "m", "params": {"text": '[{"a": 1}, \\' * 100_000}}).encode()
+    assert isinstance(jsonrpc.decode(text), jsonrpc.Request)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [(b'{"id":7,"method":"m","params":["%b', b"7"), (b'{"method":"m","params":["%b', b"null")]
+)
+def test_a_long_message_that_is_no_json_is_refused_without_a_search_for_the_cause(text: bytes, told: bytes) -> None:
+    refused = jsonrpc.decode(text.replace(b"%b", b"\\ud83d" * 50_000))
+    assert isinstance(refused, jsonrpc.Invalid)
+    assert (refused.code, refused.id) == (jsonrpc.PARSE_ERROR, told)

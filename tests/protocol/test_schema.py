@@ -5,6 +5,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 from trimpoint.core.model.events import AnyEvent, Record
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.view import envelopes
 from trimpoint.core.views.wire_events import payload_types
 from trimpoint.gateway.session.errors import wire_error
@@ -26,7 +27,7 @@ def found_in(file: str, message: Any) -> list[str]:
 
 
 def envelope(event: AnyEvent) -> dict[str, Any]:
-    [shown] = envelopes("thread", Record(7, 3, 1_764_000_000_000, (event,), "command"))
+    [shown] = envelopes(ThreadState(id="thread"), Record(7, 3, 1_764_000_000_000, (event,), "command"))
     sent: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(shown))
     return sent
 

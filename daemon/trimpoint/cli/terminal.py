@@ -35,6 +35,12 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def for_shells(text: str) -> str:
+    """A sentence of the daemon's with the commands as they are typed in a shell, not in a chat."""
+    said = text.replace(" Nothing was sent to the agent.", "")
+    return re.sub(r"(?<![\w/.~-])/(clear|compact|compress|revert|new)\b(?!/)", r"trimpoint \1", said)
+
+
 def stdout_console() -> Console:
     """The answer, on stdout."""
     return _console(sys.stdout)
@@ -87,9 +93,9 @@ def print_json(value: Any) -> None:
 
 def show_error(error: CliError) -> None:
     """Say what went wrong and what to do."""
-    print_line(Text.assemble(("trimpoint: ", "bold red"), printable(error.message)))
+    print_line(Text.assemble(("trimpoint: ", "bold red"), printable(for_shells(error.message))))
     if error.hint:
-        print_line(Text(printable(error.hint), "dim"))
+        print_line(Text(printable(for_shells(error.hint)), "dim"))
 
 
 def print_plain_line(text: str) -> None:

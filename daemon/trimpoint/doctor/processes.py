@@ -9,6 +9,8 @@ from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, ok, warn
 from trimpoint.doctor.paths import daemon_pid
 
+WAY_OUT = "If it is Codex's own shared daemon: trimpoint codex app-server daemon stop"
+
 
 def check_orphans(installation: Installation) -> Iterator[Finding]:
     """Codex processes on record, and whether a daemon still owns them."""
@@ -32,7 +34,7 @@ def check_other_daemons(installation: Installation) -> Iterator[Finding]:
     for other in others:
         yield ok(f"another trimpoint runs, on a state directory of its own (pid {other.pid})", pid=other.pid)
     ours = {record.pid for record, is_running in recorded_children(installation.state_dir) if is_running}
-    holders = {pid: threads for pid, threads in _writers(installation.codex_home).items() if pid not in ours}
+    holders = {pid: threads for pid, threads in thread_writers(installation.codex_home).items() if pid not in ours}
     for pid, threads in holders.items():
         yield _holder(pid, threads)
     if not others and not holders:
@@ -45,8 +47,8 @@ def _is_daemon(found: kernel.Process) -> bool:
     return any(word == "trimpoint" and "serve" in words[position + 1 : position + 2] for position, word in enumerate(words))
 
 
-def _writers(codex_home: Path) -> dict[int, list[str]]:
-    """Process to the Codex threads that only it may write to (measured: 0.163 holds a lock on a file for each)."""
+def thread_writers(codex_home: Path) -> dict[int, list[str]]:
+    """Process id to the Codex threads that only it may write to (measured: 0.163 holds a lock on a file for each)."""
     found: dict[int, list[str]] = defaultdict(list)
     for path in sorted((codex_home / "thread-writer-locks").glob("[!.]*.lock")):
         for pid in kernel.lock_holders(path):
@@ -54,11 +56,13 @@ def _writers(codex_home: Path) -> dict[int, list[str]]:
     return found
 
 
+def named(pid: int) -> str:
+    """A process as a person knows it."""
+    found = kernel.process(pid)
+    return f"{found.label}, pid {pid}" if found is not None else "a process that cannot be seen from here"
+
+
 def _holder(pid: int, threads: list[str]) -> Finding:
-    holder = kernel.process(pid)
-    who = f"{holder.label}, pid {pid}" if holder is not None else "a process that cannot be seen from here"
     what = "1 thread" if len(threads) == 1 else f"{len(threads)} threads"
-    hint = (
-        "They cannot be resumed through trimpoint until it ends. If it is Codex's own shared daemon: codex app-server daemon stop"
-    )
-    return warn(f"another Codex ({who}) holds {what}", hint, pid=pid, threads=threads)
+    hint = f"They cannot be resumed through trimpoint until it ends. {WAY_OUT}"
+    return warn(f"another Codex ({named(pid)}) holds {what}", hint, pid=pid, threads=threads)

@@ -111,9 +111,10 @@ class ThreadEvents:
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Sends the events of a record to the thread's followers; a subscriber of the registry."""
         followers = [client for client in self._clients.followers(thread_id) if THREAD_EVENT not in client.opted_out]
-        if not followers:
+        writer = self._engine.loaded(thread_id)
+        if not followers or writer is None:
             return
-        for envelope in envelopes(thread_id, record):
+        for envelope in envelopes(writer.state, record):
             line = self._identity.to_client(msgspec.json.encode({"method": THREAD_EVENT, "params": envelope}))
             Delivery(THREAD_EVENT, partial(bytes, line)).to(followers)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import AnswerIgnored
@@ -28,6 +29,7 @@ from trimpoint.gateway.transport.connection import Connection, wants_answer
 log = structlog.get_logger()
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
+LARGE_MESSAGE_BYTES = 256 * 1024
 
 
 class Routes(NamedTuple):
@@ -138,10 +140,13 @@ class Gateway:
         if client_request.method == "initialize":
             return await self._initialize(client_request)
         await require_initialized(client_request.client)
+        await _let_others_on(client_request)
         if self._routes.extensions.owns(client_request.method):
             return await self._call_extension(client_request)
         await self._experimental.check(client_request)
+        await _let_others_on(client_request)
         client_request.message = resolve_working_directory(client_request.message, client_request.client.connection.folder)
+        await _let_others_on(client_request)
         return await self._routes.handlers.get(client_request.method, self._routes.forward)(client_request)
 
     async def _initialize(self, client_request: ClientRequest) -> None:
@@ -171,3 +176,9 @@ class Gateway:
             request_id = key if isinstance(key, str | int) else None
             client.notify("sidecar/answerIgnored", AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id))
             log.info("answer_to_no_question", client=client.id)
+
+
+async def _let_others_on(client_request: ClientRequest) -> None:
+    """Yields to the event loop between two steps with a large message."""
+    if len(client_request.message.wire) > LARGE_MESSAGE_BYTES:
+        await checkpoint()

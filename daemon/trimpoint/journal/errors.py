@@ -11,7 +11,7 @@ class JournalError(Exception):
 
 
 class JournalWriteError(JournalError):
-    """The disk did not take something; what was not yet durable is gone (spec §7: refused, temporary).
+    """The disk did not take something; what was not yet durable is gone (docs/spec/journal.md: refused, temporary).
 
     `operation` names the file operation that failed; `errno` is its error number.
     """

@@ -1,4 +1,4 @@
-"""What the rest of trimpoint may rely on, whichever implementation stands behind it (spec §7).
+"""What the rest of trimpoint may rely on, whichever implementation stands behind it (docs/spec/journal.md).
 
 The law of a journal:
 

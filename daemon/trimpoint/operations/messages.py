@@ -1,6 +1,7 @@
 """What an operation's outcome is called, in a sentence for a person."""
 
 from trimpoint.core.context.active_context import active_message_count
+from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
@@ -16,7 +17,7 @@ AFTER_OVERFLOW = (
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
     """How an operation ended well; names what could not be carried into the new session."""
     if operation.kind == "revert":
-        message = f"The conversation was taken back; the context now holds {_count(len(state.active_turns), 'turn')}."
+        message = f"The conversation was taken back; the context now holds {_count(state.active_turn_count, 'turn')}."
     elif operation.kind == "discard" and state.discards:
         message = _discarded(state.discards[-1])
     elif operation.kind == "start" or not state.trim_points:
@@ -103,19 +104,25 @@ def _left_behind(not_carried: list[str], approvals: bool) -> str:
 
 
 def _cleared(state: ThreadState, point: TrimPoint) -> str:
-    kept = len(state.active_turns)
-    if not point.pruned_turn_ids:
+    kept = state.active_turn_count
+    if not point.pruned_turn_count:
         return "Context cleared: the summary left it, nothing kept. Files are as they were."
-    pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(len(point.pruned_turn_ids), 'turn')}"
+    pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(point.pruned_turn_count, 'turn')}"
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
-    return f"Context cleared: {pruned} left it, {rest}. Files are as they were."
+    return f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."
+
+
+def _brought_back(state: ThreadState) -> str:
+    """Said where a person insisted on turns that Codex had compacted away."""
+    back = turns_brought_back(state)
+    return f" {_count(back, 'turn')} of them that Codex had compacted came back word for word." if back else ""
 
 
 def _compacted(state: ThreadState, point: TrimPoint) -> str:
     count = _count(point.pruned_message_count, "message")
     if point.summary is None:
         return f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it cannot be shown."
-    kept = len(state.active_turns)
+    kept = state.active_turn_count
     tail = f", {_last_turns(kept)} kept word for word" if kept else ""
     return f"Context compacted: {count} summarized{tail}. The context now holds {_count(active_message_count(state), 'message')}."
 

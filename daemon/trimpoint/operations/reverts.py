@@ -1,7 +1,7 @@
-"""Drives a revert (spec §5): secure the files, prepare the session, restore the files, and only then make it so, in one record.
+"""Runs a revert (docs/spec/checkpoints.md): saves the files, prepares the session, restores the files, writes one record.
 
-The law: until that record is written, the thread's own session, its ledger and its context are untouched. Whatever fails before it
-leaves everything as it was; a daemon that died while files were written finishes them.
+Always true: until that record is written, the thread's session, ledger and context are untouched. A
+failure before it leaves everything as it was; a daemon that died while files were written finishes them.
 """
 
 from typing import Any, NamedTuple
@@ -122,7 +122,7 @@ class RevertSteps:
         provider_id = str(thread["id"])
         writer.record_facts(ev.RevertPrepared(operation.id, provider_id))
         present = writer.state.generation.provider_thread_id
-        not_carried = await inherit_state(self._threads.link, writer.state, present, provider_id)
+        not_carried = await inherit_state(self._threads.link, writer, present, provider_id)
         return Prepared(provider_id, thread.get("path"), in_provider, not_carried)
 
     async def _complete(self, writer: ThreadWriter, operation: Operation, restored: Restored) -> None:

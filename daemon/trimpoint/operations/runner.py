@@ -1,4 +1,4 @@
-"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (spec §2).
+"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (docs/spec/model.md).
 
 The law: what a phase did is appended to the journal before the next begins, and `ready` is durable before anyone hears of it, so a
 daemon that dies anywhere finishes or undoes the operation at its next start.
@@ -294,7 +294,11 @@ class OperationRunner:
                 raise
             await self._rebuild(writer, operation, generation)
             return
-        await self._ready(writer, operation, [], *facts)
+        not_carried: list[str] = []
+        if operation.kind == "compact":  # the compacted thread carries on: a fork, which has the context and no more
+            previous = writer.state.generations[-2].provider_thread_id
+            not_carried = await inherit_state(self._threads.link, writer, previous, str(generation.provider_thread_id))
+        await self._ready(writer, operation, not_carried, *facts)
 
     async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
         """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""
@@ -318,7 +322,7 @@ class OperationRunner:
             self._threads.inbound.release(provider_id)
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
-        not_carried = await inherit_state(self._threads.link, writer.state, previous, provider_id)
+        not_carried = await inherit_state(self._threads.link, writer, previous, provider_id)
         await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:

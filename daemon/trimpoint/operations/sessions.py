@@ -8,10 +8,16 @@ import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
-from trimpoint_protocol.commands import AnyClientCommand, DiscardContext
+from trimpoint_protocol.commands import AnyClientCommand, CompactContext, DiscardContext, RevertToCheckpoint, TrimContext
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable, is_missing_error
+from trimpoint.codex.appserver.supervisor import (
+    CodexLink,
+    ProviderUnavailable,
+    is_archived_error,
+    is_in_use_error,
+    is_missing_error,
+)
 from trimpoint.codex.history.adoption import imported_turns, inherited_history
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -21,8 +27,9 @@ from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_items
+from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads, model_in_answer, thread_in
-from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings
+from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings, overridden_settings
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.operations.runner import OperationRunner
@@ -36,6 +43,9 @@ log = structlog.get_logger()
 TERMINAL_SWEEP_S = 30.0
 
 Step = Callable[[ThreadWriter], Awaitable[None]]
+
+# Commands whose outcome depends on the turns that the thread has.
+LOOKS_AT_TURNS = (TrimContext, CompactContext, DiscardContext, RevertToCheckpoint)
 
 
 class ReadySession(NamedTuple):
@@ -103,7 +113,9 @@ class Sessions:
         thread_id = str(thread["id"])
         has_tools = parent is not None and has_agent_tools(parent.settings)
         whole = params if parent is None else inherited_params(params, parent.settings)
-        settings = initial_settings(whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools)
+        settings = initial_settings(
+            whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools, answer=msgspec.json.decode(raw)
+        )
         inherited = inherited_history(parent, thread_id) if parent is not None else ()
         unknown_to_provider = tuple(fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted))
         creation = _creation(thread, params, origin, settings, raw_events=False)
@@ -114,8 +126,8 @@ class Sessions:
             writer.record_facts(*inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent))
             await writer.flush()
 
-    async def ready(self, thread_id: str) -> ReadySession:
-        """Make the thread's session ready.
+    async def ready(self, thread_id: str, asked: ClientResume | None = None) -> ReadySession:
+        """Make the thread's session ready, with a client's own request to resume it if that has to load it.
 
         There is no await between the last check and the return, so what the caller does at once happens in that state.
 
@@ -125,16 +137,20 @@ class Sessions:
         :raises JournalRefuses: nothing can be written down.
         """
         with structlog.contextvars.bound_contextvars(thread_id=thread_id):
-            return await self._ready(thread_id)
+            return await self._ready(thread_id, asked)
 
-    async def _ready(self, thread_id: str) -> ReadySession:
+    async def _ready(self, thread_id: str, asked: ClientResume | None) -> ReadySession:
         writer = await self._engine.thread(thread_id)
         while True:
             await self._runner.operation_ended(writer, self._wait_s)
             generation = writer.state.generation
-            if generation.provider_thread_id is not None and self._is_in_place(writer):
+            if generation.provider_thread_id is not None and self._is_in_place(writer) and not _must_reload(writer, asked):
                 return ReadySession(writer, generation.provider_thread_id)
-            if not await self._resume_in_place(writer):
+            if not await self._resume_in_place(writer, asked):
+                if asked is not None and asked.overrides:
+                    settings = overridden_settings(writer.state.settings, asked.params)
+                    writer.record_facts(ev.SettingsChanged(settings))
+                    asked.is_used = True
                 await self._open(writer)
 
     async def ready_for_turn(self, thread_id: str) -> ReadySession:
@@ -175,6 +191,19 @@ class Sessions:
         await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
         return True
 
+    async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
+        """Write down that another program has taken a thread out of Codex's archive; `params` are those of a `thread/resume`.
+
+        :raises ProviderFailure: Codex has it in its archive.
+        :raises JournalRefuses: it could not be written down.
+        """
+        writer = await self._engine.thread(thread_id)
+        provider_id = str(writer.state.generation.provider_thread_id)
+        await self.link.request("thread/resume", {**params, "threadId": provider_id})
+        await self._threads.release(provider_id)
+        writer.record_facts(ev.ThreadUnarchived())
+        await writer.flush()
+
     async def _sweep_terminals(self) -> None:
         while True:
             await anyio.sleep(TERMINAL_SWEEP_S)
@@ -187,15 +216,17 @@ class Sessions:
         generation = writer.state.generation
         return generation.ready and self._threads.is_loaded(generation.provider_thread_id)
 
-    async def _resume_in_place(self, writer: ThreadWriter) -> bool:
+    async def _resume_in_place(self, writer: ThreadWriter, asked: ClientResume | None = None) -> bool:
         """Load a ready generation again, as after a restart of either side; False when that is not enough."""
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
             if not generation.ready or writer.state.open_operation is not None:
                 return False
+            if generation.provider_thread_id is not None and self._is_in_place(writer) and _must_reload(writer, asked):
+                await self._threads.release(generation.provider_thread_id)
             if not self._is_in_place(writer):
                 try:
-                    writer.record_facts(*await self._threads.resume(writer, generation))
+                    writer.record_facts(*await self._threads.resume(writer, generation, asked))
                     self._spawn(self._threads.archive_superseded, writer.thread_id)  # a daemon may have died before it was
                 except ProviderError as error:
                     if is_missing_error(error):
@@ -213,7 +244,7 @@ class Sessions:
 
     async def _prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
         refuse_if_too_old(command, self._threads.link.version)
-        await self._catch_up(writer)
+        await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
         if isinstance(command, DiscardContext):
             await self.complete_context(writer)
 
@@ -222,14 +253,28 @@ class Sessions:
         ended = [turn for turn in writer.state.active_turns if turn.status != "running"]
         await complete_items(writer, ended)
 
-    async def _catch_up(self, writer: ThreadWriter) -> None:
-        """Before a command is decided: the ledger must hold every turn of a session that broke off."""
+    async def _catch_up(self, writer: ThreadWriter, *, must_look: bool) -> None:
+        """Before a command is decided: the ledger must hold every turn of a session that broke off, or that others went on with."""
         state = writer.state
-        if state.may_have_missed and not state.archived and state.open_operation is None:
+        is_cold = must_look and not self._threads.is_loaded(state.generation.provider_thread_id)
+        if (state.may_have_missed or is_cold) and not state.archived and state.open_operation is None:
             try:
                 await self._resume_in_place(writer)
             except ProviderFailure as error:
+                if must_look and (is_in_use_error(error) or is_archived_error(error)):
+                    raise  # what the command would do is done to a conversation that is not the present one
                 log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))
+
+    async def take_in(self, writer: ThreadWriter) -> None:
+        """Write down what other programs did with a thread that is not loaded, without loading it.
+
+        :raises ProviderFailure: Codex is gone or does not answer.
+        """
+        state = writer.state
+        is_settled = state.open_operation is None and state.generation.ready and not state.archived
+        if is_settled and writer.read_only is None and not self._threads.is_loaded(state.generation.provider_thread_id):
+            async with self._runner.lock(writer.thread_id):
+                await self._threads.take_in(writer)
 
     async def _open(self, writer: ThreadWriter) -> None:
         result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
@@ -316,6 +361,11 @@ class Sessions:
             state = writer.state
             if writer.read_only is None and state.archived and not state.session_stopped:
                 self._spawn(self._release, writer.thread_id)
+
+
+def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:
+    """Whether a client asks for settings that Codex takes only when it loads the thread, and nothing stands in the way."""
+    return asked is not None and asked.wants_reload() and busy(writer.state) is None
 
 
 def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:

@@ -1,10 +1,11 @@
-"""The catalogue: what the daemon must know of every thread without opening its journal (spec §7).
+"""The catalogue: what the daemon must know of every thread without opening its journal (docs/spec/journal.md).
 
 A derived file: it is trusted per thread only while the journal has the size that was noted, and rebuilt from the journals otherwise.
 """
 
 import msgspec
 
+from trimpoint.core.context.context_size import reported_size
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.state import ThreadState
 
@@ -13,8 +14,25 @@ PREVIEW_CHARS = 200
 PREVIEW_ENTRIES = 64
 
 
+class Size(msgspec.Struct, array_like=True, frozen=True):
+    """How long a thread is, for lists. `trims` took entries out, `compactions` put a summary in their place, Codex's own included.
+
+    `used_tokens` is None while nothing was reported of the present context; `window_tokens` is what Codex said.
+    """
+
+    turns: int
+    trims: int
+    compactions: int
+    used_tokens: int | None
+    used_is_estimate: bool
+    window_tokens: int | None
+
+
 class ThreadSummary(msgspec.Struct, array_like=True):
-    """One thread. `provider_thread_ids` are its generations' in order (None while unbound); `scratch_ids` are forks made to compact."""
+    """One thread. `provider_thread_ids` are its generations' in order (None while unbound); `scratch_ids` are forks made to compact.
+
+    `size` is None in a catalogue of an older release, until the thread is written to or opened again.
+    """
 
     thread_id: str
     size_bytes: int
@@ -29,6 +47,7 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     unfinished: bool
     new_thread_id: str | None
     preview: str = ""
+    size: Size | None = None
 
 
 class Catalogue(msgspec.Struct, array_like=True):
@@ -71,6 +90,7 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         unfinished=is_unfinished(state),
         new_thread_id=state.new_thread_id,
         preview=_preview(state),
+        size=_size(state),
     )
 
 
@@ -79,6 +99,19 @@ def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None
     summary.size_bytes, summary.sequence, summary.updated_at_ms = size_bytes, state.sequence, state.updated_at_ms
     summary.name, summary.archived, summary.new_thread_id = state.name, state.archived, state.new_thread_id
     summary.unfinished = is_unfinished(state)
+    summary.size = _size(state)
+
+
+def _size(state: ThreadState) -> Size:
+    reported = reported_size(state.usage, state.usage.window)
+    return Size(
+        turns=len(state.turns),
+        trims=len(state.trim_points) + len(state.discards) - state.compaction_count,
+        compactions=state.compaction_count + state.provider_compaction_count,
+        used_tokens=None if reported is None else reported.used,
+        used_is_estimate=reported is not None and reported.is_estimate,
+        window_tokens=state.usage.window,
+    )
 
 
 def is_unfinished(state: ThreadState) -> bool:

@@ -1,7 +1,7 @@
 """The registry of threads: opens and creates writers, knows which provider thread is whose, and tells listeners.
 
 Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so whatever its journal says is
-still under way is ended as part of loading (spec §2: at start-up the daemon finishes or undoes every open operation; the
+still under way is ended as part of loading (docs/spec/model.md: at start-up the daemon finishes or undoes every open operation; the
 operations themselves are finished by the sessions reactor).
 """
 
@@ -53,7 +53,7 @@ class ThreadRegistry:
         self._subscribers: list[Subscriber] = []
         self._delayed: dict[str, internal.CreateThread] = {}
         self._catalogue_due_s = 0.0
-        self._sequencer = Sequencer()
+        self._sequencer = Sequencer(first_number_of_this_run())
         self._tasks = tasks
         self._flusher = Flusher(self._is_current, tasks)
         self._deps = WriterDeps(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
@@ -360,6 +360,15 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         worktree_id=state.worktree_id,
         branch_name=state.branch_name,
     )
+
+
+def first_number_of_this_run() -> int:
+    """Where this daemon begins to number events: microseconds since 1970, above all runs before it.
+
+    So no number is given twice, not even after a backup was restored, and a client's cursor tells
+    whether it belongs to this history. JSON readers that have only doubles take it until 2255.
+    """
+    return time.time_ns() // 1_000
 
 
 def _stamp() -> Stamp:

@@ -1,6 +1,6 @@
-"""Put away threads that were archived long ago, when a rule says so (spec §7: off by default). Blocking; under the directory's lock.
+"""Removes threads that were archived long ago, when a rule says so (docs/spec/journal.md). Blocking; needs the lock.
 
-The law: in doubt a thread stays. It goes only if the catalogue knows its journal as it is, the journal reads soundly to its end and
+Always true: in doubt a thread stays. It goes only if the catalogue knows its journal as it is, the journal reads soundly to its end and
 says itself that the thread is archived and done, and no thread that stays refers to it. Its age is counted up to the last thing that
 happened in the directory, not to now: a clock that jumps ahead makes nothing old.
 """

@@ -1,4 +1,4 @@
-"""The single writer of one thread: decides, appends, and acknowledges after fsync (spec §2, §7).
+"""The single writer of one thread: decides, appends, and acknowledges after fsync (docs/spec/model.md, docs/spec/journal.md).
 
 The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision is folded into the state
 when it is appended; it is acknowledged, and shown to listeners, when it is durable. If the disk refuses, nothing is decided
@@ -42,7 +42,7 @@ ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.Revert
 
 
 class Sequencer:
-    """Hands out the global sequence; one for all writers."""
+    """Hands out the global sequence; one for all writers. No two runs of a daemon give out the same number."""
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
@@ -104,6 +104,8 @@ class ThreadWriter:
         self._stale = False
         self._recovering = anyio.Lock()
         self._recent: deque[ev.Record] = deque(maxlen=RECENT_RECORDS)
+        self._published = 0
+        self._loaded_sequence = state.sequence
         self._kept_records = 0
 
     @classmethod
@@ -203,8 +205,16 @@ class ThreadWriter:
         self._publish_through(mark)
 
     def durable_since(self, sequence: int) -> list[ev.Record] | None:
-        """Durable records after the global `sequence`, oldest first; None when they are not all at hand."""
-        if not self._recent or sequence > self.state.sequence or sequence < self._recent[0].sequence - 1:
+        """Durable records after the global `sequence`, oldest first.
+
+        None when they are not all at hand, or `sequence` belongs to another history of the thread,
+        one that a restored backup took the place of: this run of the daemon has not given it out,
+        nor did the thread end with it when it was loaded.
+        """
+        if not self._recent or sequence > self.state.sequence:
+            return None
+        follows_loaded = sequence == self._loaded_sequence and self._published == len(self._recent)
+        if sequence < self._recent[0].sequence - 1 and not follows_loaded:
             return None
         return [record for record in self._recent if record.sequence > sequence]
 
@@ -276,6 +286,7 @@ class ThreadWriter:
 
     def _publish(self, record: ev.Record) -> None:
         self._recent.append(record)
+        self._published += 1
         self._deps.subscriber(self.thread_id, record)
 
     async def _fall_back(self) -> None:

@@ -1,6 +1,6 @@
 """Joining a daemon that runs already: it must be the one that was asked for, then bytes are relayed both ways.
 
-The law: a client that asked for a Codex of its own kind (overrides, binary, home) never silently gets another's (spec §4).
+The law: a client that asked for a Codex of its own kind (overrides, binary, home) never silently gets another's (docs/spec/sessions.md).
 """
 
 import os

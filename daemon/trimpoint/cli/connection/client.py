@@ -54,6 +54,8 @@ class Client:
         self._answers: dict[int, Message] = {}
         self._changed = anyio.Event()
         self._lost = False
+        self.codex_home = ""
+        """Where the daemon's Codex keeps its threads; known once initialized."""
 
     @property
     def notifications(self) -> list[Message]:
@@ -70,6 +72,7 @@ class Client:
         info = {"name": name, "title": name, "version": __version__}
         answer = await self.request("initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities})
         await self.send({"method": "initialized"})
+        self.codex_home = str(answer.get("codexHome") or "")
         return dict(answer)
 
     async def request(self, method: str, /, **params: Any) -> Any:

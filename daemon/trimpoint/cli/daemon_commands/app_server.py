@@ -1,4 +1,4 @@
-"""`trimpoint … app-server …`: called as a client calls its codex binary (spec §8).
+"""`trimpoint … app-server …`: called as a client calls its codex binary (docs/spec/running.md).
 
 The overrides before `app-server` are Codex's too: that is how the official Python SDK passes its own.
 """

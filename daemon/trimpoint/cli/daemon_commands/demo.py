@@ -14,7 +14,7 @@ from trimpoint.cli.connection.client import Client, connect
 from trimpoint.cli.connection.settings import codex_binary
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.terminal import plain_console, print_json, stderr_console, stdout_console
-from trimpoint.cli.views.timeline_view import timeline_rows
+from trimpoint.cli.views.timeline_view import Marks, timeline_rows
 from trimpoint.demo.proof import Findings
 from trimpoint.demo.stage import opened_stage
 from trimpoint.demo.story import DemoFailed, Story
@@ -60,7 +60,8 @@ async def _show_timeline(console: Console, client: Client, thread_id: str) -> No
     page = await client.request("timeline/read", threadId=thread_id, expand="all")
     entries = msgspec.convert(page["entries"], list[TimelineEntry])
     points = [entry.trim_point_id for entry in entries if isinstance(entry, ContextTrimPointDivider)]
-    for row in timeline_rows(entries, {point: number for number, point in enumerate(points, 1)}):
+    marks = Marks(trim_points={point: number for number, point in enumerate(points, 1)})
+    for row in timeline_rows(entries, marks):
         console.print(row)
 
 

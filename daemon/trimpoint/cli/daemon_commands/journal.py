@@ -17,7 +17,9 @@ from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.terminal import print_json, print_plain_line, stdout_console
 from trimpoint.cli.views import journal_view as view
+from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.state import ThreadState
 from trimpoint.journal import StateDirectory
 from trimpoint.journal.codec.records import UnreadableRecord
 from trimpoint.journal.codec.snapshots import decode_snapshot
@@ -101,8 +103,10 @@ def _export(store: StateDirectory, thread_id: str, *, private: bool) -> str | No
     """What kept the journal from being exported whole, if anything did."""
     try:
         content = read_settled(store.journal_path(thread_id), TORN_READ_ATTEMPTS)
+        state = ThreadState()
         for record in records_of(content):
-            for document in exported(thread_id, record, private=private):
+            apply(state, record)
+            for document in exported(state, record, private=private):
                 print_json(document)
     except BrokenPipeError:
         raise

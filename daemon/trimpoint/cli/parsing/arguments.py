@@ -56,6 +56,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"trimpoint {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for add in (
+        daemons.add_ask,
         daemons.add_serve,
         daemons.add_stdio,
         daemons.add_status,
@@ -70,6 +71,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         threads.add_checkpoints,
         threads.add_diff,
         threads.add_watch,
+        threads.add_threads,
+        threads.add_rename,
+        threads.add_archive,
+        threads.add_unarchive,
+        threads.add_delete,
+        threads.add_fork,
+        threads.add_interrupt,
         daemons.add_probe,
         daemons.add_shutdown,
         threads.add_export,

@@ -31,6 +31,14 @@ exit codes:
   3  there was nothing to repair
 """
 
+ASK = """\
+Goes on in the last thread of this folder; without one, or with --new, it begins one.
+examples:
+  trimpoint ask "What does this project do?"
+  trimpoint ask --new --sandbox workspace-write "Add a docstring to greet."
+  git diff | trimpoint ask - > review.md
+"""
+
 PROBE = """\
 examples:
   trimpoint probe thread/list
@@ -57,7 +65,7 @@ def add_stdio(commands: Commands) -> None:
 def add_status(commands: Commands) -> None:
     """`status`."""
     parser = command(commands, "status", "thread_commands.status:run", "show the daemon, its Codex and its threads")
-    parser.add_argument("--all", action="store_true", help="list archived threads too")
+    parser.add_argument("-a", "--all", action="store_true", help="list archived threads too")
     for_clients(parser)
 
 
@@ -66,6 +74,26 @@ def add_metrics(commands: Commands) -> None:
     parser = command(commands, "metrics", "daemon_commands.metrics:run", "show what the daemon counts about itself")
     parser.add_argument("--prometheus", action="store_true", help="print the text that Prometheus reads")
     for_clients(parser)
+
+
+def add_ask(commands: Commands) -> None:
+    """`ask`."""
+    parser = command(commands, "ask", "thread_commands.ask:run", "say something to the agent, and see what it does", ASK)
+    parser.add_argument("text", metavar="TEXT", nargs="*", help="what to say; - reads it from stdin")
+    parser.add_argument("--new", action="store_true", help="begin a new thread")
+    parser.add_argument("-m", "--model", metavar="MODEL", help="the model, from now on")
+    parser.add_argument(
+        "-s", "--sandbox", choices=("read-only", "workspace-write", "danger-full-access"),
+        help="what the agent may change, from now on",
+    )  # fmt: skip
+    parser.add_argument(
+        "-a", "--approve", choices=("untrusted", "on-request", "never"), help="when the agent asks first, from now on"
+    )
+    parser.add_argument(
+        "-i", "--image", metavar="FILE", action="append", default=[], help="with an image; may be given several times"
+    )
+    parser.add_argument("-C", "--cwd", metavar="DIR", help="begin a new thread in this folder")
+    for_clients(parser, thread=True)
 
 
 def add_probe(commands: Commands) -> None:
@@ -130,8 +158,8 @@ def add_service(commands: Commands) -> None:
         json_option(sub)
         for_daemons(sub)
     logs = command(actions, "logs", "daemon_commands.service:run_logs", "show its log")
-    logs.add_argument("--follow", "-f", action="store_true", help="go on showing it, until Ctrl-C")
-    logs.add_argument("--lines", "-n", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")
+    logs.add_argument("-n", "--lines", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
 
 
 def add_doctor(commands: Commands) -> None:

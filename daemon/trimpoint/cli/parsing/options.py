@@ -32,15 +32,29 @@ def add_location_options(parser: argparse.ArgumentParser) -> None:
 
 def json_option(parser: argparse.ArgumentParser) -> None:
     """The option to print for scripts."""
-    parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
+    parser.add_argument("-j", "--json", action="store_true", help="print JSON, for scripts")
 
 
 def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> None:
     """Options of everything that talks to a daemon."""
     if thread:
-        parser.add_argument("--thread", metavar="ID", help="which thread: its id, the end of it, or its name")
+        thread_options(parser)
     json_option(parser)
     add_location_options(parser)
+
+
+def thread_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say which thread."""
+    parser.add_argument(
+        "-t", "--thread", metavar="THREAD", help="which thread: its id or the end of it, its name, or its first words"
+    )
+    parser.add_argument("--last", action="store_true", help="the thread that was used last, wherever it works")
+
+
+def for_one_thread(parser: argparse.ArgumentParser) -> None:
+    """Options of a command that is about one thread and takes nothing else."""
+    parser.add_argument("named", metavar="THREAD", nargs="?", help="the same as --thread THREAD")
+    for_clients(parser, thread=True)
 
 
 def for_daemons(parser: argparse.ArgumentParser) -> None:

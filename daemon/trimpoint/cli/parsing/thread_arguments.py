@@ -4,6 +4,7 @@ from trimpoint.cli.parsing.options import (
     Commands,
     command,
     for_clients,
+    for_one_thread,
     positive,
     turn_count,
 )
@@ -89,7 +90,7 @@ def add_timeline(commands: Commands) -> None:
         default=[],
         help="show what was pruned: all, the number of a divider, or a trim point's id",
     )
-    parser.add_argument("--limit", metavar="N", type=positive, default=200, help="the newest N entries (default 200)")
+    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=200, help="the newest N entries (default 200)")
     for_clients(parser, thread=True)
 
 
@@ -102,7 +103,7 @@ def add_checkpoints(commands: Commands) -> None:
         "list the states of the files that can be had back",
         CHECKPOINTS,
     )
-    parser.add_argument("--limit", metavar="N", type=positive, default=50, help="the newest N turns (default 50)")
+    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=50, help="the newest N turns (default 50)")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--storage", action="store_true", help="show whose checkpoints there are, and what they keep on disk")
     action.add_argument(
@@ -140,8 +141,7 @@ def add_watch(commands: Commands) -> None:
 def add_context(commands: Commands) -> None:
     """`context`."""
     parser = command(commands, "context", "thread_commands.context:run", "show how full a thread's context is")
-    parser.add_argument("thread", metavar="THREAD", nargs="?", help="which thread: its id, the end of it, or its name")
-    for_clients(parser)
+    for_one_thread(parser)
 
 
 def add_export(commands: Commands) -> None:
@@ -153,3 +153,58 @@ def add_export(commands: Commands) -> None:
     parser.add_argument("--pruned", action="store_true", help="with what is no longer in the agent's context")
     parser.add_argument("--out", metavar="FILE", help="a new file to write to (default: stdout)")
     for_clients(parser, thread=True)
+
+
+def add_threads(commands: Commands) -> None:
+    """`threads`."""
+    parser = command(commands, "threads", "thread_commands.threads:run", "list the conversations of this folder, Codex's own too")
+    parser.add_argument("-a", "--all", action="store_true", help="those of all folders, archived ones too")
+    parser.add_argument("--archived", action="store_true", help="the archived ones of this folder")
+    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=30, help="the last used N (default 30)")
+    for_clients(parser)
+
+
+def add_rename(commands: Commands) -> None:
+    """`rename`."""
+    parser = command(commands, "rename", "thread_commands.thread_changes:run_rename", "give a thread a name")
+    parser.add_argument("name", metavar="NAME", help="its new name")
+    for_clients(parser, thread=True)
+
+
+def add_archive(commands: Commands) -> None:
+    """`archive`."""
+    for_one_thread(command(commands, "archive", "thread_commands.thread_changes:run_archive", "archive a thread"))
+
+
+def add_unarchive(commands: Commands) -> None:
+    """`unarchive`."""
+    details = "Without a thread, the one of this folder that was archived last; so it takes back `trimpoint new`."
+    for_one_thread(
+        command(commands, "unarchive", "thread_commands.thread_changes:run_unarchive", "bring an archived thread back", details)
+    )
+
+
+def add_delete(commands: Commands) -> None:
+    """`delete`."""
+    details = "Codex forgets the conversation. What trimpoint wrote down of it stays, as an archived thread."
+    parser = command(
+        commands, "delete", "thread_commands.thread_changes:run_delete", "delete a thread from Codex, for good", details
+    )
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    for_one_thread(parser)
+
+
+def add_fork(commands: Commands) -> None:
+    """`fork`."""
+    parser = command(
+        commands, "fork", "thread_commands.thread_changes:run_fork", "begin a copy of a thread, to try something in it"
+    )
+    parser.add_argument("--at", metavar="TURN", type=positive, help="as it was after this turn")
+    for_one_thread(parser)
+
+
+def add_interrupt(commands: Commands) -> None:
+    """`interrupt`."""
+    for_one_thread(
+        command(commands, "interrupt", "thread_commands.thread_changes:run_interrupt", "stop the turn that is running")
+    )

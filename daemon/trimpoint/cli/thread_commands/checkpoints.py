@@ -17,9 +17,10 @@ from trimpoint_protocol.checkpoints import (
 )
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.age import age, counted
 from trimpoint.cli.views.diff_view import counts
 
@@ -37,12 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     if arguments.json:
         print_json(await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit))
         return Exit.DONE
     found = await ask(client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit)
-    print_thread(thread, arguments.thread)
+    print_thread(thread, arguments)
     if found.older:
         stdout_console().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
     stdout_console().print(_table(found.turns))

@@ -8,14 +8,21 @@ import msgspec
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import chosen_thread, print_thread, with_daemon
-from trimpoint.cli.exits import Exit
+from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.context_view import context_table
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it."""
+    """Show it.
+
+    :raises UsageError: two threads were named.
+    """
+    if arguments.named is not None and arguments.thread is not None:
+        raise UsageError("Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help.")
+    arguments.thread = arguments.thread or arguments.named
     return with_daemon(arguments, partial(_show, arguments))
 
 
@@ -36,7 +43,7 @@ async def _status(client: Client, arguments: argparse.Namespace) -> dict[str, An
         except RemoteError as error:
             if error.reason != "thread_not_found":
                 raise
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     if not arguments.json:
-        print_thread(thread, arguments.thread)
+        print_thread(thread, arguments)
     return dict(await client.request("context/status", threadId=thread.id))

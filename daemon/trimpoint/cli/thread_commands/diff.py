@@ -8,9 +8,10 @@ from rich.text import Text
 from trimpoint_protocol.checkpoints import CheckpointDiff
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
 
 _MOST_MOMENTS = 2
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     older, newer = [None, None, *arguments.moments][-2:]
     params = {
         "threadId": thread.id,
@@ -37,7 +38,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         print_json(await client.request("checkpoint/diff", **params))
         return Exit.DONE
     found = await ask(client, CheckpointDiff, "checkpoint/diff", **params)
-    print_thread(thread, arguments.thread)
+    print_thread(thread, arguments)
     if found.diff is not None and not stdout_console().is_terminal:
         sys.stdout.write(found.diff)
     else:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import msgspec
 from trimpoint_protocol.methods import MAX_PAGE, TimelinePage
-from trimpoint_protocol.readmodel import TimelineEntry
+from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.terminal import print_plain_line, printable
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.core.views.export import Heading, document, markdown
 
 
@@ -24,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _export(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
-    print_thread(thread, arguments.thread)
+    thread = await chosen_thread(client, arguments)
+    print_thread(thread, arguments)
     entries = await _all_entries(client, thread.id, pruned=arguments.pruned)
     heading = Heading(thread.id, thread.name, thread.cwd, thread.created_at)
     as_json = arguments.json or arguments.format == "json"
@@ -38,7 +39,13 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
     else:
         _write(Path(arguments.out), pieces)
         print_plain_line(f"Written to {arguments.out}.")
+    if not arguments.pruned and any(_hides(entry) for entry in entries):
+        print_plain_line("What is no longer in the agent's context is left out; --pruned has it, too.")
     return Exit.DONE
+
+
+def _hides(entry: TimelineEntry) -> bool:
+    return isinstance(entry, ContextTrimPointDivider) and not entry.expanded and entry.hidden_message_count > 0
 
 
 async def _all_entries(client: Client, thread_id: str, *, pruned: bool) -> list[TimelineEntry]:

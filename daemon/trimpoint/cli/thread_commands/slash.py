@@ -11,9 +11,10 @@ from rich.text import Text
 from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import chosen_thread, print_thread, with_daemon
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import one_line, print_json, printable, stderr_console, stdout_console
+from trimpoint.cli.terminal import for_shells, one_line, print_json, printable, stderr_console, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.timeline_view import summary_panel
 
 _ENDINGS = {
@@ -59,12 +60,12 @@ def run_new(arguments: argparse.Namespace) -> int:
 
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments, changes=True)
     if arguments.json:
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
         print_json({"threadId": thread.id, **answer})
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
-    print_thread(thread, arguments.thread)
+    print_thread(thread, arguments)
     async with _progress(client, text):
         answer = await client.request("commands/execute", threadId=thread.id, text=text)
     return _show(msgspec.convert(answer, CommandOutcome))
@@ -90,7 +91,7 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome) -> int:
     glyph, colour, code = _ending(outcome)
-    stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(outcome.message or "")))
+    stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(for_shells(outcome.message or ""))))
     if outcome.summary:
         stdout_console().print(summary_panel("Summary", outcome.summary))
     if outcome.new_thread_id:

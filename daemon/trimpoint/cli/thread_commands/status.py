@@ -11,10 +11,11 @@ from trimpoint_protocol.methods import CodexStatus, SidecarStatus, SnapshotResul
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.known_threads import here, known
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
-from trimpoint.cli.views.age import age, counted, duration
-from trimpoint.cli.views.context_view import small_context
+from trimpoint.cli.views.age import counted, duration
+from trimpoint.cli.views.threads_view import by_place, thread_groups
 
 _STATES = {"connected": ("●", "green"), "idle": ("○", "cyan"), "unavailable": ("●", "red")}
 
@@ -47,8 +48,9 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
     table.add_row("", Text(f"{counted(clients, 'other client')} connected", "dim"))
     table.add_row(Text("Codex", "bold"), _codex(status.codex))
     table.add_row("", Text(status.codex.path, "dim", overflow="fold"))
-    for override in status.codex.overrides:
-        table.add_row("", Text(f"-c {one_line(override)}", "dim", overflow="fold"))
+    if keys := [override.partition("=")[0] for override in status.codex.overrides]:
+        # Values may be long, or hold a key; `--json` has them.
+        table.add_row("", Text(f"with -c for {one_line(', '.join(keys))}", "dim"))
     table.add_row(Text("State", "bold"), Text(status.state_dir, overflow="fold"))
     console.print(table)
 
@@ -63,24 +65,6 @@ def _print_threads(console: Console, threads: list[ThreadOverview], archived: in
     console.print()
     more = f" ({counted(archived, 'archived thread')} not shown; --all)" if archived else ""
     console.print(Text.assemble((counted(len(threads), "thread"), "bold"), (more, "dim")))
-    if not threads:
-        return
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column in ("", "id", "gen", "context", "used", "name", "folder"):
-        table.add_column(column, overflow="fold", no_wrap=column in {"id", "gen", "context", "used"})
-    for thread in threads:
-        table.add_row(*_row(thread), style="dim" if thread.archived else None)
-    console.print(table)
-
-
-def _row(thread: ThreadOverview) -> list[Text]:
-    glyph = Text("●", "green") if thread.loaded else Text("○", "dim")
-    if thread.busy:
-        glyph = Text("◐", "yellow")
-    name = Text(one_line(thread.name or "", 40))
-    if thread.busy:
-        name.append(f"{' ' if name else ''}busy: {one_line(thread.busy, 60)}", "yellow")
-    elif thread.archived:
-        name.append(f"{' ' if name else ''}archived")
-    context, used = small_context(thread.context), Text(f"{age(thread.updated_at)} ago")
-    return [glyph, Text(thread.id), Text(str(thread.generation)), context, used, name, Text(one_line(thread.cwd))]
+    if threads:
+        grouped = by_place(map(known, threads), here())
+        console.print(thread_groups(grouped, console.width, headings=list(grouped) != [here()]))

@@ -10,10 +10,11 @@ from trimpoint_protocol.methods import MAX_PAGE, SnapshotResult, TimelinePage
 from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import print_json, stdout_console
-from trimpoint.cli.views.timeline_view import timeline_rows
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
+from trimpoint.cli.views.timeline_view import Marks, timeline_rows, turn_marks
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -22,18 +23,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     snapshot = (await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)).thread
     points = [point.id for point in snapshot.context_trim_points] if snapshot is not None else []
     entries, cursor = await _newest(client, thread.id, _expansion(arguments.expand, points), arguments.limit)
     if arguments.json:
         print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
         return Exit.DONE
-    print_thread(thread, arguments.thread)
+    print_thread(thread, arguments)
     if cursor is not None:
         stdout_console().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
-    numbers = {point: number for number, point in enumerate(points, 1)}
-    for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), numbers):
+    marks = Marks(
+        trim_points={point: number for number, point in enumerate(points, 1)},
+        turns=turn_marks(snapshot.turns if snapshot is not None else []),
+        rich_text=stdout_console().is_terminal,
+    )
+    for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
         stdout_console().print(row)
     if not entries:
         stdout_console().print(Text("Nothing has been said yet.", "dim"))

@@ -9,9 +9,10 @@ from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import ask, chosen_thread, print_thread, with_daemon
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.live_view import LiveView
 
 # A thread whose operation is still under way is joined when that has ended; its events are shown meanwhile.
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _watch(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments.thread)
+    thread = await chosen_thread(client, arguments)
     joined = anyio.Event()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_join, client, thread, joined)
@@ -37,7 +38,7 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
             await joined.wait()
         await client.request("orchestration/subscribeThread", threadId=thread.id)
         if not arguments.json:
-            print_thread(thread, None)
+            print_thread(thread)
         view = LiveView(stdout_console(), thread.id, with_meter=True)
         if not arguments.json:
             view.show_context(await ask(client, ContextStatus, "context/status", threadId=thread.id))

@@ -1,5 +1,6 @@
 """The agent's questions, put to the person at the terminal: may it run this, change that, and what else does it want to know."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,9 @@ from rich.text import Text
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
 from trimpoint.cli.terminal import one_line, print_line, stderr_console
+from trimpoint.cli.views.timeline_view import command_line
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.shell_commands import unwrapped
 
 _APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})
 _PERMISSIONS = "item/permissions/requestApproval"
@@ -21,13 +25,25 @@ _CHOICES = {
 }
 
 
-async def answer_question(client: Client, question: Message) -> None:
-    """Ask the person and send the answer; where there is nobody to ask, an approval is declined, and said so."""
+_OUTCOMES = {
+    "accept": "Allowed.",
+    "acceptForSession": "Allowed, for the whole session.",
+    "decline": "Declined.",
+    "cancel": "Declined; the turn stops.",
+}
+
+
+async def answer_question(client: Client, question: Message, item: Mapping[str, Any] | None = None) -> None:
+    """Ask the person and send the answer; where there is no person to ask, an approval is declined, and said so.
+
+    :param item: what the question is about, as Codex announced it: the files of a change are only there
+    """
     method, params = str(question["method"]), dict(question.get("params") or {})
     if method in _APPROVALS:
-        result: Any = {"decision": await _decision(params)}
+        result: Any = {"decision": await _decision(params, item or {})}
     elif method == _PERMISSIONS:
-        granted = await _yes(f"The agent asks for more permissions: {_reason(params)}", params.get("permissions"))
+        wanted = permission_words(params.get("permissions"))
+        granted = await _yes(f"The agent asks for more permissions: {wanted}", _reason(params))
         result = {"permissions": params.get("permissions") if granted else {}, "scope": "turn"}
     elif method == _USER_INPUT and keyboard.is_there():
         result = {"answers": {str(item["id"]): {"answers": [await _reply(item)]} for item in params.get("questions", ())}}
@@ -37,33 +53,84 @@ async def answer_question(client: Client, question: Message) -> None:
     await client.send({"id": question["id"], "result": result})
 
 
-async def _decision(params: Mapping[str, Any]) -> Any:
+async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
     """One of the decisions that Codex offers."""
     offered = list(params.get("availableDecisions") or _CHOICES)
-    what = f"run {one_line(str(params['command']), 2000)}" if params.get("command") else "change files"
+    what = _wish(params, item)
     if not keyboard.is_there():
         print_line(Text(f"Declined, as there is no terminal to ask at: the agent asks to {what}", "yellow"))
         return "decline" if "decline" in offered else offered[-1]
     print_line(Text.assemble(("? ", "bold yellow"), f"The agent asks to {what}"))
-    print_line(Text(f"  {_reason(params)}", "dim"))
-    menu = [_menu_entry(number, decision, offered) for number, decision in enumerate(offered, 1)]
-    chosen = await _choice(dict(menu))
-    return next(decision for (key, _), decision in zip(menu, offered, strict=True) if key == chosen)
+    if reason := _reason(params):
+        print_line(Text(f"  {reason}", "dim"))
+    menu = _menu(offered)
+    key = await _choice({key: words for key, words, _ in menu})
+    chosen, said = next((decision, words) for entry, words, decision in menu if entry == key)
+    print_line(Text(f"  {_OUTCOMES.get(str(chosen), f'{said[:1].upper()}{said[1:]}.')}", "dim"))
+    return chosen
 
 
-def _menu_entry(number: int, decision: Any, offered: list[Any]) -> tuple[str, str]:
-    """Key and words. Decisions with parameters get a number; of the two ways to say no, an only one gets the plain key."""
-    key, words = _CHOICES.get(str(decision), (str(number), one_line(str(decision), 80)))
-    return ("n" if decision == "cancel" and "decline" not in offered else key), words
+def _wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    """What the agent wants to do, to be read after "asks to"."""
+    if host := as_dict(params.get("networkApprovalContext")).get("host"):
+        return f"reach {one_line(str(host))} over the network"
+    if params.get("command"):
+        return f"run {command_line(params)}"
+    changes = [as_dict(change) for change in item.get("changes") or ()]
+    paths = [one_line(str(change.get("path", "?"))) for change in changes]
+    return f"change {', '.join(paths)}" if paths else "change files"
 
 
-async def _yes(question: str, detail: Any) -> bool:
+def _menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
+    """Key, words and decision of each. Of the two ways to say no, an only one gets the plain key."""
+    menu: list[tuple[str, str, Any]] = []
+    for number, decision in enumerate(offered, 1):
+        key, words = _CHOICES.get(str(decision), ("", "")) if isinstance(decision, str) else _amendment(decision)
+        if decision == "cancel" and "decline" not in offered:
+            key = "n"
+        if not key or any(key == other for other, _, _ in menu):
+            key = str(number)
+        menu.append((key, words or one_line(str(decision), 80), decision))
+    return menu
+
+
+def _amendment(decision: Any) -> tuple[str, str]:
+    """Key and words of a decision that changes a rule for good."""
+    rule = as_dict(as_dict(decision).get("acceptWithExecpolicyAmendment")).get("execpolicy_amendment")
+    if isinstance(rule, list):
+        words = shlex.join(map(str, rule))
+        return "a", f"yes, and never ask again for `{one_line(unwrapped(words), 80)}`"
+    network = as_dict(as_dict(decision).get("applyNetworkPolicyAmendment")).get("network_policy_amendment")
+    host, action = one_line(str(as_dict(network).get("host", "?"))), as_dict(network).get("action")
+    if action == "deny":
+        return "d", f"no, and never allow {host}"
+    return ("a", f"yes, and always allow {host}") if action == "allow" else ("", "")
+
+
+def permission_words(permissions: Any) -> str:
+    """Permissions that the agent asks for, in words."""
+    wanted = as_dict(permissions)
+    files = as_dict(wanted.get("fileSystem"))
+    words = ["the network"] if as_dict(wanted.get("network")).get("enabled") else []
+    for access in ("read", "write"):
+        words += [f"to {access} {one_line(str(path))}" for path in files.get(access) or ()]
+    for entry in map(as_dict, files.get("entries") or ()):
+        path = as_dict(entry.get("path"))
+        where = path.get("path") or path.get("pattern") or as_dict(path.get("value")).get("kind") or "?"
+        words.append(f"to {entry.get('access')} {one_line(str(where))}")
+    return ", ".join(words) or "none that can be named"
+
+
+async def _yes(question: str, detail: str) -> bool:
     if not keyboard.is_there():
         print_line(Text(f"Declined, as there is no terminal to ask at: {one_line(question)}", "yellow"))
         return False
-    print_line(Text.assemble(("? ", "bold yellow"), one_line(question)))
-    print_line(Text(f"  {one_line(str(detail), 2000)}", "dim"))
-    return await _choice({"y": "yes", "n": "no"}) == "y"
+    print_line(Text.assemble(("? ", "bold yellow"), one_line(question, 2000)))
+    if detail:
+        print_line(Text(f"  {detail}", "dim"))
+    granted = await _choice({"y": "yes", "n": "no"}) == "y"
+    print_line(Text("  Allowed, for this turn." if granted else "  Declined.", "dim"))
+    return granted
 
 
 async def _choice(choices: Mapping[str, str]) -> str:

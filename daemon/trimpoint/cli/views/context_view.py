@@ -6,9 +6,10 @@ from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.readmodel import ContextStatus
 
-from trimpoint.cli.terminal import one_line
+from trimpoint.cli.terminal import for_shells, one_line
 
 _COLOURS = {"ok": "green", "warning": "yellow", "critical": "red"}
+_ADVICE = "trimpoint compact summarizes it; trimpoint clear N keeps the last N turns."
 FILLED, EMPTY, MARK = "█", "░", "┃"
 BAR_CELLS, SMALL_BAR_CELLS = 40, 10
 
@@ -35,11 +36,20 @@ def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
     return line.append(f"  {_used(context)}", "dim")
 
 
-def small_context(context: ContextStatus | None) -> Text:
+def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
+    """The bar in a line, and what to do about it where it is filling up."""
+    yield Text("  ").append_text(context_line(context, cells))
+    if context.level in ("warning", "critical"):
+        advice = context.auto.message if context.auto is not None and context.auto.message else _ADVICE
+        yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
+
+
+def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
     """The bar and its percentage for the row of a table; nothing while nothing is known."""
     if context is None or (context.unknown and not context.used_tokens):
         return Text()
-    return context_bar(context, SMALL_BAR_CELLS).append(" " if context.window_tokens else "").append(_share(context))
+    drawn = context_bar(context, SMALL_BAR_CELLS) if bar else Text()
+    return drawn.append(" " if drawn else "").append(_share(context))
 
 
 def context_table(context: ContextStatus) -> Table:
@@ -90,7 +100,7 @@ def _automatic(context: ContextStatus) -> Text:
     if not context.auto.message:
         return Text(doing, "dim")
     colour = "red" if context.auto.state == "stopped" else _COLOURS.get(context.level or "", "")
-    return Text(one_line(context.auto.message, 2000), colour)
+    return Text(one_line(for_shells(context.auto.message), 2000), colour)
 
 
 def _provider_compacts_at(context: ContextStatus) -> str:

@@ -8,9 +8,18 @@ from rich.text import Text
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Message
-from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.terminal import for_shells, one_line, printable
 from trimpoint.cli.views.context_view import context_line
-from trimpoint.cli.views.timeline_view import ANSWER, PROMPT, activity_mark, display_title, divider, summary_panel, with_glyph
+from trimpoint.cli.views.timeline_view import (
+    ANSWER,
+    PROMPT,
+    activity_mark,
+    command_line,
+    display_title,
+    divider,
+    summary_panel,
+    with_glyph,
+)
 from trimpoint.codex.notifications.translate import activity_title
 
 LINE_CELLS = 20
@@ -39,7 +48,8 @@ class LiveView:
     `with_meter`: how full the context is, too, whenever that changes.
     """
 
-    def __init__(self, console: Console, thread_id: str, *, with_meter: bool = False) -> None:
+    def __init__(self, console: Console, thread_id: str, *, with_meter: bool = False, shows_prompts: bool = True) -> None:
+        self._shows_prompts = shows_prompts
         self._console = console
         self._thread_id = thread_id
         self._streaming: str | None = None
@@ -67,7 +77,7 @@ class LiveView:
         elif method == "context/updated" and self._with_meter:
             self.show_context(msgspec.convert(params, ContextStatus))
         elif method == "serverRequest/resolved":
-            self.note("The question is settled.")
+            self.note("The question was answered.")
         elif method == "error":
             self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
 
@@ -79,8 +89,13 @@ class LiveView:
             self._console.print(Text("  ").append_text(context_line(context, LINE_CELLS)))
         advice = context.auto.message if context.auto is not None and context.auto.state != "running" else ""
         if advice and advice != self._advice:
-            self.note(f"  {one_line(advice, 2000)}", "red" if context.level == "critical" else "yellow")
+            self.note(f"  {one_line(for_shells(advice), 2000)}", "red" if context.level == "critical" else "yellow")
         self._advice = advice
+
+    @property
+    def line_is_open(self) -> bool:
+        """Whether a line is being streamed."""
+        return self._line_is_open
 
     def end_line(self) -> None:
         """End a line that is being streamed."""
@@ -116,7 +131,7 @@ class LiveView:
     def _show_item(self, item: dict[str, Any], *, ended: bool) -> None:
         kind, text = str(item.get("type")), str(item.get("text", ""))
         match kind, ended:
-            case "userMessage", True:
+            case "userMessage", True if self._shows_prompts:
                 prompt = "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in item.get("content") or ())
                 self._show_marked(*PROMPT, prompt, "bold")
             case (("agentMessage" | "plan" | "reasoning"), True):
@@ -138,8 +153,9 @@ class LiveView:
 
     def _show_activity(self, kind: str, item: dict[str, Any]) -> None:
         glyph, style = activity_mark(kind)
+        words = command_line(item) if item.get("command") else display_title(activity_title(kind, item))
         self.end_line()
-        self._console.print(Text.assemble((f"  {glyph} ", style), (display_title(activity_title(kind, item)), "bright_black")))
+        self._console.print(Text.assemble((f"  {glyph} ", style), (words, "bright_black")))
 
     def _show_command_end(self, item: dict[str, Any]) -> None:
         if item.get("id") not in self._streamed and (output := item.get("aggregatedOutput")):

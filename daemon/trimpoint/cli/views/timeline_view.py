@@ -1,21 +1,29 @@
 """A timeline as a person likes to look at it: prompts, answers, one line for each activity, and the trim points between them."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.panel import Panel
+from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
+    ThreadTurn,
     TimelineActivity,
     TimelineEntry,
     TimelineMessage,
 )
 
 from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.views.age import clock_time
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
+
+_MAX_TITLE_CHARS = 300
 
 PROMPT, ANSWER = ("❯", "bold cyan"), ("●", "green")
 _ACTIVITIES: dict[str, tuple[str, str]] = {
@@ -36,14 +44,60 @@ def activity_mark(kind: str) -> tuple[str, str]:
     return _ACTIVITIES.get(kind, _OTHER_ACTIVITY)
 
 
-def timeline_rows(entries: Iterable[TimelineEntry], numbers: Mapping[str, int]) -> Iterator[RenderableType]:
-    """Entries, oldest first, as what to print; `numbers` are those of the trim points, by id."""
+class TurnMark(NamedTuple):
+    """What the timeline says of a turn beside what was said in it. `when` is for people."""
+
+    number: int
+    when: str
+    status: str
+    error: str | None
+
+
+class Marks(NamedTuple):
+    """Numbers of trim points and marks of turns, by id; Markdown is rendered where `rich_text` says so."""
+
+    trim_points: Mapping[str, int] = {}
+    turns: Mapping[str, TurnMark] = {}
+    rich_text: bool = False
+
+
+def turn_marks(turns: Iterable[ThreadTurn]) -> dict[str, TurnMark]:
+    """The marks of a thread's turns, which are numbered from 1."""
+    return {
+        turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error) for number, turn in enumerate(turns, 1)
+    }
+
+
+def timeline_rows(entries: Iterable[TimelineEntry], marks: Marks) -> Iterator[RenderableType]:
+    """Entries, oldest first, as what to print."""
     before: TimelineEntry | None = None
     for entry in entries:
+        if _turn_of(entry) != _turn_of(before):
+            yield from _turn_end(before, marks)
         if _stands_apart(before, entry):
             yield Text()
-        yield _row(entry, numbers)
+        yield _row(entry, marks, is_first=_turn_of(entry) != _turn_of(before))
         before = entry
+    yield from _turn_end(before, marks)
+
+
+def _turn_of(entry: TimelineEntry | None) -> str | None:
+    return entry.turn_id if isinstance(entry, TimelineMessage | TimelineActivity) else None
+
+
+def _turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableType]:
+    """How a turn ended, where it did not just complete."""
+    mark = marks.turns.get(_turn_of(last) or "")
+    match mark:
+        case TurnMark(status="failed", error=error):
+            why = f": {one_line(error, 500)}" if error else ""
+            yield with_glyph("✗", "red", Text(f"failed{why}", "red"))
+        case TurnMark(status="interrupted"):
+            yield with_glyph("■", "yellow", Text("interrupted", "yellow"))
+        case TurnMark(status="running"):
+            yield with_glyph("…", "yellow", Text("still running", "yellow"))
+        case _:
+            return
 
 
 def _stands_apart(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
@@ -61,16 +115,20 @@ def _stands_apart(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
             return False
 
 
-def _row(entry: TimelineEntry, numbers: Mapping[str, int]) -> RenderableType:
+def _row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> RenderableType:
+    numbers = marks.trim_points
     match entry:
+        case TimelineMessage(role="user"):
+            body = Text(printable(entry.text.strip()), "bold")
+            mark = marks.turns.get(entry.turn_id) if is_first else None
+            aside = Text(f"{mark.number} · {mark.when}", "dim") if mark is not None else None
+            return with_glyph(*PROMPT, body, trimmed=entry.trimmed, aside=aside)
         case TimelineMessage():
-            glyph, style = PROMPT if entry.role == "user" else ANSWER
-            body = Text(printable(entry.text.strip()), "bold" if entry.role == "user" else "")
-            return with_glyph(glyph, style, body, trimmed=entry.trimmed)
+            return with_glyph(*ANSWER, _answer(entry, marks), trimmed=entry.trimmed)
         case TimelineActivity():
             glyph, style = activity_mark(entry.activity)
-            title = Text(display_title(entry.title), "bright_black", no_wrap=True, overflow="ellipsis")
-            return with_glyph(f"  {glyph}", style, title, trimmed=entry.trimmed)
+            title = Text(activity_words(entry), "bright_black", no_wrap=True, overflow="ellipsis")
+            return with_glyph(f"  {glyph}", style, title, trimmed=entry.trimmed, aside=_outcome(entry))
         case ContextSummaryBanner():
             return summary_panel(entry.header, entry.summary)
         case ContextTrimPointDivider():
@@ -82,22 +140,76 @@ def _row(entry: TimelineEntry, numbers: Mapping[str, int]) -> RenderableType:
             return divider(entry.label, entry.hidden_message_count, entry.expanded, number)
 
 
+def _answer(entry: TimelineMessage, marks: Marks) -> RenderableType:
+    text = printable(entry.text.strip())
+    if not marks.rich_text or entry.trimmed:
+        return Text(text)
+    from rich.markdown import Markdown
+
+    return Markdown(text, hyperlinks=False, code_theme="ansi_dark")
+
+
+def activity_words(entry: TimelineActivity) -> str:
+    """An activity in one line, a command as it was typed."""
+    detail = as_dict(entry.detail)
+    return display_title(entry.title) if not detail.get("command") else command_line(detail)
+
+
+def command_line(item: Mapping[str, Any]) -> str:
+    """The command of one of Codex's items in one line that is safe to show."""
+    line = printable(in_one_line(as_typed(item)))
+    return line if len(line) <= _MAX_TITLE_CHARS else f"{line[: _MAX_TITLE_CHARS - 1]}…"
+
+
 def display_title(title: str) -> str:
     """An activity's title in one line, a command without the shell that Codex wraps it in."""
-    wrapped = re.fullmatch(r"\S*/(?:ba|z|)sh -l?c (['\"])(.*)\1", title, re.DOTALL)
-    return one_line(wrapped.group(2) if wrapped else title)
+    return one_line(unwrapped(title))
 
 
-def with_glyph(glyph: str, style: str, body: Text, *, trimmed: bool = False) -> RenderableType:
-    """`body` with a glyph before its first line and the others aligned; a rule of dots at its left when it was pruned."""
+def _outcome(entry: TimelineActivity) -> Text | None:
+    """How an activity ended, where it did not just succeed."""
+    detail = as_dict(entry.detail)
+    status, code = detail.get("status"), detail.get("exitCode")
+    if status == "declined":
+        return Text("declined", "yellow")
+    if code:
+        return Text(f"exit code {code}", "yellow")
+    return Text("failed", "red") if status == "failed" else None
+
+
+def with_glyph(
+    glyph: str, style: str, body: RenderableType, *, trimmed: bool = False, aside: Text | None = None
+) -> RenderableType:
+    """`body` with a glyph before its first line and the others aligned, and `aside` at the right.
+
+    What was pruned has a rule of dots before each line.
+    """
     grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
-    grid.add_column(width=len(glyph) + 2 * trimmed)
+    grid.add_column(width=len(glyph))
     grid.add_column(ratio=1)
-    if trimmed:
+    if trimmed and isinstance(body, Text):
         body = Text(body.plain, "dim", no_wrap=body.no_wrap, overflow=body.overflow)
-        glyph, style = f"┊ {glyph}", "dim"
-    grid.add_row(Text(glyph, style), body)
-    return grid
+        style = "dim"
+    row: list[RenderableType] = [Text(glyph, style), body]
+    if aside is not None:
+        grid.add_column(justify="right", no_wrap=True)
+        row.append(aside)
+    grid.add_row(*row)
+    return _Pruned(grid) if trimmed else grid
+
+
+class _Pruned:
+    """Puts a rule of dots at the left of every line."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        narrower = options.update_width(max(1, options.max_width - 2))
+        for line in console.render_lines(self._inner, narrower, pad=False):
+            yield Segment("┊ ", Style(dim=True))
+            yield from line
+            yield Segment.line()
 
 
 def summary_panel(header: str, summary: str) -> RenderableType:

@@ -17,7 +17,7 @@ _DAEMON_ONLY_VARIABLES = frozenset(
 # Runs in a fresh interpreter that becomes Codex (about 15 ms): asks for SIGTERM at the parent's death, makes
 # up for a parent that died before it could ask, undoes the signals that Python ignores (exec keeps them
 # ignored), and replaces itself. Not a `preexec_fn`: Python between fork and exec can deadlock in a process
-# with threads, and is deprecated there. SIGTERM, not SIGKILL: Codex gets to end what it started; `leftover`
+# with threads, and is deprecated there. SIGTERM, not SIGKILL: Codex gets to end what it started; `orphans`
 # is for one that does not.
 _SHIM = """
 import ctypes, os, signal, sys
@@ -35,7 +35,7 @@ except OSError as error:
 
 
 class LaunchProfile(msgspec.Struct, frozen=True):
-    """What makes one child differ from another (spec §4): clients with equal profiles share a child.
+    """What makes one child differ from another (docs/spec/sessions.md): clients with equal profiles share a child.
 
     `overrides` are Codex's `key=value`, each given as `-c`. `environment` is added to the daemon's; of
     pairs with the same name the last one wins.

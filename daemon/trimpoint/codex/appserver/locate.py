@@ -95,7 +95,7 @@ class _Unfit(Exception):
 def find_codex(
     *, flag: Path | None = None, configured: Path | None = None, environ: Mapping[str, str] = os.environ
 ) -> CodexBinary:
-    """Choose the binary: flag, configuration, `PATH`, bundled PyPI package, in that order (spec §8).
+    """Choose the binary: flag, configuration, `PATH`, bundled PyPI package, in that order (docs/spec/running.md).
 
     :param environ: where `PATH` is read from
     :raises CodexUnusable: a path was named, and it is missing, no program, trimpoint, or a wrapper without

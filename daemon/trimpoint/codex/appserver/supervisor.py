@@ -1,4 +1,4 @@
-"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it dies (spec §4, "Recovery").
+"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it dies (docs/spec/sessions.md, "Recovery").
 
 An *epoch* is the life of one child. Request ids, loaded threads and unanswered questions belong to an epoch and end with it.
 """
@@ -185,3 +185,8 @@ def is_missing_error(error: ProviderFailure) -> bool:
 def is_archived_error(error: ProviderFailure) -> bool:
     """Whether Codex has the thread put away."""
     return isinstance(error, ProviderError) and "is archived" in error.message
+
+
+def is_in_use_error(error: ProviderFailure) -> bool:
+    """Whether another program has the thread open, so that Codex does not load it."""
+    return isinstance(error, ProviderError) and "already has an active writer" in error.message

@@ -1,4 +1,4 @@
-"""A conversation that is new to our books: its turns as facts for a new ledger (spec §3, "adopted").
+"""A conversation that is new to our books: its turns as facts for a new ledger (docs/spec/clients.md, "adopted").
 
 What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
 """
@@ -12,6 +12,7 @@ import msgspec
 
 from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
 from trimpoint.codex.notifications.translate import ending_of, entry_of
+from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import Generation, ThreadState, Turn
@@ -119,7 +120,7 @@ def _inherited_trim_points(parent: ThreadState, earlier: list[Turn], fork_id: st
         # A boundary after all earlier turns stands before whatever Codex reports of the fork.
         first_kept = earlier[point.turn_index].id if point.turn_index < len(earlier) else None
         yield ev.TrimPointCreated(
-            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, point.pruned_turn_ids,
+            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, tuple(pruned_by(parent, point)),
             first_kept, 1, point.trigger, point.summary_unavailable,
         )  # fmt: skip
         if point.summary is not None:

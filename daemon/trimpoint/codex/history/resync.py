@@ -1,10 +1,10 @@
-"""What Codex did unheard: a daemon or a child that dies in the middle of a turn leaves more behind than the ledger was told.
+"""What Codex did without the daemon: turns that were under way when a daemon or a child died, and those of other programs.
 
-Read back when the session is loaded again, so that the ledger and what the model sees agree (spec §2: no command half-happens).
+Read back when the session is loaded again, so that the ledger and what the model sees agree: a person may have gone on with
+`codex exec resume` or the terminal UI, compacted there, or taken turns back.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio.to_thread
 import msgspec
@@ -21,40 +21,95 @@ from trimpoint.core.model.state import Generation, ThreadState
 
 log = structlog.get_logger()
 
-# A session breaks off in one turn, and in a few more at most if prompts were queued.
-NEWEST_TURNS = 25
+# How many turns are looked at first, and how many a page holds where these are not enough.
+GLANCE, PAGE = 1, 25
 # What Codex puts into the context, in the user's name, when a turn was broken off.
 NOT_A_PROMPT = "<turn_aborted>"
 
+ListedTurn = dict[str, Any]
 
-async def missed_facts(link: CodexLink, state: ThreadState, generation: Generation) -> tuple[ev.AnyEvent, ...]:
-    """The facts of turns that the ledger lacks, wholly or in part, oldest first; what it knows already may be among them.
 
+class Missed(NamedTuple):
+    """What a provider thread has and the ledger lacks, and the reverse.
+
+    `facts` are those of turns that the ledger lacks, wholly or in part, oldest first; what it knows already may be among them.
+    `new_turns`: whether Codex has turns that the ledger has nothing of. `taken_back` is the first turn that Codex has no more.
+    """
+
+    facts: tuple[ev.AnyEvent, ...] = ()
+    new_turns: bool = False
+    taken_back: str | None = None
+
+    @property
+    def is_anything(self) -> bool:
+        """Whether another program went on with the thread."""
+        return self.new_turns or self.taken_back is not None
+
+
+async def catch_up(link: CodexLink, state: ThreadState, generation: Generation, *, only_ended: bool = False) -> Missed:
+    """Compare Codex's turns of a provider thread with the ledger's, from the newest back to one that both have.
+
+    `only_ended`: leave out a turn that runs, as another program that has the thread open may be at work in it.
     :raises ProviderFailure: Codex is gone or does not answer. Where it lists no turns, there is nothing to add.
     """
-    params = {"threadId": generation.provider_thread_id, "itemsView": "full", "limit": NEWEST_TURNS}
     try:
-        listed = msgspec.json.decode(await link.request("thread/turns/list", params))
+        newest_first, meeting = await _unknown_turns(link, state, generation)
     except ProviderError as error:
         log.info("missed_turns_not_listed", thread_id=state.id, detail=error.message)
-        return ()
-    missed = list(_newest_until_known(state, listed.get("data") or []))[::-1]
+        return Missed()
+    missed = [turn for turn in newest_first[::-1] if not (only_ended and turn.get("status") == "inProgress")]
+    new_turns = any(_known(state, turn) is None for turn in missed)
     for turn in missed:
         _drop_prompt_sent_again(state, turn)
     await _add_unlisted_prompts([turn for turn in missed if _is_silent(state, turn)], generation.rollout_path)
     told = [turn for turn in missed if turn.get("items")]
-    return tuple(fact for turn in told for fact in turn_facts(turn, generation.number, []))
+    facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, []))
+    return Missed(facts, new_turns and bool(told), _taken_back(state, missed, meeting))
 
 
-def _newest_until_known(state: ThreadState, newest_first: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for turn in newest_first:
-        kinds = {item.get("type") for item in turn.get("items") or ()}
-        known = _known(state, turn)
-        if known is not None and state.turns[known].status != "interrupted":
-            return
-        if "contextCompaction" in kinds and "userMessage" not in kinds:
-            return  # the compaction that this provider thread was made by: what is older came with it
-        yield turn
+async def _unknown_turns(
+    link: CodexLink, state: ThreadState, generation: Generation
+) -> tuple[list[ListedTurn], ListedTurn | None]:
+    """Codex's turns that the ledger lacks or may have heard only in part, newest first, and the one before them; None without one."""
+    unknown: list[ListedTurn] = []
+    limit, cursor = (PAGE if state.may_have_missed else GLANCE), None
+    while True:
+        params = {"threadId": generation.provider_thread_id, "itemsView": "full", "limit": limit}
+        page = msgspec.json.decode(await link.request("thread/turns/list", {**params, "cursor": cursor} if cursor else params))
+        for turn in as_list(page.get("data")):
+            if _is_where_both_meet(state, generation, turn):
+                return unknown, turn
+            unknown.append(turn)
+        limit, cursor = PAGE, page.get("nextCursor")
+        if not cursor:
+            return unknown, None
+
+
+def _is_where_both_meet(state: ThreadState, generation: Generation, turn: ListedTurn) -> bool:
+    known = _known(state, turn)
+    if known is not None:
+        return state.turns[known].status != "interrupted" or not state.may_have_missed
+    # The compaction that this provider thread was made by: what is older came with it. Turns of its own come before that.
+    was_compacted = generation.bootstrap == "provider" and generation.number > 1 and generation.turn_count == 0
+    return was_compacted and _is_compaction(turn)
+
+
+def _is_compaction(turn: ListedTurn) -> bool:
+    kinds = {item.get("type") for item in as_list(turn.get("items"))}
+    return "contextCompaction" in kinds and "userMessage" not in kinds
+
+
+def _taken_back(state: ThreadState, missed: list[ListedTurn], meeting: ListedTurn | None) -> str | None:
+    """The first turn that ran in the present provider thread and is not there any more.
+
+    A turn that broke off may never have got there, so only one that was completed counts.
+    """
+    met = _known(state, meeting) if meeting is not None else None
+    first = 0 if met is None else met + 1
+    there = {_known(state, turn) for turn in missed}
+    ours = (index for index in range(first, len(state.turns)) if state.turns[index].generation == state.generation.number)
+    gone = (state.turns[index] for index in ours if index not in there)
+    return next((turn.id for turn in gone if turn.status == "completed"), None)
 
 
 def _known(state: ThreadState, turn: dict[str, Any]) -> int | None:

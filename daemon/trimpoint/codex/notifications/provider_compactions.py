@@ -5,7 +5,7 @@
 import msgspec
 from msgspec import Raw
 
-from trimpoint.core.decide.overflow import COMPACTION
+from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.model.lenient import as_dict
 
 _MARK = COMPACTION.encode()

@@ -1,9 +1,10 @@
-"""Codex notifications as facts of a thread. Pure: bytes in, events out; what is not recorded yields nothing.
+"""Translates notifications of Codex into facts of a thread. Pure: bytes in, events out.
 
-Deltas are not facts: they are relayed and forgotten (spec §7). Items are recorded when completed, raw items as the model saw them.
+Deltas yield no facts: they are forwarded and not journaled (docs/spec/journal.md). Items are recorded
+when they are completed, raw items as the model saw them.
 
-The law: only what a fact is about must be as expected, above all its id. A detail of a shape that is not known is left out, and takes
-no fact along: a turn that has ended has ended, whatever its error looks like.
+The law: only what a fact is about must be as expected, above all its id. A detail of a shape that is not
+known is left out, and takes no fact along: a turn that has ended has ended, whatever its error looks like.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import msgspec
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
 Facts = tuple[ev.AnyEvent, ...]
 
@@ -136,6 +138,7 @@ def _name(params: bytes, generation: int, settings: bytes) -> Facts:
 def _settings(params: bytes, generation: int, settings: bytes) -> Facts:
     current = msgspec.json.decode(params, type=_SettingsParams).thread_settings
     known = msgspec.json.decode(settings, type=dict[str, msgspec.Raw])
+    known.pop("unconfirmed", None)  # Codex has reported them now (`operations/provider/settings.py`)
     return (ev.SettingsChanged(msgspec.json.encode({**known, "current": current})),)
 
 
@@ -218,6 +221,8 @@ def activity_title(kind: str, item: dict[str, Any]) -> str:
     """One line that says what an activity was."""
     titler = _TITLES.get(kind)
     title = titler(item) if titler is not None else kind
+    if kind == "commandExecution":
+        return str(title)[:200] or kind
     return " ".join(str(title).split())[:200] or kind
 
 
@@ -227,7 +232,7 @@ def _file_change_title(item: dict[str, Any]) -> str:
 
 
 _TITLES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "commandExecution": lambda item: item.get("command", ""),
+    "commandExecution": lambda item: in_one_line(as_typed(item)),
     "fileChange": _file_change_title,
     "mcpToolCall": lambda item: f"{item.get('server')}/{item.get('tool')}",
     "dynamicToolCall": lambda item: item.get("tool", ""),

@@ -1,4 +1,4 @@
-"""What is in the agent's context: which turns a trim keeps, and the items a new session is given (spec §4).
+"""What is in the agent's context: which turns a trim keeps, and the items a new session is given (docs/spec/sessions.md).
 
 Turns are whole or absent; an item is the provider's JSON as the model saw it.
 """
@@ -11,7 +11,7 @@ import msgspec
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.state import Discard, Entry, Generation, ThreadState, Turn
+from trimpoint.core.model.state import Discard, Entry, Generation, ThreadState, TrimPoint, Turn
 
 # Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do not label
 # their content.
@@ -27,12 +27,14 @@ SEALED_SUMMARY_LOST = "Codex no longer has the conversation, and with it its sea
 
 
 class TrimPlan(NamedTuple):
-    """What a trim that keeps `kept` would exclude: `pruned` are the active turns before them.
+    """What a trim that keeps `kept` would exclude: the `pruned_turn_count` active turns before them.
 
-    `pruned_message_count` are the messages newly excluded, prompts and answers alike; what was discarded before is none of them.
+    `pruned_message_count` are the messages newly excluded, prompts and answers alike; what was
+    discarded before is none of them.
     """
 
-    pruned: list[Turn]
+    pruned_turn_count: int
+    last_pruned_turn_id: str | None
     kept: list[Turn]
     before_entry_id: str | None
     pruned_message_count: int
@@ -43,19 +45,65 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
 
     A summary that stands in the context is excluded too: `/clear` right after `/compact` has something to do.
     """
-    active = state.active_turns
-    cut = max(0, len(active) - keep_last_n_turns)
+    cut = max(0, state.active_turn_count - keep_last_n_turns)
     clears_summary = keep_last_n_turns == 0 and begins_with_summary(state)
     if cut == 0 and not clears_summary:
         return None
-    pruned, kept = active[:cut], active[cut:]
+    return trim_before(state, state.active_from_turn + cut)
+
+
+def trim_before(state: ThreadState, first_kept: int) -> TrimPlan:
+    """The trim whose boundary stands before the turn at position `first_kept`.
+
+    Takes as long as what is kept, never as long as what is pruned.
+    """
+    kept = list(state.turns[first_kept:])
     boundary = kept[0].first_entry_index if kept else len(state.entries)
     before = state.entries[boundary - 1].id if boundary else None
-    return TrimPlan(pruned, kept, before, message_count(state, pruned))
+    count = first_kept - state.active_from_turn
+    messages = active_turn_messages(state) - message_count(state, kept)
+    return TrimPlan(count, state.turns[first_kept - 1].id if count else None, kept, before, messages)
+
+
+def active_turn_messages(state: ThreadState) -> int:
+    """Messages of the active turns that were not discarded, without looking at each turn."""
+    active_from = state.active_from_turn
+    return state.active_messages - sum(
+        gone
+        for one in state.discards
+        for turn_id, gone in one.messages.items()
+        if state.turn_index.get(turn_id, -1) >= active_from
+    )
+
+
+def pruned_turn_ids(state: ThreadState, event: ev.TrimPointCreated) -> list[str] | None:
+    """The turns that a trim point pruned, oldest first; None when the thread no longer has them.
+
+    It does not after a revert to before them that cannot be undone any more.
+    """
+    if event.pruned_turn_ids or not event.pruned_turn_count:
+        return list(event.pruned_turn_ids)
+    last, count = str(event.last_pruned_turn_id), event.pruned_turn_count
+    if (at := state.turn_index.get(last)) is not None:
+        return [turn.id for turn in state.turns[at + 1 - count : at + 1]]
+    past = state.undo_state
+    if past is None or all(turn.id != last for turn in past.turns):
+        return None
+    turn_ids = [turn.id for turn in (*state.turns[: past.kept_turns], *past.turns)]
+    end = turn_ids.index(last) + 1
+    return turn_ids[end - count : end]
+
+
+def pruned_by(state: ThreadState, point: TrimPoint) -> list[str]:
+    """The turns that a trim point of the thread pruned, oldest first."""
+    if point.pruned_turn_ids:
+        return list(point.pruned_turn_ids)
+    first = point.turn_index - point.pruned_turn_count
+    return [turn.id for turn in state.turns[first : point.turn_index]]
 
 
 def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
-    """Messages of `turns` that were not discarded. Of a hundred thousand turns it is asked at every trim."""
+    """Messages of `turns` that were not discarded."""
     count: int = sum(map(attrgetter("message_count"), turns))
     if not state.discards:
         return count
@@ -66,7 +114,7 @@ def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
 def active_message_count(state: ThreadState) -> int:
     """Messages of the active context; a summary in it counts as one."""
     has_summary = state.generation.summary is not None or has_sealed_summary(state)
-    return message_count(state, state.active_turns) + int(has_summary)
+    return active_turn_messages(state) + int(has_summary)
 
 
 def has_sealed_summary(state: ThreadState) -> bool:

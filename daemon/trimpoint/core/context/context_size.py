@@ -1,4 +1,4 @@
-"""What a context holds and how that is known: as reported, or estimated where nothing is (spec §6).
+"""What a context holds and how that is known: as reported, or estimated where nothing is (docs/spec/context.md).
 
 The law: Codex's `last.totalTokens` is what the context holds, its `total` never is. What is no measurement is marked as an estimate.
 """

@@ -1,4 +1,4 @@
-"""The active context in units: what can be taken out of it, and what has to stay (spec §6).
+"""The active context in units: what can be taken out of it, and what has to stay (docs/spec/context.md).
 
 The law: a unit leaves the context whole (`core/context/groups.py`). Its short id tells the number of its
 turn in the thread and its own in the turn, and means the same for as long as the context does,

@@ -1,4 +1,4 @@
-"""The walker: where the oldest part of a context may be cut off from the rest (spec §6).
+"""The walker: where the oldest part of a context may be cut off from the rest (docs/spec/context.md).
 
 The law: what follows a cut must stand by itself in front of a model, and what comes before it must read as an exchange that had come to
 rest. So a cut is only ever made right behind an assistant's message, never between a tool call and its result, and never between a

@@ -1,19 +1,25 @@
-"""The rule of automatic compaction: when a critical context is compacted without being asked, and when that stops (spec §6).
+"""The rule of automatic compaction: when a critical context is compacted without being asked, and when that stops (docs/spec/context.md).
 
-The law: between turns only, one at a time, and never again after two attempts in vain until something has changed. An agent that is
-compacted over and over does nothing else any more.
+The law: between turns only, one at a time, and never again after two attempts in vain, or three that
+won no turn, until something has changed. An attempt wins a turn when a turn after it ends below the
+critical level. An agent that is compacted over and over does nothing else any more.
 """
 
 from trimpoint_protocol import readmodel as rm
 
 from trimpoint.core.context.active_context import plan_trim
 from trimpoint.core.context.context_size import level_of, reported_size, window_of
+from trimpoint.core.context.provider_compactions import seen_turns
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, when_idle
 from trimpoint.core.model.state import CompactionAttempt, ThreadState
 from trimpoint.core.model.usage import SampleSource, model_in
 
+IN_VAIN = 2
+"""So many attempts in a row that failed or freed next to nothing are the last."""
+WITHOUT_A_TURN = REMEMBERED
+"""So many in a row after which the very next turn filled the context again are the last."""
 ADVICE = "/compact summarizes it; /clear N keeps the last N turns and needs no model call."
 
 
@@ -37,9 +43,18 @@ def is_due(state: ThreadState, policy: Policy) -> bool:
 
 
 def has_stopped(state: ThreadState, policy: Policy) -> bool:
-    """Whether the last attempts were all in vain."""
-    attempts = state.auto_attempts
-    return len(attempts) == REMEMBERED and all(_was_ineffective(state, attempt, policy) for attempt in attempts)
+    """Whether the last attempts were all in vain, or won no turn."""
+    return _last_were_in_vain(state, policy) or _last_won_no_turn(state, policy)
+
+
+def _last_were_in_vain(state: ThreadState, policy: Policy) -> bool:
+    last = state.auto_attempts[-IN_VAIN:]
+    return len(last) == IN_VAIN and all(_was_ineffective(state, attempt, policy) for attempt in last)
+
+
+def _last_won_no_turn(state: ThreadState, policy: Policy) -> bool:
+    last = state.auto_attempts[-WITHOUT_A_TURN:]
+    return len(last) == WITHOUT_A_TURN and all(_won_no_turn(state, attempt, policy) for attempt in last)
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
@@ -70,8 +85,12 @@ def _is_measurable(state: ThreadState, policy: Policy) -> bool:
 
 
 def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
-    """As many as configured, but never all: a context of few long turns would stay critical for ever."""
-    return max(0, min(policy.preserve_recent_turns, len(state.active_turns) - 1))
+    """As many as configured, but never all: a context of few long turns would stay critical for ever.
+
+    Nor any that the model no longer sees, or the compaction would bring them back.
+    """
+    wanted = max(0, min(policy.preserve_recent_turns, state.active_turn_count - 1))
+    return min(wanted, seen_turns(state))
 
 
 def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
@@ -79,6 +98,15 @@ def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Pol
     if attempt.lowest is None or window is None:
         return attempt.failure is not None
     return attempt.used - attempt.lowest < policy.min_freed * window
+
+
+def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
+    """Whether turns have ended since, and each of them with a critical context."""
+    window = window_of(state.usage, model_in(state.settings), policy)
+    lowest = attempt.lowest_at_turn_end
+    if lowest is None or window is None:
+        return attempt.failure is not None
+    return level_of(lowest, window, policy) == "critical"
 
 
 def _level(state: ThreadState, policy: Policy) -> str | None:
@@ -95,13 +123,13 @@ def _usage_text(state: ThreadState, policy: Policy) -> str:
 
 
 def _stop_reason(state: ThreadState, policy: Policy) -> str:
-    failures = [attempt.failure for attempt in state.auto_attempts if attempt.failure is not None]
+    stopped = f"{_usage_text(state, policy)} Automatic compaction has stopped:"
+    if not _last_were_in_vain(state, policy):
+        won = "after each of the last three the context was full again within one turn"
+        return f"{stopped} {won}. A turn that needs less, or a larger model, helps. {ADVICE}"
+    failures = [one.failure for one in state.auto_attempts[-IN_VAIN:] if one.failure is not None]
     outcome = (
-        "freed next to nothing"
-        if not failures
-        else "failed"
-        if len(failures) == REMEMBERED
-        else "failed or freed next to nothing"
+        "freed next to nothing" if not failures else "failed" if len(failures) == IN_VAIN else "failed or freed next to nothing"
     )
     said = f" ({failures[-1].rstrip('.')})" if failures else ""
-    return f"{_usage_text(state, policy)} Automatic compaction has stopped: the last two attempts {outcome}{said}. {ADVICE}"
+    return f"{stopped} the last two attempts {outcome}{said}. {ADVICE}"

@@ -1,4 +1,4 @@
-"""The rules of discarding: what may be taken out of the active context, and what `/compress` takes (spec §6).
+"""The rules of discarding: what may be taken out of the active context, and what `/compress` takes (docs/spec/context.md).
 
 The law: nothing is taken that is protected, and never so much that less than the floor would be left. What was asked for is done whole
 or refused whole.

@@ -1,4 +1,4 @@
-"""The rules of recovery from an overflow: which turn may be tried again, and what of the context makes room for it (spec §6).
+"""The rules of recovery from an overflow: which turn may be tried again, and what of the context makes room for it (docs/spec/context.md).
 
 The law: the context is cut by the walker (`core/context/split_point.py`) and nowhere else, and nothing of it
 changes before the turn goes on in what is left. The prompt of the turn is in neither part: it is sent again,
@@ -11,16 +11,16 @@ import msgspec
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import (
-    TrimPlan,
     current_summary,
     has_sealed_summary,
-    message_count,
     placed_injectable,
     placed_items,
     prompt_span,
     summary_item,
+    trim_before,
     without_prompt,
 )
+from trimpoint.core.context.provider_compactions import COMPACTED, COMPACTION
 from trimpoint.core.context.split_point import find_split, is_message
 from trimpoint.core.decide.trimming import open_trimmed_generation
 from trimpoint.core.evolve.retry_folds import later_prompts
@@ -34,8 +34,6 @@ from trimpoint.core.model.tokens import estimate_tokens
 EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED
 # A review has no prompt of a person's that could be sent again.
 NOT_RETRIED = "enteredReviewMode"
-COMPACTION = "contextCompaction"
-COMPACTED = "The oldest part of the context was summarized to make room"
 
 
 class OverflowPlan(NamedTuple):
@@ -167,9 +165,8 @@ def complete_recovery(state: ThreadState, command: internal.CompleteRecovery, st
     turn_id = operation.failed_turn_id if operation is not None else None
     if operation is None or turn_id is None or operation.phase is not Phase.RETRYING or state.turns[-1].id != turn_id:
         return Rejected(Reason.INTERNAL, "The recovery is no longer under way.")
-    events = open_trimmed_generation(
-        state, _trim_plan(state, command), stamp, "overflow", "overflow", command.summary, command.compact_duration_ms
-    )
+    plan = trim_before(state, state.turn_index[command.first_kept_turn_id])
+    events = open_trimmed_generation(state, plan, stamp, "overflow", "overflow", command.summary, command.compact_duration_ms)
     opened = next(event for event in events if isinstance(event, ev.GenerationOpened))
     number, kept = opened.generation, _kept_ids(state, opened, turn_id, command)
     in_place = (
@@ -188,14 +185,6 @@ def complete_recovery(state: ThreadState, command: internal.CompleteRecovery, st
 
 def _compaction_item(item_id: str) -> bytes:
     return msgspec.json.encode({"type": COMPACTION, "id": item_id})
-
-
-def _trim_plan(state: ThreadState, command: internal.CompleteRecovery) -> TrimPlan:
-    index = state.turn_index[command.first_kept_turn_id]
-    boundary = state.turns[index].first_entry_index
-    before_entry_id = state.entries[boundary - 1].id if boundary else None
-    pruned, kept = list(state.turns[state.active_from_turn : index]), list(state.turns[index:])
-    return TrimPlan(pruned, kept, before_entry_id, message_count(state, pruned))
 
 
 def _kept_ids(

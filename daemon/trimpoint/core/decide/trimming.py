@@ -1,12 +1,11 @@
 """The rules of `/clear` and `/compact`: what a trim excludes, and the generation that it opens."""
 
-from operator import attrgetter
-
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import TrimPlan, active_message_count, message_count, plan_trim
+from trimpoint.core.context.provider_compactions import larger_again
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -21,13 +20,15 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
     plan = plan_trim(state, keep)
     if plan is None:
         return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
+    if not command.force and (refusal := larger_again(state, keep, f"/clear {keep}")) is not None:
+        return refusal
     trigger, summary = command.trigger or "clear", _said(command.summary)
     trimmed = open_trimmed_generation(state, plan, stamp, "clear", trigger, summary, 0)
     return Accepted((ev.OperationStarted(stamp.id, "clear"), *trimmed), stamp.id)
 
 
 def _nothing_to_trim(state: ThreadState, keep: int) -> str:
-    count = len(state.active_turns)
+    count = state.active_turn_count
     if count == 0:
         return "Nothing to trim: the agent's context holds no turns."
     return f"Nothing to trim: the agent's context holds {counted(count, 'turn')} and {keep} would be kept."
@@ -47,15 +48,15 @@ def open_trimmed_generation(
     summary: str | None,
     duration_ms: int,
 ) -> tuple[ev.AnyEvent, ...]:
-    """The trim point and generation n+1 in one record; with it, generation n is retired (spec §2)."""
+    """The trim point and generation n+1 in one record; with it, generation n is retired (docs/spec/model.md)."""
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
-    # Not counted for a clear: of a hundred thousand turns it would take as long as the rest of the decision.
     summarized = 0 if summary is None else active_message_count(state) - message_count(state, plan.kept)
     trim_point = ev.TrimPointCreated(
         state.id, stamp.id, stamp.now_ms, plan.before_entry_id, plan.pruned_message_count,
-        tuple(map(attrgetter("id"), plan.pruned)), kept_ids[0] if kept_ids else None, number, trigger,
+        (), kept_ids[0] if kept_ids else None, number, trigger,
         summary_unavailable=reason == "compact" and summary is None,
+        pruned_turn_count=plan.pruned_turn_count, last_pruned_turn_id=plan.last_pruned_turn_id,
     )  # fmt: skip
     summarized_event = () if summary is None else (ev.ContextSummarized(state.id, stamp.id, summary, duration_ms),)
     bootstrap = "summary" if summary is not None else "turns" if kept_ids else "none"
@@ -81,6 +82,8 @@ def compact(state: ThreadState, command: wire.CompactContext, stamp: Stamp, poli
         return Rejected(Reason.NOT_ENOUGH_MESSAGES, few)
     if keep and plan_trim(state, keep) is None:
         return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
+    if not command.force and (refusal := larger_again(state, keep, f"/compact --keep {keep}")) is not None:
+        return refusal
     requested = ev.CompactionRequested(stamp.id, keep, _said(command.guidance))
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
 
@@ -92,7 +95,7 @@ def complete_compaction(state: ThreadState, command: internal.CompleteCompaction
         return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
     summary, plan = _said(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
-        # To go on would be a clear that nobody asked for (spec §10.5).
+        # To go on would be a clear that nobody asked for (docs/spec/traps.md).
         return Rejected(Reason.COMPACTION_FAILED, "The compaction came to nothing, so nothing was changed.")
     trigger = AUTO if operation.compaction_trigger == AUTO else "compact"
     events = open_trimmed_generation(state, plan, stamp, "compact", trigger, summary, command.compact_duration_ms)

@@ -9,7 +9,7 @@ from trimpoint.core.model.usage import SampleSource
 
 AUTO = "auto"
 """The trigger of what the daemon does about a critical context by itself."""
-REMEMBERED = 2
+REMEMBERED = 3
 _TRIMS = frozenset({"clear", "compact"})
 
 
@@ -39,6 +39,15 @@ def note_lowest(state: ThreadState) -> None:
     if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
         last = state.auto_attempts[-1]
         last.lowest = report.used if last.lowest is None else min(last.lowest, report.used)
+
+
+def note_turn_end(state: ThreadState) -> None:
+    """A turn has ended: whether it ended below the critical level tells what the last attempt won."""
+    report = state.usage.report
+    if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
+        last = state.auto_attempts[-1]
+        known = last.lowest_at_turn_end
+        last.lowest_at_turn_end = report.used if known is None else min(known, report.used)
 
 
 def _remember(state: ThreadState, failure: str | None) -> None:

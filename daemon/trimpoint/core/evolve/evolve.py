@@ -1,17 +1,19 @@
 """The one projector: `apply(state, record)` is the only code that turns events into state.
 
-Replay, live writes and recovery all run through it, so they cannot disagree (spec §10.10). It trusts events:
+Replay, live writes and recovery all run through it, so they cannot disagree (docs/spec/traps.md). It trusts events:
 what may happen was decided before they were written.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
+from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
+from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim, note_turn_end
 from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
 from trimpoint.core.evolve.revert_folds import (
     capture_checkpoint,
     complete_revert,
+    count_active_messages,
     miss_checkpoint,
     prepare_revert,
     request_revert,
@@ -36,7 +38,7 @@ from trimpoint.core.model.state import (
 )
 from trimpoint.core.model.usage import begin_era
 
-PROVIDER_COMPACTION = "contextCompaction"
+DROPPED_AT_ONCE = 2_048
 COMPACTIONS = frozenset({"compact", "auto", "overflow"})
 """What triggers a trim that summarizes."""
 
@@ -54,11 +56,24 @@ def apply(state: ThreadState, record: ev.Record) -> None:
     at_ms = record.occurred_at_ms
     for event in record.events:
         FOLDS[type(event)](state, event, at_ms)
+    if state.items_dropped_to < state.active_from_turn:
+        _drop_pruned_items(state)
     state.sequence = record.sequence + len(record.events) - 1
     state.thread_sequence = record.thread_sequence + len(record.events) - 1
     state.updated_at_ms = at_ms
     if record.command_id is not None:
         _keep_receipt(state, record.command_id, record)
+
+
+def _drop_pruned_items(state: ThreadState) -> None:
+    """Drop raw items of some pruned turns: memory holds what a bootstrap can need.
+
+    Should such a turn come back by a revert, the rollout has its items still.
+    """
+    end = min(state.active_from_turn, state.items_dropped_to + DROPPED_AT_ONCE)
+    for turn in state.turns[state.items_dropped_to : end]:
+        turn.items, turn.items_complete, turn.earlier_items = [], False, 0
+    state.items_dropped_to = end
 
 
 def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> None:
@@ -147,24 +162,24 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
     kept = event.first_kept_turn_id
     turn_index = len(state.turns) if kept is None else state.turn_index[kept]
     entry_index = len(state.entries) if kept is None else state.turns[turn_index].first_entry_index
-    for turn in state.turns[state.active_from_turn : turn_index]:
-        # Memory holds what a bootstrap can need; should the turn come back by a revert, the rollout has its items still.
-        turn.items, turn.items_complete, turn.earlier_items = [], False, 0
+    listed = event.pruned_turn_ids
     state.trim_points.append(
         TrimPoint(
             id=event.trim_point_id,
             created_at_ms=event.created_at_ms,
             before_entry_id=event.before_entry_id,
             pruned_message_count=event.pruned_message_count,
-            pruned_turn_ids=event.pruned_turn_ids,
+            pruned_turn_ids=listed,
             first_kept_turn_id=kept,
             trigger=event.trigger,
             generation=event.generation,
             turn_index=turn_index,
             entry_index=entry_index,
             summary_unavailable=event.summary_unavailable,
+            pruned_turn_count=event.pruned_turn_count or len(listed),
         )
     )
+    count_active_messages(state)
     note_trim(state)
     if event.trigger in COMPACTIONS:
         state.compaction_count += 1
@@ -243,8 +258,11 @@ def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> No
     index = state.turn_index[event.turn_id]
     if entry.kind == "message":
         state.turns[index].message_count += 1
-    elif entry.role == PROVIDER_COMPACTION:
+        state.active_messages += index >= state.active_from_turn
+    elif entry.role == COMPACTION:
         state.provider_compaction_count += 1
+        if is_own_compaction(entry):
+            state.compacted_in.append(entry.turn_id)
     if index == len(state.turns) - 1 and index >= state.active_from_turn:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)
@@ -290,6 +308,7 @@ def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> N
         note_overflow(state, turn)
     if state.running_turn_id == event.turn_id:
         state.running_turn_id = None
+        note_turn_end(state)
     state.may_have_missed |= event.status == "interrupted" and not event.items_heard
     if event.items_heard and state.generations[turn.generation - 1].raw_events:
         turn.items_complete = True
@@ -304,7 +323,7 @@ def _close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> N
     state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION
 
 
-# A table instead of a match: replay looks a fold up some 300,000 times a second (spec §9), and a match of
+# A table instead of a match: replay looks a fold up some 300,000 times a second (docs/spec/running.md), and a match of
 # thirty cases is a chain of thirty tests. `tests/core/test_projector.py` holds the table against `AnyEvent`,
 # so that no event goes unfolded.
 FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {

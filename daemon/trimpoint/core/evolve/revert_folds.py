@@ -1,6 +1,6 @@
 """How checkpoints and reverts change a thread's state: folds of the projector."""
 
-from trimpoint.core.evolve.compaction_attempts import note_lowest
+from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
@@ -15,6 +15,14 @@ def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> Non
     _cut_ledger(state, first)
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
+    count_active_messages(state)
+
+
+def count_active_messages(state: ThreadState) -> None:
+    """Count the messages of the active turns anew, after a trim or a revert."""
+    active = state.turns[state.active_from_turn :]
+    state.active_messages = sum(turn.message_count for turn in active)
+    state.items_dropped_to = min(state.items_dropped_to, state.active_from_turn)
 
 
 def _cut_ledger(state: ThreadState, first: int) -> None:
@@ -29,6 +37,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     _forget_entries(state, reverted)
     state.usage.report = report_before_revert(state)
     note_lowest(state)
+    note_turn_end(state)
 
 
 def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
@@ -101,6 +110,7 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         last = state.turns[-1].generation if state.turns else 0
         state.trim_points = [point for point in state.trim_points if point.generation <= last]
         state.discards = [discard for discard in state.discards if discard.generation <= last]
+    count_active_messages(state)
 
 
 def _turns_through(state: ThreadState, turn_id: str | None) -> int:

@@ -109,7 +109,14 @@ class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operati
 
 
 class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-point-created"):
-    """Counts are of what this trim point newly excluded; both messages of a turn belong to it."""
+    """Counts are of what this trim point newly excluded; both messages of a turn belong to it.
+
+    The turns are a range of the ledger: `pruned_turn_count` of them, up to and with
+    `last_pruned_turn_id`. `pruned_turn_ids` lists them, unless a revert took them out since.
+    """
+
+    # In the journal the list stands only in records of older versions: it took as long as the rest
+    # of the trim on a hundred thousand turns. `core/views/view.py` makes it for those who ask.
 
     thread_id: str
     trim_point_id: str
@@ -121,6 +128,8 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
     generation: int
     trigger: str
     summary_unavailable: bool = False
+    pruned_turn_count: int = 0
+    last_pruned_turn_id: str | None = None
 
 
 class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context-summarized"):

@@ -1,4 +1,4 @@
-"""Operations as a table: which phase may follow which (spec §2). Whatever decides on phases reads it."""
+"""Operations as a table: which phase may follow which (docs/spec/model.md). Whatever decides on phases reads it."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""Slash commands: what a person may type, as data and pure functions (spec §3).
+"""Slash commands: what a person may type, as data and pure functions (docs/spec/clients.md).
 
 The whole input is the command, so nothing of it ever reaches the model. An input that names no command of
 ours is not ours.
@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+FORCE, DRY_RUN = "--force", "--dry-run"
 MAX_TURNS = 1_000_000
 MAX_TOKENS = 1_000_000_000
 _TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
@@ -74,12 +75,20 @@ def help_text(name: str | None) -> str:
 
 
 def _parse_clear(rest: str) -> dict[str, Any] | str:
-    if not rest:
-        return {"keep_last_n_turns": 0}
-    count = _turn_count(rest)
+    switches, words = _switches(rest, FORCE, DRY_RUN)
+    count = _turn_count(words) if words else 0
     if count is None:
-        return f"/clear takes {_TURNS_TO_KEEP}, not {_quoted(rest)}."
-    return {"keep_last_n_turns": count}
+        return f"/clear takes {_TURNS_TO_KEEP}, not {_quoted(words)}."
+    return {"keep_last_n_turns": count, **switches}
+
+
+def _switches(rest: str, *names: str) -> tuple[dict[str, bool], str]:
+    """The switches among the words of `rest`, as arguments, and what is left of it."""
+    found = {word.lower() for word in rest.split()} & set(names)
+    if not found:
+        return {}, rest
+    others = " ".join(word for word in rest.split() if word.lower() not in found)
+    return {name.removeprefix("--").replace("-", "_"): True for name in sorted(found)}, others
 
 
 def _parse_compact(rest: str) -> dict[str, Any] | str:
@@ -87,8 +96,10 @@ def _parse_compact(rest: str) -> dict[str, Any] | str:
     while rest.startswith("--"):
         option, rest = _first_word(rest)
         name, _, value = option.partition("=")
-        if option.lower() == "--force":
+        if option.lower() == FORCE:
             arguments["force"] = True
+        elif option.lower() == DRY_RUN:
+            arguments["dry_run"] = True
         elif name.lower() == "--keep":
             if not value:
                 value, rest = _first_word(rest)
@@ -156,7 +167,8 @@ def _parse_revert(rest: str) -> dict[str, Any] | str:
 
 
 def _parse_new(rest: str) -> dict[str, Any] | str:
-    return f"/new takes nothing after it, not {_quoted(rest)}." if rest else {}
+    switches, words = _switches(rest, DRY_RUN)
+    return f"/new takes nothing after it, not {_quoted(words)}." if words else dict(switches)
 
 
 def _parse_help(rest: str) -> dict[str, Any] | str:
@@ -183,19 +195,20 @@ REGISTRY: dict[str, SlashCommand] = {
     for command in (
         SlashCommand(
             "clear",
-            "/clear [N]",
+            "/clear [N] [--force] [--dry-run]",
             "Clear the agent's context, keeping the last N turns",
             "Starts a fresh session that remembers only the last N turns, or nothing without N. "
-            "Files stay as they are and the earlier messages can still be read.",
+            "Files stay as they are and the earlier messages can still be read. "
+            "--force brings turns back that Codex has compacted by itself; --dry-run only says what would happen.",
             _parse_clear,
         ),
         SlashCommand(
             "compact",
-            "/compact [--keep N] [--force] [guidance…]",
+            "/compact [--keep N] [--force] [--dry-run] [guidance…]",
             "Summarize the conversation and go on with the summary",
             "Asks the model to summarize the conversation, then starts a fresh session with that summary "
             "and, with --keep, the last N turns word for word. Guidance tells the summarizer what matters. "
-            "--force compacts a short conversation too. If it fails, nothing changes.",
+            "--force compacts a short conversation too; --dry-run only says what would happen. If it fails, nothing changes.",
             _parse_compact,
         ),
         SlashCommand(
@@ -219,9 +232,10 @@ REGISTRY: dict[str, SlashCommand] = {
         ),
         SlashCommand(
             "new",
-            "/new",
+            "/new [--dry-run]",
             "Archive this thread and start an empty one on the same files",
-            "The archived thread stays listed and readable. The new one has the same project, worktree, branch and settings.",
+            "The archived thread stays listed and readable. The new one has the same project, worktree, branch and settings. "
+            "--dry-run only says what would happen.",
             _parse_new,
         ),
         SlashCommand(

@@ -1,7 +1,7 @@
 """A thread's state: the fold of its events, written by the projector alone.
 
 Mutable on purpose: replaying a long journal must not copy the ledger at every event. Nobody but
-`projector.apply` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
+`trimpoint.core.evolve.evolve` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
 """
 
 from collections.abc import MutableMapping, MutableSequence
@@ -59,7 +59,11 @@ def qualified_entry_id(turn_id: str, entry_id: str) -> str:
 
 
 class TrimPoint(msgspec.Struct):
-    """`turn_index` and `entry_index` are the first positions after the boundary."""
+    """`turn_index` and `entry_index` are the first positions after the boundary.
+
+    It pruned the `pruned_turn_count` turns that stand before `turn_index`. `pruned_turn_ids` lists
+    them where the journal does (records of older versions), and is empty otherwise.
+    """
 
     id: str
     created_at_ms: int
@@ -73,6 +77,7 @@ class TrimPoint(msgspec.Struct):
     entry_index: int
     summary: str | None = None
     summary_unavailable: bool = False
+    pruned_turn_count: int = 0
 
 
 class Discard(msgspec.Struct):
@@ -185,14 +190,17 @@ class Operation(msgspec.Struct):
 
 
 class CompactionAttempt(msgspec.Struct):
-    """One automatic compaction. `used`: tokens of the context before it; `lowest`: the least that was reported since.
+    """One automatic compaction.
 
-    `failure` says why it failed, if it did.
+    `used`: tokens of the context before it; `lowest`: the least that was reported since, and
+    `lowest_at_turn_end`: the least that was known when a turn ended. `failure` says why it failed,
+    if it did.
     """
 
     used: int
     failure: str | None = None
     lowest: int | None = None
+    lowest_at_turn_end: int | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -224,6 +232,10 @@ class ThreadState(msgspec.Struct):
     `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
     answers and then by turn id until the turn begins: between the two the thread is as busy as before and
     after. `turn_aliases`: what the provider calls a turn that was tried again -> the turn.
+    `compacted_in` are the turns in which Codex compacted the context by itself.
+    `active_messages` counts the messages of the active turns, discarded ones too. The turns before
+    position `items_dropped_to` hold no raw items any more; it follows the newest trim point step by
+    step, because to drop the items of a hundred thousand turns at once takes too long.
     """
 
     id: str = ""
@@ -263,6 +275,9 @@ class ThreadState(msgspec.Struct):
     usage: UsageTotals = msgspec.field(default_factory=UsageTotals)
     auto_attempts: list[CompactionAttempt] = []
     receipts: dict[str, Receipt] = {}
+    active_messages: int = 0
+    compacted_in: list[str] = []
+    items_dropped_to: int = 0
 
     @property
     def exists(self) -> bool:
@@ -288,6 +303,11 @@ class ThreadState(msgspec.Struct):
     def active_turns(self) -> list[Turn]:
         """The turns of the active context, oldest first."""
         return list(self.turns[self.active_from_turn :])
+
+    @property
+    def active_turn_count(self) -> int:
+        """How many turns the active context has."""
+        return len(self.turns) - self.active_from_turn
 
     def entries_end(self, turn_index: int) -> int:
         """Index just after the last entry of the turn at `turn_index`."""

@@ -13,7 +13,21 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.shell_commands import as_typed, in_one_line
+
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
+
+_ACTIVITIES = {
+    "commandExecution": "Command",
+    "fileChange": "Files changed",
+    "mcpToolCall": "Tool",
+    "dynamicToolCall": "Tool",
+    "webSearch": "Web search",
+    "reasoning": "Thinking",
+    "plan": "Plan",
+    "contextCompaction": "Compaction",
+}
 
 
 class Heading(NamedTuple):
@@ -51,7 +65,7 @@ def _section(entry: TimelineEntry) -> str:
                 f"## {_SPEAKERS.get(entry.role, entry.role)}\n\n<sub>{entry.created_at}{pruned}</sub>\n\n{entry.text.strip()}\n"
             )
         case TimelineActivity():
-            return f"- {entry.activity}: {_code(entry.title)}\n"
+            return f"- {_activity(entry)}: {_code(_title(entry))}\n"
         case ContextSummaryBanner():
             quoted = "\n".join(f"> {line}" for line in entry.summary.strip().splitlines())
             return f"> **{entry.header}**\n>\n{quoted}\n"
@@ -60,6 +74,15 @@ def _section(entry: TimelineEntry) -> str:
             return f"---\n\n*{entry.label}: {entry.hidden_message_count}{above}*\n"
         case _:
             assert_never(entry)
+
+
+def _activity(entry: TimelineActivity) -> str:
+    return _ACTIVITIES.get(entry.activity, entry.activity)
+
+
+def _title(entry: TimelineActivity) -> str:
+    detail = as_dict(entry.detail)
+    return in_one_line(as_typed(detail)) if detail.get("command") else entry.title
 
 
 def _line(text: str) -> str:
@@ -71,4 +94,5 @@ def _code(text: str) -> str:
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     padding = " " if longest else ""
-    return f"{fence}{padding}{_line(text)}{padding}{fence}"
+    one_line = " ".join(text.splitlines())
+    return f"{fence}{padding}{one_line}{padding}{fence}"

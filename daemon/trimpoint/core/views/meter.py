@@ -1,4 +1,4 @@
-"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by (spec §6)."""
+"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by (docs/spec/context.md)."""
 
 import msgspec
 from trimpoint_protocol import readmodel as rm

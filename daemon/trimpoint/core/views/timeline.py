@@ -1,4 +1,4 @@
-"""The timeline a person reads, ordered by the ledger and never by a clock (spec §2).
+"""The timeline a person reads, ordered by the ledger and never by a clock (docs/spec/model.md).
 
 A divider stands at its boundary: what was kept comes after it. A summary's banner is right above its divider.
 """

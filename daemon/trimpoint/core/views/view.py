@@ -7,10 +7,14 @@ import msgspec
 from trimpoint_protocol import readmodel as rm
 from trimpoint_protocol.errors import Blocker
 
-from trimpoint.core.context.active_context import active_message_count
+from trimpoint.core.context.active_context import (
+    active_message_count,
+    pruned_by,
+    pruned_turn_ids,
+)
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import BusyReason, Policy
-from trimpoint.core.model.events import AnyEvent, Record
+from trimpoint.core.model.events import AnyEvent, Record, TrimPointCreated
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Checkpoint, Discard, Operation, Pending, ThreadState, TrimPoint, Turn
 from trimpoint.core.views.meter import context_status
@@ -46,19 +50,19 @@ def read_model(state: ThreadState, policy: Policy, read_only: str | None = None)
     )
 
 
-def envelopes(thread_id: str, record: Record) -> Iterator[rm.EventEnvelope]:
-    """A record as the events clients receive, one envelope each, in order."""
+def envelopes(state: ThreadState, record: Record) -> Iterator[rm.EventEnvelope]:
+    """A record of the thread as the events clients receive, one envelope each, in order."""
     for offset, event in enumerate(record.events):
         thread_sequence = record.thread_sequence + offset
         yield rm.EventEnvelope(
             sequence=record.sequence + offset,
             thread_sequence=thread_sequence,
-            event_id=f"{thread_id}/{thread_sequence}",
+            event_id=f"{state.id}/{thread_sequence}",
             occurred_at=rfc3339(record.occurred_at_ms),
             command_id=record.command_id,
             operation_id=record.operation_id,
             type=str(event.__struct_config__.tag),
-            payload=_payload(event),
+            payload=_payload(state, event),
         )
 
 
@@ -83,8 +87,13 @@ def wire_name(field: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-def _payload(event: AnyEvent) -> dict[str, Any]:
-    return {wire_name(field): _wire_value(field, getattr(event, field)) for field in public_fields(event)}
+def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
+    payload = {wire_name(field): _wire_value(field, getattr(event, field)) for field in public_fields(event)}
+    if isinstance(event, TrimPointCreated):
+        # The journal has a range; the list is made for whoever asks for the event.
+        listed = pruned_turn_ids(state, event) or []
+        payload |= {"prunedTurnIds": listed, "prunedTurnCount": event.pruned_turn_count or len(listed)}
+    return payload
 
 
 def _wire_value(field: str, value: Any) -> Any:
@@ -126,7 +135,7 @@ def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:
         created_at=rfc3339(point.created_at_ms),
         before_entry_id=point.before_entry_id,
         pruned_message_count=point.pruned_message_count,
-        pruned_turn_ids=list(point.pruned_turn_ids),
+        pruned_turn_ids=pruned_by(state, point),
         first_kept_turn_id=point.first_kept_turn_id,
         summary=point.summary,
         summary_unavailable=point.summary_unavailable,

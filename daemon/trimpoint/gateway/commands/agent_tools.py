@@ -1,4 +1,4 @@
-"""`get_messages` and `discard_messages`: tool calls of an agent that the daemon answers itself; no client is asked (spec §6).
+"""`get_messages` and `discard_messages`: tool calls of an agent that the daemon answers itself; no client is asked (docs/spec/context.md).
 
 The law: what an agent chose is taken out when its turn has ended well, and a turn follows by itself only then. Whatever a person does
 meanwhile goes first: a prompt of theirs takes the place of the follow-up, and what a trim of theirs took is not looked for again.

@@ -1,4 +1,4 @@
-"""Slash commands carried out: a command to the engine, then its operation watched to the end (spec §3)."""
+"""Slash commands carried out: a command to the engine, then its operation watched to the end (docs/spec/clients.md)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -170,8 +170,7 @@ class SlashRunner:
 def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id: str) -> AnyClientCommand:
     match name:
         case "clear":
-            keep = arguments["keep_last_n_turns"]
-            return TrimContext(command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep)
+            return TrimContext(command_id=command_id, thread_id=thread_id, **arguments)
         case "compact":
             return CompactContext(command_id=command_id, thread_id=thread_id, **arguments)
         case "revert":

@@ -1,7 +1,8 @@
-"""Slash commands typed as prompts: any client gains them without a line changed, because a prompt that is a command is one.
+"""Carries out slash commands that are typed as prompts, so that any client has them unchanged.
 
-To the client it looks like a turn whose answer is the command's message. The law: nothing of a command reaches the model or the ledger,
-whichever method brought it. It is carried out, or refused where it cannot be.
+The client sees a turn whose answer is the command's message. The law: nothing of a command reaches the
+model or the ledger (docs/spec/clients.md), whichever method brought it. It is carried out, or refused
+where it cannot be.
 """
 
 import time

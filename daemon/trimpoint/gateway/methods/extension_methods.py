@@ -11,10 +11,14 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.context.active_context import pruned_turn_ids
+from trimpoint.core.context.context_size import ContextSize
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
-from trimpoint.core.views.meter import context_status
+from trimpoint.core.model.events import Record, TrimPointCreated
+from trimpoint.core.model.usage import UsageTotals
+from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -27,6 +31,7 @@ from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writer import ThreadWriter
 
 
 class HandlerDeps(NamedTuple):
@@ -85,7 +90,8 @@ class ExtensionHandlers:
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
             result = await self._deps.sessions.dispatch(params.command)
-        shown = list(envelopes(params.command.thread_id, result.record))
+            state = (await self._engine.thread(params.command.thread_id)).state
+        shown = list(envelopes(state, result.record))
         return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
@@ -93,12 +99,12 @@ class ExtensionHandlers:
         if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
             await writer.flush()
         sequence = writer.state.sequence
-        missed = writer.durable_since(params.after_sequence) if params.after_sequence is not None else None
+        missed = self._missed(writer, params)
         call.client.followed.add(params.thread_id)
 
         def then() -> None:
             for record in missed or ():
-                for envelope in envelopes(params.thread_id, record):
+                for envelope in envelopes(writer.state, record):
                     call.client.notify("orchestration/event", envelope)
             marker = m.Synchronized(thread_id=params.thread_id, sequence=sequence)
             call.client.notify("orchestration/synchronized", marker)
@@ -109,6 +115,14 @@ class ExtensionHandlers:
         return m.SubscribeResult(
             mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
         )
+
+    def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
+        """The records after the client's cursor; None where they cannot be replayed as they were told."""
+        if params.after_sequence is None:
+            return None
+        missed = writer.durable_since(params.after_sequence)
+        trims = [event for record in missed or () for event in record.events if isinstance(event, TrimPointCreated)]
+        return None if any(pruned_turn_ids(writer.state, trim) is None for trim in trims) else missed
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
         call.client.followed.discard(params.thread_id)
@@ -170,6 +184,7 @@ class ExtensionHandlers:
     def _overview(self, summary: ThreadSummary) -> m.ThreadOverview:
         writer = self._engine.loaded(summary.thread_id)
         block = busy(writer.state) if writer is not None else None
+        size = summary.size
         return m.ThreadOverview(
             id=summary.thread_id,
             name=summary.name,
@@ -180,8 +195,21 @@ class ExtensionHandlers:
             generation=len(summary.provider_thread_ids),
             loaded=writer is not None,
             busy=None if block is None else f"{block.kind}: {block.detail}",
-            context=context_status(writer.state, self._engine.policy) if writer is not None else None,
+            context=self._meter(summary),
+            preview=summary.preview,
+            turns=size.turns if size is not None else None,
+            trims=size.trims if size is not None else None,
+            compactions=size.compactions if size is not None else None,
         )
+
+    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
+        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
+        if writer is not None:
+            return context_status(writer.state, policy)
+        if size is None or size.used_tokens is None:
+            return None
+        fill = ContextSize(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
 
 
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:

@@ -1,7 +1,7 @@
-"""`thread/revert` and `thread/rollback`: turns taken back, from one thread with one history whatever its generations (spec §3).
+"""Answers `thread/revert` and `thread/rollback`: a thread is one history, whatever its generations (docs/spec/clients.md).
 
-Turns that ran in the present provider thread are taken back there, by Codex itself. Turns that were carried into it are not Codex's to
-take back: a new generation is opened with what is left.
+Turns that ran in the present provider thread are reverted there, by Codex. Turns that were carried into
+it are unknown to Codex: a new generation is opened with what is left.
 """
 
 from collections.abc import Awaitable, Callable

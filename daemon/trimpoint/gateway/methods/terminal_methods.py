@@ -1,4 +1,4 @@
-"""`thread/backgroundTerminals/*` on a stable id: the terminals of all generations, wherever they still run (spec §4)."""
+"""`thread/backgroundTerminals/*` on a stable id: the terminals of all generations, wherever they still run (docs/spec/sessions.md)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

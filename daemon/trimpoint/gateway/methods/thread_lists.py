@@ -1,4 +1,4 @@
-"""Lists of threads as clients see them: one row a thread, whatever number of provider threads it has had (spec §3)."""
+"""Lists of threads as clients see them: one row a thread, whatever number of provider threads it has had (docs/spec/clients.md)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,14 +1,16 @@
-"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (spec §3)."""
+"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (docs/spec/clients.md)."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
+import structlog
 from msgspec import Raw
 from trimpoint_protocol.commands import CompactContext
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
@@ -22,13 +24,17 @@ from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.provider.settings import UPDATABLE
+from trimpoint.operations.provider.settings import UPDATABLE, with_memory_mode, with_unconfirmed
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 
+log = structlog.get_logger()
+
+Facts = tuple[ev.AnyEvent, ...]
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # These take as long as a program, a tool, a download or a person takes.
@@ -91,16 +97,11 @@ class ThreadMethods:
             **dict.fromkeys(NEED_SESSION, self._forward_with_session),
         }
 
-    async def forward(
-        self, client_request: ClientRequest, acknowledged: Callable[[], None] | None = None, *, deadline_s: float | None = None
-    ) -> None:
-        """Pass a request on as it is, and its answer back, ids exchanged; `acknowledged` is called just before."""
-        params = client_request.message.params
-        mapped = Raw(self._identity.to_provider(bytes(params), client_request.method)) if params is not None else None
+    async def forward(self, client_request: ClientRequest, *, deadline_s: float | None = None) -> None:
+        """Pass a request on as it is, and its answer back, ids exchanged."""
+        mapped = self._mapped_params(client_request)
 
         def answered(raw: Raw) -> None:
-            if acknowledged is not None:
-                acknowledged()
             client_request.answer(self._identity.to_client(bytes(raw)))
 
         deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else deadline_s
@@ -128,14 +129,24 @@ class ThreadMethods:
         if thread_id is None:
             return await self.adopt(client_request, params, "adopted")
         if self.is_archived(thread_id):
-            return await self.forward(client_request)  # Codex says it is archived, in its own words
-        session = await self._sessions.ready(thread_id)
+            # Codex says it is archived, in its own words, unless another program has taken it out of the archive.
+            await self._sessions.note_unarchived(thread_id, params)
+        with ClientResume(params, lambda: not self._clients.subscribers(thread_id)) as asked:
+            session = await self._sessions.ready(thread_id, asked)
+            return await self._attach(client_request, session, asked)
+
+    async def _attach(self, client_request: ClientRequest, session: ReadySession, asked: ClientResume) -> None:
+        thread_id, params = session.writer.thread_id, asked.params
 
         def attached(raw: Raw) -> None:
             # Answered first, then asked what is open there; from here on the client misses nothing.
             client_request.answer(self.with_whole_history(raw, session.writer.state, params))
             self.join(client_request.client, thread_id, again=True)
 
+        if asked.is_used and session.writer.read_only is None:
+            await session.writer.flush()
+        if asked.answer is not None and asked.provider_id == session.provider_thread_id:
+            return attached(asked.answer)
         try:
             return await request_in_order(
                 self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
@@ -187,6 +198,7 @@ class ThreadMethods:
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
+        await self._take_in(state)
         raw = await self.link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
         return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
@@ -194,12 +206,14 @@ class ThreadMethods:
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
             return await self.forward(client_request)
+        await self._take_in(state)
         return history.turns_page(state, client_request.params())
 
     async def _items_list(self, client_request: ClientRequest) -> Any:
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
             return await self.forward(client_request)
+        await self._take_in(state)
         return history.items_page(state, client_request.params())
 
     async def _items_read(self, client_request: ClientRequest) -> Any:
@@ -207,6 +221,13 @@ class ThreadMethods:
         if state is None or _is_one_provider_thread(state):
             return await self.forward(client_request)
         return history.items_read(state, client_request.params())
+
+    async def _take_in(self, state: ThreadState) -> None:
+        """Have in the ledger what other programs did with the thread, as far as Codex says so."""
+        try:
+            await self._sessions.take_in(await self._engine.thread(state.id))
+        except ProviderFailure as error:
+            log.info("not_taken_in", thread_id=state.id, detail=str(error))
 
     async def _unsubscribe(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
@@ -235,16 +256,31 @@ class ThreadMethods:
         session = await self._sessions.ready(thread_id)
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
-        answer = await self.link.request("thread/inject_items", request)
-        self._record_injected(session, params)
-        return answer
+        await self._request_recorded(client_request, session, request, lambda state: _injected(state, params))
+        return None
 
-    def _record_injected(self, session: ReadySession, params: dict[str, Raw]) -> None:
-        """Injected items belong to the context from here on: they share the fate of the last turn before them."""
-        active = session.writer.state.active_turns
-        items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
-        if active and items:
-            session.writer.record_facts(ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)))
+    async def _request_recorded(
+        self, client_request: ClientRequest, session: ReadySession, params: Any, facts: Callable[[ThreadState], Facts]
+    ) -> None:
+        """Ask Codex, record what that makes true of the thread, and answer once it is durable.
+
+        What Codex says of the thread meanwhile waits: it answers first and speaks of it afterwards.
+
+        :raises JournalRefuses: Codex did it, and it could not be written down.
+        """
+        writer = session.writer
+        with ExitStack() as paused:
+
+            def acknowledged(raw: Raw) -> Raw:
+                writer.record_facts(*facts(writer.state))
+                paused.enter_context(self._threads.inbound.pausing(session.provider_thread_id))
+                return raw.copy()
+
+            method, on_sent = client_request.method, client_request.on_sent
+            raw = await request_in_order(self.link, method, params, acknowledged, on_sent=on_sent)
+            if writer.read_only is None:  # else nothing can be written down, and no trim can lose it
+                await writer.flush()
+            client_request.answer(self._identity.to_client(bytes(raw)))
 
     async def _turn_start(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
@@ -260,7 +296,7 @@ class ThreadMethods:
         except ProviderError as error:
             if not is_missing_error(error):
                 raise
-        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (spec §4).
+        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (docs/spec/sessions.md).
         self._threads.forget(str(self._identity.provider_of(thread_id)))
         return await self._start_turn(client_request, thread_id)
 
@@ -291,14 +327,17 @@ class ThreadMethods:
         if thread_id is None:
             return await self.forward(client_request)
         self._refuse_archived(thread_id)
-        writer = (await self._sessions.ready(thread_id)).writer
+        session = await self._sessions.ready(thread_id)
         facts = _ACKNOWLEDGED.get(client_request.method)
+        if facts is None:
+            return await self.forward(client_request)
+        params = client_request.params()
+        mapped = self._mapped_params(client_request)
+        return await self._request_recorded(client_request, session, mapped, lambda state: facts(state, params))
 
-        def acknowledged() -> None:
-            if facts is not None:
-                writer.record_facts(*facts(writer.state, client_request.params()))
-
-        return await self.forward(client_request, acknowledged)
+    def _mapped_params(self, client_request: ClientRequest) -> Raw | None:
+        params = client_request.message.params
+        return Raw(self._identity.to_provider(bytes(params), client_request.method)) if params is not None else None
 
     def _with_provider_id(self, client_request: ClientRequest, session: ReadySession) -> dict[str, Raw]:
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
@@ -375,18 +414,31 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
     return served_by_one and not state.trim_points and state.recovering_turn_id is None
 
 
-def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
-    known = msgspec.json.decode(state.settings, type=dict[str, Any])
+def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
+    """Injected items belong to the context from here on: they share the fate of the last turn before them."""
+    active = state.active_turns
+    items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+    if not active or not items:
+        return ()
+    return (ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)),)
+
+
+def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     changes = {name: params[name] for name in UPDATABLE if params.get(name) is not None}
-    return (ev.SettingsChanged(msgspec.json.encode({**known, "current": {**(known.get("current") or {}), **changes}})),)
+    return (ev.SettingsChanged(with_unconfirmed(state.settings, changes)),)
 
 
-def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
+def _memory_mode_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
+    return (ev.SettingsChanged(with_memory_mode(state.settings, str(params["mode"]))),)
+
+
+def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     return (ev.ThreadRenamed(str(params["name"])),)
 
 
 # Codex acknowledges these first and says what came of them a moment later; a trim in between must not lose them (measured: 0.163).
-_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], tuple[ev.AnyEvent, ...]]] = {
+_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
     "thread/settings/update": _settings_acknowledged,
     "thread/name/set": _name_acknowledged,
+    "thread/memoryMode/set": _memory_mode_acknowledged,
 }

@@ -1,4 +1,4 @@
-"""Pages of a timeline: back from the newest, bounded in entries and bytes, oldest first within a page (spec §2)."""
+"""Pages of a timeline: back from the newest, bounded in entries and bytes, oldest first within a page (docs/spec/model.md)."""
 
 import base64
 import zlib

@@ -1,4 +1,4 @@
-"""Experimental API, for each client as it asked at `initialize` (spec §3); of Codex we ask for all of it.
+"""Experimental API, for each client as it asked at `initialize` (docs/spec/clients.md); of Codex we ask for all of it.
 
 Measured on 0.163 and 0.171, one Codex with two connections: what a connection without it may ask for and what it is told on
 Codex's own accord is less; answers are the same for both.

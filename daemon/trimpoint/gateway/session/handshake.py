@@ -1,4 +1,4 @@
-"""`initialize`, answered per client (spec §3): each is told of Codex under its own name, as Codex itself would."""
+"""`initialize`, answered per client (docs/spec/clients.md): each is told of Codex under its own name, as Codex itself would."""
 
 import asyncio
 from collections.abc import Generator

@@ -1,4 +1,4 @@
-"""Questions of the agent (approvals, user input, tool calls): put to the thread's clients, answered to Codex exactly once (spec §3).
+"""Requests of Codex (approvals, user input, tool calls): sent to the thread's clients, answered exactly once.
 
 The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me", and so does a result that holds
 no answer. The question stays open for the others. When every client that is there has refused, Codex gets the last refusal, as it

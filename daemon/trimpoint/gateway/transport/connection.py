@@ -30,6 +30,8 @@ from trimpoint.gateway.transport.outbox import Outbox, Sink
 READ_CHUNK_BYTES = 256 * 1024
 # A chunk may hold a hundred thousand tiny frames; other clients get their turn in between.
 _FRAMES_PER_TURN = 512
+# A larger one is the last of its turn.
+_LARGE_FRAME_BYTES = 256 * 1024
 
 _log = structlog.get_logger("trimpoint.gateway.transport.connection")
 _numbers = count(1)
@@ -139,7 +141,7 @@ class Transport:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client may cost, and how long it is waited for once it or we want to end (spec §8).
+    """What one client may cost, and how long it is waited for once it or we want to end (docs/spec/running.md).
 
     A message larger than `max_outbox_bytes` can never be sent. Above half of it no more messages are taken
     from the client, so that one which asks faster than it reads its answers is slowed, not dropped.
@@ -266,7 +268,10 @@ class Connection:
         for _ in range(_FRAMES_PER_TURN):
             if not self._frames or self._is_full:
                 break
-            self._on_frame(self._frames.popleft())
+            frame = self._frames.popleft()
+            self._on_frame(frame)
+            if isinstance(frame, bytes) and len(frame) > _LARGE_FRAME_BYTES:
+                break
         self._update_io()
 
     def _on_frame(self, frame: Frame) -> None:

@@ -5,7 +5,7 @@ from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 
 def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) -> bytes:
-    """An error message of the transport's own, without a request to belong to (spec §3, errors)."""
+    """An error message of the transport's own, without a request to belong to (docs/spec/clients.md, errors)."""
     kind = ERROR_KINDS[reason]
     data = {"reason": reason, "retryable": kind.retryable, "hint": hint}
     return jsonrpc.encode_error(jsonrpc.NULL_ID, kind.code, message, data, versioned=versioned)

@@ -1,4 +1,4 @@
-"""Records as journal payloads: msgpack, by position, tagged (spec §7). Pure."""
+"""Records as journal payloads: msgpack, by position, tagged (docs/spec/journal.md). Pure."""
 
 import msgspec
 

@@ -6,13 +6,17 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.model.events import AnyEvent, Record
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.view import envelopes, wire_name
 
 
-def exported(thread_id: str, record: Record, *, private: bool = False) -> Iterator[dict[str, Any]]:
-    """The events of a record, in order. `private`: also what no client is shown, such as the raw items of the model."""
-    for event, envelope in zip(record.events, envelopes(thread_id, record), strict=True):
-        document: dict[str, Any] = {"threadId": thread_id, **msgspec.to_builtins(envelope)}
+def exported(state: ThreadState, record: Record, *, private: bool = False) -> Iterator[dict[str, Any]]:
+    """The events of a record that `state` ends with, in order.
+
+    `private`: also what no client is shown, such as the raw items of the model.
+    """
+    for event, envelope in zip(record.events, envelopes(state, record), strict=True):
+        document: dict[str, Any] = {"threadId": state.id, **msgspec.to_builtins(envelope)}
         if private:
             document["payload"] |= {wire_name(field): _plain(getattr(event, field)) for field in _hidden(event)}
         yield document

@@ -1,4 +1,4 @@
-"""The files' part of a revert (spec §5): secured first, restored only where they differ, put back when it goes wrong.
+"""The files' part of a revert (docs/spec/checkpoints.md): secured first, restored only where they differ, put back when it goes wrong.
 
 `plan_restore` is asked again in every step instead of being kept: it follows from three commits, and those are journaled.
 """

@@ -1,4 +1,4 @@
-"""Checkpoints around turns: a baseline before each, a capture after it (spec §5).
+"""Checkpoints around turns: a baseline before each, a capture after it (docs/spec/checkpoints.md).
 
 The law: a checkpoint that cannot be made is said and never fatal to the turn. A thread's captures are made in the order of its turns,
 so that a baseline never holds what the turn before it still had to be captured with.

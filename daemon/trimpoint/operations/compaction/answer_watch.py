@@ -6,7 +6,7 @@ import anyio
 import msgspec
 from msgspec import Raw
 
-from trimpoint.core.decide.overflow import COMPACTION
+from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.compaction.compaction import CompactionFailed
 

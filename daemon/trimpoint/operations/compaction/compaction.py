@@ -1,6 +1,7 @@
-"""One compaction, on a fork (docs/adr/0005): the thread's own provider thread is left as it is, whatever happens here.
+"""Runs one compaction on a fork (docs/adr/0005), so that the thread's own provider thread never changes.
 
-Success is `contextCompaction` completed, its turn completed, and a summary that is the model's own answer (spec §4, §10.5).
+It succeeds when `contextCompaction` and its turn are completed and the summary is the model's own answer
+(docs/spec/sessions.md, docs/spec/traps.md).
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (spec §6, docs/adr/0012).
+"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (docs/spec/context.md, docs/adr/0012).
 
 The law: nothing of the thread changes before the model has begun to answer in the smaller context; until then everything happens on
 provider threads that nobody sees and that are thrown away. From then on the turn is a turn like any other.
@@ -13,7 +13,8 @@ import msgspec
 
 from trimpoint.codex.history.rollout import since_compaction, whole_conversation
 from trimpoint.core.context.active_context import summary_item
-from trimpoint.core.decide.overflow import COMPACTION, OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
+from trimpoint.core.context.provider_compactions import COMPACTION
+from trimpoint.core.decide.overflow import OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompleteRecovery
 from trimpoint.core.model.lenient import as_dict
@@ -155,7 +156,7 @@ class OverflowRecovery:
         await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
         # A prompt that was queued has been begun by Codex when the turn failed, and then the turn is not tried again.
         previous = writer.state.generation.provider_thread_id
-        return await inherit_state(self._threads.link, writer.state, previous, provider_id, with_queue=False)
+        return await inherit_state(self._threads.link, writer, previous, provider_id, with_queue=False)
 
     def _continue(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
         """From here on everyone hears the turn, first what was said of it up to now. Must not wait, or more would be said meanwhile."""

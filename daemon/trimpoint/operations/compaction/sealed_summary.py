@@ -1,4 +1,4 @@
-"""A readable text for a compaction that only the provider can read: one sample over the compacted thread (spec §4).
+"""A readable text for a compaction that only the provider can read: one sample over the compacted thread (docs/spec/sessions.md).
 
 `thread/sample` where Codex has it (0.171), else a turn on an ephemeral fork. Neither changes the compacted thread.
 """

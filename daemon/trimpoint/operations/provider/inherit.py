@@ -1,4 +1,4 @@
-"""What a new provider thread inherits from the one it replaces, beyond its context (spec §4, "Carried over").
+"""What a new provider thread inherits from the one it replaces, beyond its context (docs/spec/sessions.md, "Carried over").
 
 Each piece is carried as far as this Codex has a method for it; what could not be carried is said in the command's message.
 """
@@ -11,30 +11,38 @@ import msgspec
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink, is_missing_error, lacks_method
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
-from trimpoint.operations.provider.settings import update_params
+from trimpoint.operations.provider.settings import memory_mode, update_params, with_unconfirmed
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.writer import ThreadWriter
 
 # Codex's own page size for queued prompts is smaller; a person queues fewer than this.
 MAX_QUEUED = 100
+METADATA_MEMBERS = ("gitInfo", "projectId", "daybreakEnabled")
+ATTACHMENT_MEMBERS = ("attachmentType", "identityKey", "payload")
 QUEUED_MEMBERS = ("input", "clientUserMessageId", "responsesapiClientMetadata")
 
 
 async def inherit_state(
-    link: CodexLink, state: ThreadState, old_id: str | None, new_id: str, *, with_queue: bool = True
+    link: CodexLink, writer: ThreadWriter, old_id: str | None, new_id: str, *, with_queue: bool = True
 ) -> list[str]:
-    """Carry settings, name, goal and, unless told otherwise, queued prompts; returns what could not be carried, in words.
+    """Carry settings, name, goal, metadata and, unless told otherwise, queued prompts; returns what could not be carried, in words.
 
     A thread that is idle begins the first prompt that is queued at once (measured: 0.163).
 
     :raises ProviderFailure: when Codex is gone or does not answer; a refusal of one piece is no failure.
     """
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
-        ("settings", lambda: _settings(link, state, new_id)),
-        ("name", lambda: _name(link, state, new_id)),
+        ("settings", lambda: _settings(link, writer, new_id)),
+        ("memory mode", lambda: _memory_mode(link, writer.state, new_id)),
+        ("name", lambda: _name(link, writer.state, new_id)),
     ]
     if old_id is not None:
         steps.append(("goal", lambda: _goal(link, old_id, new_id)))
+        steps.append(("Git information, project and section", lambda: _metadata(link, old_id, new_id)))
+        steps.append(("attachments", lambda: _attachments(link, old_id, new_id)))
     if old_id is not None and with_queue:
         steps.append(("queued prompts", lambda: _queue(link, old_id, new_id)))
     refused: dict[str, ProviderFailure] = {}
@@ -63,10 +71,17 @@ def _is_unavailable(error: ProviderError) -> bool:
     return any(phrase in error.message for phrase in ("disabled", "not enabled", "not supported", "requires experimental"))
 
 
-async def _settings(link: CodexLink, state: ThreadState, new_id: str) -> None:
-    params = update_params(state.settings)
+async def _settings(link: CodexLink, writer: ThreadWriter, new_id: str) -> None:
+    params = update_params(writer.state.settings)
     if params is not None:
+        writer.record_facts(ev.SettingsChanged(with_unconfirmed(writer.state.settings, {})))
         await link.request("thread/settings/update", {**params, "threadId": new_id})
+
+
+async def _memory_mode(link: CodexLink, state: ThreadState, new_id: str) -> None:
+    mode = memory_mode(state.settings)
+    if mode is not None:
+        await link.request("thread/memoryMode/set", {"threadId": new_id, "mode": mode})
 
 
 async def _name(link: CodexLink, state: ThreadState, new_id: str) -> None:
@@ -80,6 +95,30 @@ async def _goal(link: CodexLink, old_id: str, new_id: str) -> None:
         return
     kept = {name: goal[name] for name in ("objective", "status", "tokenBudget") if goal.get(name) is not None}
     await link.request("thread/goal/set", {"threadId": new_id, **kept})
+
+
+async def _metadata(link: CodexLink, old_id: str, new_id: str) -> None:
+    read = _decode(await link.request("thread/read", {"threadId": old_id, "includeTurns": False}))
+    thread = as_dict(read.get("thread"))
+    kept = {name: thread[name] for name in METADATA_MEMBERS if thread.get(name) is not None}
+    if kept:
+        await link.request("thread/metadata/update", {**kept, "threadId": new_id})
+    section_id = as_dict(thread.get("section")).get("id")
+    if section_id is not None:
+        await link.request("thread/section/move", {"threadId": new_id, "sectionId": section_id})
+
+
+async def _attachments(link: CodexLink, old_id: str, new_id: str) -> None:
+    cursor: str | None = None
+    while True:
+        params = {"threadId": old_id, **({"cursor": cursor} if cursor is not None else {})}
+        listed = _decode(await link.request("thread/attachment/list", params))
+        for attachment in as_list(listed.get("data")):
+            kept = {name: attachment.get(name) for name in ATTACHMENT_MEMBERS}
+            await link.request("thread/attachment/add", {**kept, "threadId": new_id})
+        cursor = listed.get("nextCursor")
+        if not cursor:
+            return
 
 
 async def _queue(link: CodexLink, old_id: str, new_id: str) -> None:

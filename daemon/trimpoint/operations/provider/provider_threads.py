@@ -12,12 +12,21 @@ from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error, is_missing_error, lacks_method
-from trimpoint.codex.history.resync import missed_facts
+from trimpoint.codex.history.resync import catch_up
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation
+from trimpoint.operations.provider.client_resumes import ClientResume
+from trimpoint.operations.provider.outside_changes import record_missed, renamed
 from trimpoint.operations.provider.prompts import Prompts
-from trimpoint.operations.provider.settings import fork_params, start_params, update_params
+from trimpoint.operations.provider.settings import (
+    fork_params,
+    is_confirmed,
+    lasting,
+    resumed_settings,
+    start_params,
+    update_params,
+)
 from trimpoint.operations.provider.terminals import Terminals
 from trimpoint.operations.routing.notification_router import NotificationRouter, Route, ThreadRole
 from trimpoint.threads.registry import ThreadRegistry
@@ -93,28 +102,61 @@ class ProviderThreads:
             params = {"threadId": provider_id, "items": [Raw(item) for item in items]}
             await self.link.request("thread/inject_items", params)
 
-    async def resume(self, writer: ThreadWriter, generation: Generation) -> tuple[ev.AnyEvent, ...]:
-        """Load a generation's provider thread again; the facts to record about it."""
+    async def resume(
+        self, writer: ThreadWriter, generation: Generation, asked: ClientResume | None = None
+    ) -> tuple[ev.AnyEvent, ...]:
+        """Load a generation's provider thread again, with a client's own request if there is one; the facts to record about it.
+
+        What Codex did without the daemon is written down: it, and not the ledger, is what the model sees.
+        """
         provider_id = str(generation.provider_thread_id)
         self.inbound.bind(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
-        thread = await self._resume_or_unarchive(provider_id)
-        if writer.state.may_have_missed:
-            writer.record_facts(*await missed_facts(self.link, writer.state, generation))
+        by_client = asked if asked is not None and asked.may_load else None
+        raw = await self._resume_or_unarchive(writer, provider_id, by_client)
+        params = by_client.params if by_client is not None else {}
+        answer = msgspec.json.decode(raw)
+        missed = await catch_up(self.link, writer.state, generation)
+        record_missed(writer, missed)
+        if missed.is_anything or lasting(params) or is_confirmed(writer.state.settings):
+            settings = resumed_settings(writer.state.settings, params, answer)
+            writer.record_facts(ev.SettingsChanged(settings))
+            if by_client is not None:
+                by_client.answer = raw.copy()
+        else:
+            await self._confirm_settings(writer, provider_id)
         self._loaded.add(provider_id)
+        thread: Thread = answer["thread"]
         path = thread.get("path") or generation.rollout_path
         # A resumed thread reports no raw items (measured), so from here on the rollout has to bring them.
         bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
-        return bound, ev.SessionReady(generation.number)
+        return *renamed(writer.state, thread), bound, ev.SessionReady(generation.number)
 
-    async def _resume_or_unarchive(self, provider_id: str) -> Thread:
-        params = {"threadId": provider_id, "excludeTurns": True}
+    async def take_in(self, writer: ThreadWriter) -> None:
+        """Write down the turns that other programs added to a thread that is not loaded, or took back."""
+        record_missed(writer, await catch_up(self.link, writer.state, writer.state.generation, only_ended=True))
+
+    async def _confirm_settings(self, writer: ThreadWriter, provider_id: str) -> None:
+        """Set once more what Codex had acknowledged and forgot when it was killed (measured: 0.163)."""
+        changes = update_params(writer.state.settings)
+        if changes is not None:
+            await self.link.request("thread/settings/update", {**changes, "threadId": provider_id})
+
+    async def _resume_or_unarchive(self, writer: ThreadWriter, provider_id: str, asked: ClientResume | None) -> Raw:
+        params: dict[str, Any] = {"threadId": provider_id, "excludeTurns": True}
+        if asked is not None:
+            asked.pause(self.inbound.pausing(provider_id))
+            params = asked.request_for(provider_id)
         try:
-            return thread_in(await self.link.request("thread/resume", params))
+            return await self.link.request("thread/resume", params)
         except ProviderError as error:
             if not is_archived_error(error):
                 raise
+            if not writer.state.session_stopped:
+                # It was archived without the daemon, and a person meant it.
+                writer.record_facts(ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number))
+                raise
         await self.link.request("thread/unarchive", {"threadId": provider_id})
-        return thread_in(await self.link.request("thread/resume", params))
+        return await self.link.request("thread/resume", params)
 
     async def fork_temporary(self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False) -> TemporaryThread:
         """A scratch thread with the context of another."""

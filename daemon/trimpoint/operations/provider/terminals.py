@@ -1,4 +1,4 @@
-"""Background terminals that outlive the provider thread they were started in (spec §4): a dev server survives `/clear`.
+"""Background terminals that outlive the provider thread they were started in (docs/spec/sessions.md): a dev server survives `/clear`.
 
 Archiving or unloading a Codex thread kills its running processes, so a retired provider thread with terminals stays loaded.
 """

@@ -1,10 +1,11 @@
 """What Codex says on its own accord: recorded as facts where it is one, then passed to the audience in the order it came.
 
 The law: a fact is folded before anyone hears of it, and `turn/completed` is heard only once everything of that turn is durable
-(spec §7). A provider thread that is not known yet is held back while a thread is being opened, so that no notification is
+(docs/spec/journal.md). A provider thread that is not known yet is held back while a thread is being opened, so that no notification is
 lost, reordered, or shown under a provider's id.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -103,6 +104,7 @@ class NotificationRouter:
         self._routes: dict[str, Route] = {}
         self._opening = 0
         self._buffered: dict[str, list[Buffered]] = {}
+        self._paused: Counter[str] = Counter()
         self._quarantined: dict[str, list[Buffered]] = {}
         self._unloadable: set[str] = set()
         self._waiting_for_flush: dict[str, list[tuple[str, bytes]]] = {}
@@ -154,8 +156,24 @@ class NotificationRouter:
                 for provider_thread_id in list(self._buffered):
                     self.release(provider_thread_id)
 
+    @contextmanager
+    def pausing(self, provider_thread_id: str) -> Generator[None]:
+        """While a client is not answered yet, hold back what is said of the thread that it asked about."""
+        self._paused[provider_thread_id] += 1
+        self._buffered.setdefault(provider_thread_id, [])
+        self.fast_path = None
+        try:
+            yield
+        finally:
+            self._paused[provider_thread_id] -= 1
+            if not self._paused[provider_thread_id]:
+                del self._paused[provider_thread_id]
+            self.release(provider_thread_id)
+
     def release(self, provider_thread_id: str) -> None:
         """Pass on what was held back of a thread that is known now; its opener has said first what it had to."""
+        if provider_thread_id in self._paused:
+            return
         for buffered in self._buffered.pop(provider_thread_id, ()):
             self.on_notification(buffered.method, buffered.params, buffered.line)
 

@@ -1,4 +1,4 @@
-"""Sub-agents: threads that Codex starts on behalf of one of ours. While one works, its parent is busy (spec §4).
+"""Sub-agents: threads that Codex starts on behalf of one of ours. While one works, its parent is busy (docs/spec/sessions.md).
 
 In the parent's ledger an active sub-agent is a request `subAgent` that stays open until it rests, so that the one busy predicate sees it.
 """

@@ -1,0 +1,163 @@
+"""The threads that a person can mean: trimpoint's own and those that Codex alone knows.
+
+A thread belongs to a place: the git work tree that its folder is in, else the folder itself. That
+is what "here" means in every command.
+"""
+
+import os
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from trimpoint_protocol.methods import SnapshotResult, ThreadOverview
+
+from trimpoint.cli.connection.client import Client, RemoteError
+from trimpoint.cli.connection.connect import ask
+
+SHORT_ID_CHARS = 8
+# Sub-agents and reviews are threads to Codex, and no conversations of a person's.
+_SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"]
+_PAGE = 100
+_MAX_PAGES = 20
+
+
+class KnownThread(NamedTuple):
+    """A thread for lists and choices. `overview` is None while only Codex knows it."""
+
+    id: str
+    name: str | None
+    first_words: str
+    cwd: str
+    updated_at: str
+    archived: bool
+    overview: ThreadOverview | None
+
+    @property
+    def short_id(self) -> str:
+        """The end of the id, which differs where the beginning, a time, is often the same."""
+        return short_id(self.id)
+
+    @property
+    def title(self) -> str:
+        """Its name, else how its first prompt begins."""
+        return " ".join((self.name or self.first_words).split())
+
+    def is_at(self, place: str) -> bool:
+        """Whether it works in `place`, as `place_of` names one."""
+        return place_of(self.cwd) == place
+
+
+def short_id(thread_id: str) -> str:
+    """The last 8 characters of an id."""
+    return thread_id[-SHORT_ID_CHARS:]
+
+
+def place_of(folder: str) -> str:
+    """The git work tree that `folder` is in, else `folder`; without symbolic links."""
+    real = os.path.realpath(folder)
+    candidate = real
+    while not os.path.exists(os.path.join(candidate, ".git")):
+        parent = os.path.dirname(candidate)
+        if parent == candidate:
+            return real
+        candidate = parent
+    return candidate
+
+
+def here() -> str:
+    """The place of this process."""
+    return place_of(current_folder())
+
+
+def current_folder() -> str:
+    """The folder that this process was started in, by the name that the shell gives it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return os.environ.get("PWD", os.sep)
+
+
+async def own_threads(client: Client) -> list[KnownThread]:
+    """Trimpoint's threads, the last used one first."""
+    threads = (await ask(client, SnapshotResult, "orchestration/snapshot")).threads
+    return [known(thread) for thread in threads]
+
+
+async def codex_threads(client: Client, *, archived: bool = False) -> list[KnownThread]:
+    """Conversations that are in Codex's list and not among trimpoint's, the last used one first.
+
+    None where Codex cannot be asked: trimpoint's own threads can be listed without it.
+    """
+    own = {thread.id for thread in await own_threads(client)}
+    params: dict[str, Any] = {"sourceKinds": _SOURCES, "modelProviders": [], "limit": _PAGE}
+    params |= {"archived": archived, "sortKey": "updated_at"}
+    found: list[KnownThread] = []
+    for _ in range(_MAX_PAGES):
+        try:
+            page = await client.request("thread/list", **params)
+        except RemoteError:
+            break
+        rows = [row for row in page.get("data") or () if row.get("id") not in own]
+        found += [_codex_own(row, archived=archived) for row in rows]
+        params["cursor"] = page.get("nextCursor")
+        if params["cursor"] is None:
+            break
+    return found
+
+
+def known(thread: ThreadOverview) -> KnownThread:
+    """One of trimpoint's threads."""
+    return KnownThread(
+        id=thread.id,
+        name=thread.name,
+        first_words=thread.preview,
+        cwd=thread.cwd,
+        updated_at=thread.updated_at,
+        archived=thread.archived,
+        overview=thread,
+    )
+
+
+def _codex_own(row: dict[str, Any], *, archived: bool) -> KnownThread:
+    updated_at = datetime.fromtimestamp(int(row.get("updatedAt") or 0), UTC)
+    return KnownThread(
+        id=str(row.get("id")),
+        name=row.get("name"),
+        first_words=str(row.get("preview") or ""),
+        cwd=str(row.get("cwd") or ""),
+        updated_at=updated_at.isoformat(),
+        archived=archived,
+        overview=None,
+    )
+
+
+def matching(threads: list[KnownThread], wanted: str) -> list[KnownThread]:
+    """The threads that `wanted` may mean: the best kind of match that any has.
+
+    An id, whole or one end of it, means its thread, archived or not. Names and first words match in
+    any case and in part; an archived thread only where no other one does.
+    """
+    if by_id := [thread for thread in threads if thread.id == wanted]:
+        return by_id
+    named = [thread for thread in threads if thread.name == wanted]
+    if named or (named := [thread for thread in threads if _ends_with(thread.id, wanted)]):
+        return named
+    words = _loose(wanted)
+    for of_archived in (False, True):
+        candidates = [thread for thread in threads if thread.archived is of_archived]
+        for found in (
+            [thread for thread in candidates if _loose(thread.name) == words],
+            [thread for thread in candidates if words in _loose(thread.name)],
+            [thread for thread in candidates if words in _loose(thread.first_words)],
+        ):
+            if words and found:
+                return found
+    return []
+
+
+def _ends_with(thread_id: str, wanted: str) -> bool:
+    end = wanted.lower()
+    return bool(end) and (thread_id.startswith(end) or thread_id.endswith(end))
+
+
+def _loose(text: str | None) -> str:
+    return " ".join((text or "").casefold().split())

@@ -1,0 +1,146 @@
+"""`trimpoint ask`: say something to the agent of this folder, and see what it does.
+
+On a terminal all of the turn is shown. Where stdout is read by a program, it gets the answer alone,
+and the rest goes to stderr.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from rich.text import Text
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import ask as ask_daemon
+from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.known_threads import KnownThread, current_folder, known, short_id
+from trimpoint.cli.exits import UsageError
+from trimpoint.cli.terminal import one_line, print_json, print_line, stderr_console, stdout_console
+from trimpoint.cli.thread_commands.prompt import folder
+from trimpoint.cli.thread_commands.running_turn import RunningTurn, Spinner, check_login, exit_code
+from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
+from trimpoint.cli.views.context_view import meter
+from trimpoint.cli.views.live_view import LiveView
+
+_SANDBOXES = {
+    "read-only": "readOnly",
+    "workspace-write": "workspaceWrite",
+    "danger-full-access": "dangerFullAccess",
+}
+
+
+class _Opened(NamedTuple):
+    """The thread that the prompt goes to; `settings` is Codex's answer to opening it."""
+
+    thread_id: str
+    title: str
+    cwd: str
+    settings: Mapping[str, Any]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Send the prompt and follow the turn; exit code 0 when it completed.
+
+    :raises UsageError: there is no prompt, or what was typed does not fit together.
+    """
+    if arguments.new and (arguments.thread or arguments.last):
+        raise UsageError("--new begins a thread; --thread and --last name one.", "Give one of them.")
+    text = _text(arguments.text)
+    if not text.strip():
+        raise UsageError("There is no prompt.", 'For example: trimpoint ask "What does this project do?"')
+    given = [{"type": "text", "text": text}, *map(_image, arguments.image)]
+    return with_daemon(arguments, partial(_ask, arguments, given))
+
+
+def _text(words: list[str]) -> str:
+    return sys.stdin.read() if words == ["-"] else " ".join(words)
+
+
+def _image(path: str) -> dict[str, str]:
+    full = os.path.abspath(os.path.expanduser(path))
+    if not os.path.isfile(full):
+        raise UsageError(f"--image {path}: there is no such file.")
+    return {"type": "localImage", "path": full}
+
+
+async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], client: Client) -> int:
+    await check_login(client)
+    opened = await _open(arguments, client)
+    if not arguments.json:
+        print_line(Text(_heading(opened, arguments), "dim"))
+    params: dict[str, Any] = {"threadId": opened.thread_id, "input": given, **_settings(arguments)}
+    started = await client.request("turn/start", **params)
+    console = stdout_console() if stdout_console().is_terminal else stderr_console()
+    view = LiveView(console, opened.thread_id, shows_prompts=False)
+    spinner = Spinner(console) if console.is_terminal and not arguments.json else None
+    ids = opened.thread_id, str(started["turn"]["id"])
+    turn = RunningTurn(client, view, ids, as_json=arguments.json, spinner=spinner)
+    ended = await turn.follow()
+    if arguments.json:
+        print_json({"threadId": opened.thread_id, "turn": ended})
+        return exit_code(ended)
+    if not stdout_console().is_terminal and turn.answer:
+        print(turn.answer, flush=True)
+    await _show_meter(client, opened.thread_id)
+    return exit_code(ended)
+
+
+async def _open(arguments: argparse.Namespace, client: Client) -> _Opened:
+    thread = None if arguments.new or arguments.cwd else await _continued(arguments, client)
+    if thread is None:
+        params = {"cwd": folder(arguments.cwd), **_start_settings(arguments)}
+        answer = await client.request("thread/start", **params)
+        thread_id = str(answer["thread"]["id"])
+        return _Opened(thread_id, "new", str(answer.get("cwd") or ""), answer)
+    answer = await client.request("thread/resume", threadId=thread.id, excludeTurns=True)
+    title = f"“{one_line(thread.title, 48)}”" if thread.title else ""
+    return _Opened(thread.id, title, thread.cwd, answer)
+
+
+async def _continued(arguments: argparse.Namespace, client: Client) -> KnownThread | None:
+    """The thread that was named, or the last one here; None to begin one."""
+    if arguments.thread or arguments.last:
+        return known(await chosen_thread(client, arguments))
+    found = await last_thread_here(client)
+    if found is not None and found.overview is None:
+        return known(await adopted(client, found.id))
+    return found
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What holds from this turn on."""
+    settings = {"model": arguments.model, "approvalPolicy": arguments.approve}
+    if arguments.sandbox is not None:
+        settings["sandboxPolicy"] = {"type": _SANDBOXES[arguments.sandbox]}
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _start_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    chosen = {"model": arguments.model, "approvalPolicy": arguments.approve, "sandbox": arguments.sandbox}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
+    """Which thread, where if not here, which model, and what the agent may do there."""
+    words = [f"thread {short_id(opened.thread_id)} {opened.title}".rstrip()]
+    if opened.cwd not in {"", current_folder()}:
+        words.append(f"in {opened.cwd}")
+    if model := arguments.model or opened.settings.get("model"):
+        words.append(one_line(str(model), 60))
+    policy: Mapping[str, Any] = opened.settings.get("sandbox") or {}
+    sandbox = _SANDBOXES[arguments.sandbox] if arguments.sandbox else policy.get("type")
+    if sandbox == "readOnly":
+        words.append("read-only: it cannot change files (--sandbox workspace-write lets it)")
+    elif sandbox == "dangerFullAccess":
+        words.append("no sandbox")
+    return ", ".join(words)
+
+
+async def _show_meter(client: Client, thread_id: str) -> None:
+    context = await ask_daemon(client, ContextStatus, "context/status", threadId=thread_id)
+    for line in meter(context):
+        stderr_console().print(line, soft_wrap=not stderr_console().is_terminal)

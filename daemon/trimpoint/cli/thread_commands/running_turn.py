@@ -1,0 +1,157 @@
+"""One turn as a person follows it: streamed, with the agent's questions put to whoever asked."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from trimpoint.cli.connection.client import Client, ConnectionLost, Message, RemoteError
+from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.terminal import print_json
+from trimpoint.cli.views.age import duration
+from trimpoint.cli.views.approvals import answer_question
+from trimpoint.cli.views.live_view import LiveView
+
+_INTERRUPT_DEADLINE_S = 5.0
+# These come often and show nothing, so the spinner need not make way for them.
+_SILENT = frozenset(
+    {
+        "context/updated", "rawResponseItem/completed", "thread/status/changed", "thread/tokenUsage/updated",
+        "account/rateLimits/updated", "turn/diff/updated", "turn/started", "orchestration/event",
+    }
+)  # fmt: skip
+
+
+class Spinner:
+    """Says that the model thinks, and for how long, while nothing else is to be seen."""
+
+    def __init__(self, console: Console) -> None:
+        self._began = time.monotonic()
+        self._status = Status(self, console=console)
+
+    def __rich__(self) -> Text:
+        return Text(f"thinking … {duration(time.monotonic() - self._began)}", "dim")
+
+    def show(self) -> None:
+        """Show it, if it is not there."""
+        self._status.start()
+
+    def hide(self) -> None:
+        """Make way for a line."""
+        self._status.stop()
+
+
+class RunningTurn:
+    """A turn under way, and the questions that are open in it. `answer` is the last message of the agent."""
+
+    def __init__(
+        self, client: Client, view: LiveView, ids: tuple[str, str], *, as_json: bool, spinner: Spinner | None = None
+    ) -> None:
+        self.answer = ""
+        self._as_json = as_json
+        self._client = client
+        self._thread_id, self._turn_id = ids
+        self._view = view
+        self._spinner = spinner
+        self._asking = anyio.Lock()
+        self._open: dict[Any, anyio.CancelScope] = {}
+        self._items: dict[str, Mapping[str, Any]] = {}
+
+    async def follow(self) -> dict[str, Any]:
+        """Show it to its end; returns Codex's turn. Interrupts the turn when it is cancelled itself."""
+        try:
+            return await self._follow()
+        except anyio.get_cancelled_exc_class():
+            await self._interrupt()
+            raise
+        finally:
+            self._make_way()
+
+    async def _follow(self) -> dict[str, Any]:
+        async with anyio.create_task_group() as tasks:
+            self._wait()
+            async for message in self._client.stream():
+                if message.get("method") not in _SILENT:
+                    self._make_way()
+                self._show(message)
+                self._take(tasks, message)
+                if message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == self._turn_id:
+                    tasks.cancel_scope.cancel()
+                    return dict(message["params"]["turn"])
+                self._wait()
+        raise ConnectionLost
+
+    async def _interrupt(self) -> None:
+        """The person has had enough: the agent is told, too."""
+        self._make_way()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_INTERRUPT_DEADLINE_S):
+            try:
+                await self._client.request("turn/interrupt", threadId=self._thread_id, turnId=self._turn_id)
+            except (RemoteError, ConnectionLost):
+                return
+            if not self._as_json:
+                self._view.note("The turn was interrupted.", "yellow")
+
+    def _wait(self) -> None:
+        if self._spinner is not None and not self._view.line_is_open and not self._open:
+            self._spinner.show()
+
+    def _make_way(self) -> None:
+        if self._spinner is not None:
+            self._spinner.hide()
+
+    def _show(self, message: Message) -> None:
+        item = (message.get("params") or {}).get("item") or {}
+        if item.get("id"):
+            self._items[str(item["id"])] = item
+        if message.get("method") == "item/completed" and item.get("type") == "agentMessage":
+            self.answer = str(item.get("text") or "")
+        if self._as_json:
+            print_json(message)
+        elif message.get("method") != "serverRequest/resolved":
+            self._view.show(message)
+
+    def _take(self, tasks: TaskGroup, message: Message) -> None:
+        if "id" in message and "method" in message:
+            self._open[message["id"]] = scope = anyio.CancelScope()
+            tasks.start_soon(self._ask, message, scope)
+        elif message.get("method") == "serverRequest/resolved":
+            self._withdraw(message["params"].get("requestId"))
+
+    def _withdraw(self, question_id: Any) -> None:
+        """Another client answered first, or Codex went on without."""
+        if (scope := self._open.pop(question_id, None)) is not None:
+            scope.cancel()
+            self._view.note("  The question was answered elsewhere.")
+
+    async def _ask(self, question: Message, scope: anyio.CancelScope) -> None:
+        with scope:
+            async with self._asking:
+                self._make_way()
+                self._view.end_line()
+                item = self._items.get(str((question.get("params") or {}).get("itemId")))
+                await answer_question(self._client, question, item)
+        self._open.pop(question["id"], None)
+
+
+def exit_code(turn: dict[str, Any]) -> int:
+    """Exit code 0 when the turn completed."""
+    return Exit.DONE if turn.get("status") == "completed" else Exit.FAILED
+
+
+async def check_login(client: Client) -> None:
+    """Fail at once where Codex would try for a quarter of a minute and then say no more than 401.
+
+    :raises CliError: Codex's provider needs a login, and there is none.
+    """
+    try:
+        account = await client.request("account/read", refreshToken=False)
+    except RemoteError:
+        return  # a Codex that does not know the method; the turn itself will tell
+    if account.get("requiresOpenaiAuth") and account.get("account") is None:
+        raise CliError("Codex is not logged in.", "Run `trimpoint login`, then try again.", reason="not_logged_in")

@@ -1,0 +1,143 @@
+"""Which thread a command acts on: the last one of this place, a named one, or one of Codex's own that is adopted."""
+
+from pathlib import Path
+
+import pytest
+from trimpoint.cli.connection.known_threads import KnownThread, matching, place_of
+from trimpoint.testkit import say
+
+from tests.cli.stage import CliHarness
+
+CHANGING = (["clear"], ["compact"], ["compress"], ["new"], ["revert"])
+
+
+def known(thread_id: str, name: str | None = None, first_words: str = "", *, archived: bool = False) -> KnownThread:
+    return KnownThread(thread_id, name, first_words, "/w", "2026-01-01T00:00:00Z", archived, None)
+
+
+THREADS = [
+    known("01a22180-0000-7000-8000-00004c1b486d", "Parser rewrite", "Rewrite the parser."),
+    known("01a22180-0000-7000-8000-00009999486e", None, "Let greet take\n a name."),
+    known("01a22180-0000-7000-8000-0000aaaa0001", "parser tests", "Test it."),
+    known("01a22180-0000-7000-8000-0000bbbb0002", "old greeting", "Greet.", archived=True),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ends"),
+    [
+        ("4c1b486d", ["4c1b486d"]),
+        ("4C1B486D", ["4c1b486d"]),
+        ("01a22180-0000-7000-8000-0000bbbb0002", ["bbbb0002"]),
+        ("01a22180", ["4c1b486d", "9999486e", "aaaa0001", "bbbb0002"]),
+        ("Parser rewrite", ["4c1b486d"]),
+        ("PARSER TESTS", ["aaaa0001"]),
+        ("parser", ["4c1b486d", "aaaa0001"]),
+        ("greet take a", ["9999486e"]),
+        ("greet", ["9999486e"]),
+        ("old", ["bbbb0002"]),
+        ("  ", []),
+        ("nothing like it", []),
+    ],
+)
+def test_a_thread_is_meant_by_id_by_name_or_by_first_words(wanted: str, ends: list[str]) -> None:
+    assert [thread.id[-8:] for thread in matching(THREADS, wanted)] == ends
+
+
+def test_a_place_is_the_work_tree_or_else_the_folder(tmp_path: Path) -> None:
+    tree, plain = tmp_path / "tree", tmp_path / "plain" / "inner"
+    (tree / "src").mkdir(parents=True)
+    (tree / ".git").write_text("gitdir: elsewhere\n")
+    plain.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tree)
+    assert place_of(str(tree / "src")) == place_of(str(tmp_path / "link")) == str(tree)
+    assert place_of(str(plain)) == str(plain)
+    assert place_of(str(tmp_path / "gone" / "too")) == str(tmp_path / "gone" / "too")
+
+
+@pytest.mark.codex
+async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage: CliHarness) -> None:
+    other = stage.folder / "other"
+    other.mkdir()
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await stage.turn(client, thread, "prompt-1.")
+        for words in CHANGING:
+            refused = await stage.run(*words, "--json", cwd=other)
+            assert (refused.code, refused.json()["error"]["reason"]) == (1, "thread_not_found"), words
+            last = await stage.run(*words, "--last", "--json", cwd=other)
+            assert (last.code, last.json()["error"]["reason"]) == (1, "thread_elsewhere"), words
+            assert f"--thread {thread[-8:]}" in last.json()["error"]["hint"]
+        said = await stage.run("clear", cwd=other)
+        assert f"There is no thread yet in {other}." in said.err
+        for words in ("--last", "--thread", f"{thread[-8:]} “prompt-1.” in {stage.worktree}"):
+            assert words in said.err
+        assert "prompt-1." in (await stage.run("timeline", "--last", cwd=other)).out
+        assert (await stage.run("clear", "-t", thread[-8:], cwd=other)).code == 0
+
+
+@pytest.mark.codex
+async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(stage: CliHarness) -> None:
+    other, inner = stage.folder / "other", stage.worktree / "src"
+    for folder in (other, inner, stage.worktree / ".git"):
+        folder.mkdir()
+    async with stage.daemon() as client:
+        mine = await stage.thread(client)
+        await stage.turn(client, mine, "prompt-mine.")
+        foreign = await stage.thread(client, cwd=other)
+        await stage.turn(client, foreign, "prompt-foreign.")
+        for folder in (stage.worktree, inner):
+            assert "prompt-mine." in (await stage.run("timeline", cwd=folder)).out
+        cleared = await stage.run("clear", "--json", cwd=inner)
+    assert cleared.json()["threadId"] == mine
+
+
+@pytest.mark.codex
+async def test_a_thread_of_codexs_own_is_adopted_when_it_is_named(stage: CliHarness) -> None:
+    stage.script.then(say("answer-1."))
+    done = await stage.codex("exec", "--skip-git-repo-check", "Explain the widget.")
+    assert done.code == 0, done.err
+    async with stage.daemon() as client:
+        assert (await client.request("orchestration/snapshot"))["threads"] == []
+        timeline = await stage.run("timeline", "--thread", "the WIDGET")
+        assert timeline.code == 0, timeline.err
+        assert "answer-1." in timeline.out
+        assert "was Codex's own; trimpoint follows it from now on" in timeline.err
+        [thread] = (await client.request("orchestration/snapshot"))["threads"]
+        assert (thread["preview"], thread["turns"]) == ("Explain the widget.", 1)
+        assert (await stage.run("clear")).code == 0
+
+
+@pytest.mark.codex
+async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: CliHarness) -> None:
+    stage.script.then(say("answer-1."))
+    assert (await stage.codex("exec", "--skip-git-repo-check", "Explain the widget.")).code == 0
+    async with stage.daemon():
+        assert "answer-1." in (await stage.run("timeline")).out
+
+
+@pytest.mark.codex
+async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(stage: CliHarness) -> None:
+    async with stage.daemon("other", "o.sock") as holder, stage.daemon():
+        thread = await stage.thread(holder)
+        await stage.turn(holder, thread, "prompt-1.")
+        refused = await stage.run("timeline", "--thread", thread)
+        document = (await stage.run("timeline", "--thread", thread, "--json")).json()
+        [pid] = [pid for pid in stage.codex_children() if f"pid {pid}" in refused.err]
+    assert (refused.code, document["error"]["reason"]) == (1, "thread_held")
+    assert f"{thread} is open in another Codex (codex app-server, pid {pid})" in refused.err
+    assert "app-server daemon stop" in refused.err
+
+
+@pytest.mark.codex
+async def test_an_ambiguous_name_lists_its_candidates(stage: CliHarness) -> None:
+    async with stage.daemon() as client:
+        threads = [await stage.thread(client) for _ in range(2)]
+        for number, thread in enumerate(threads):
+            await stage.turn(client, thread, f"Fix the parser, part {number}.")
+        refused = await stage.run("timeline", "-t", "parser")
+        one = await stage.run("timeline", "-t", "part 1")
+    assert (refused.code, one.code) == (1, 0)
+    assert "'parser' could be any of 2 threads." in refused.err
+    for number, thread in enumerate(threads):
+        assert f"  {thread[-8:]} “Fix the parser, part {number}.”, " in refused.err

@@ -1,0 +1,106 @@
+"""What a trim of a long thread costs, and what it leaves for later: counted, not timed."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from trimpoint.core.context.active_context import active_turn_messages, message_count, pruned_by
+from trimpoint.core.evolve.evolve import DROPPED_AT_ONCE, apply, replay
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.events import Record, TrimPointCreated
+from trimpoint.core.model.state import ThreadState, Turn
+
+from tests.core.given import THREAD, Conversation, started, trim
+
+LONG = DROPPED_AT_ONCE + 500
+
+
+class CountedTurns(list[Turn]):
+    """A ledger that counts the turns that are looked at."""
+
+    looked_at = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        self.looked_at += len(found) if isinstance(index, slice) else 1
+        return found
+
+    def __iter__(self) -> Any:
+        self.looked_at += len(self)
+        return super().__iter__()
+
+
+@pytest.fixture(scope="module")
+def long_records() -> list[Record]:
+    return started(turns=LONG).records
+
+
+@pytest.fixture
+def long_thread(long_records: list[Record]) -> Conversation:
+    thread = Conversation()
+    thread.state, thread.records = replay(long_records), list(long_records)
+    return thread
+
+
+def cleared(thread: Conversation, keep: int) -> Record:
+    thread.do(trim(keep))
+    return thread.records[-1]
+
+
+def test_a_trim_of_a_long_thread_writes_no_more_than_one_of_a_short_thread(long_thread: Conversation) -> None:
+    sizes = [len(msgspec.msgpack.encode(cleared(thread, 3))) for thread in (started(turns=10), long_thread)]
+    assert sizes[1] < sizes[0] + 40  # longer numbers and ids
+
+
+def test_a_trim_of_a_long_thread_looks_at_the_turns_it_keeps_and_at_a_bounded_number_of_others(
+    long_thread: Conversation,
+) -> None:
+    turns = long_thread.state.turns = CountedTurns(long_thread.state.turns)
+    cleared(long_thread, 3)
+    # `when` encodes the state twice to prove that the decision left it alone.
+    assert turns.looked_at <= DROPPED_AT_ONCE + 50
+
+
+def test_items_of_pruned_turns_are_dropped_with_the_records_that_follow(long_thread: Conversation) -> None:
+    cleared(long_thread, 3)
+    state = long_thread.state
+    assert not any(turn.items for turn in state.turns[:DROPPED_AT_ONCE])
+    assert state.turns[LONG - 4].items
+    long_thread.report(ev.ThreadRenamed("later"))
+    assert not any(turn.items for turn in state.turns[: LONG - 3])
+    assert all(turn.items for turn in state.turns[LONG - 3 :])
+
+
+def test_what_a_range_stands_for_is_what_a_list_of_an_older_version_says() -> None:
+    thread = started(turns=5)
+    cleared(thread, 2)
+    old = ThreadState()
+    for record in thread.records:
+        apply(old, msgspec.structs.replace(record, events=tuple(map(as_older_version_wrote, record.events))))
+    (point,), (old_point,) = thread.state.trim_points, old.trim_points
+    assert pruned_by(old, old_point) == pruned_by(thread.state, point) == ["turn-1", "turn-2", "turn-3"]
+    assert (old_point.pruned_turn_count, old_point.turn_index) == (point.pruned_turn_count, point.turn_index)
+
+
+def as_older_version_wrote(event: ev.AnyEvent) -> ev.AnyEvent:
+    if not isinstance(event, TrimPointCreated):
+        return event
+    listed = tuple(f"turn-{number}" for number in range(1, event.pruned_turn_count + 1))
+    return msgspec.structs.replace(event, pruned_turn_ids=listed, pruned_turn_count=0, last_pruned_turn_id=None)
+
+
+def test_messages_of_the_active_turns_are_counted_as_they_come_and_go() -> None:
+    thread = started(turns=4)
+    for change in (
+        lambda: thread.clear(2),
+        thread.turn,
+        lambda: thread.compact("in short"),
+        lambda: thread.turns(3),
+        lambda: thread.report(ev.TurnsReverted("turn-7")),
+        lambda: thread.report(ev.EntryRecorded("turn-1", "late", "message", "assistant", "late")),
+        lambda: thread.report(ev.TurnsReverted("turn-2")),
+    ):
+        change()
+        state = thread.state
+        assert active_turn_messages(state) == message_count(state, state.active_turns)
+    assert thread.state.id == THREAD

@@ -1,0 +1,147 @@
+"""What is kept when Codex has compacted the context by itself: counted from what the model sees."""
+
+import pytest
+from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.context.provider_compactions import COMPACTION, newest_own_compaction, seen_turns
+from trimpoint.core.decide.auto_compaction import auto_status
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.operations import Phase
+from trimpoint.operations.messages import ready_message
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from tests.core.given import Conversation, activity, assistant, client, compact, started, texts, trim
+from tests.core.test_usage import call, complete
+
+WINDOW = 100_000
+
+
+def codex_compacts(thread: Conversation, turn_id: str, entry_id: str = "own") -> None:
+    thread.report(ev.EntryRecorded(turn_id, entry_id, "activity", COMPACTION, "Codex compacted the context by itself"))
+
+
+def compacted_turn(thread: Conversation, *, before: str = "", used: int = 0) -> str:
+    """A turn in which Codex compacts: at its beginning, or after the agent had said `before`."""
+    turn_id = thread.begin_turn()
+    if before:
+        thread.report(assistant(turn_id, before, f"{turn_id}/before"))
+    codex_compacts(thread, turn_id, f"{turn_id}/own")
+    if used:
+        thread.report(call(turn_id, used - 10, used, WINDOW))
+    complete(thread, turn_id)
+    return turn_id
+
+
+@pytest.fixture
+def thread() -> Conversation:
+    """Turns 1 to 4, of which Codex compacted 1 to 3 at the beginning of the fourth, and turn 5."""
+    thread = started(turns=3)
+    compacted_turn(thread)
+    thread.turn()
+    return thread
+
+
+def test_turns_are_counted_from_the_one_that_codex_compacted_in(thread: Conversation) -> None:
+    assert seen_turns(thread.state) == 2
+    assert seen_turns(started(turns=3).state) == 3
+
+
+@pytest.mark.parametrize("keep", [3, 4])
+def test_a_clear_that_would_bring_compacted_turns_back_is_skipped_and_says_so(thread: Conversation, keep: int) -> None:
+    said = thread.when(trim(keep)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert said == (
+        "Nothing to trim: Codex compacted the context by itself in turn 4, so the model sees 2 turns and Codex's summary of"
+        f" what came before. To keep {keep} would bring {keep - 2} turn{'s' * (keep > 3)} back word for word and make the"
+        f" context larger; /clear {keep} --force does it all the same."
+    )
+
+
+def test_a_compaction_that_would_bring_them_back_is_skipped_too(thread: Conversation) -> None:
+    said = thread.when(compact(3)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert said.endswith("/compact --keep 3 --force does it all the same.")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2])
+def test_turns_that_the_model_sees_are_kept_as_ever(thread: Conversation, keep: int) -> None:
+    thread.clear(keep)
+    assert len(thread.state.active_turns) == keep
+
+
+def test_more_turns_than_there_are_is_the_old_refusal(thread: Conversation) -> None:
+    said = thread.when(trim(5)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert said == "Nothing to trim: the agent's context holds 5 turns and 5 would be kept."
+
+
+def test_a_person_who_insists_gets_them_and_is_told(thread: Conversation) -> None:
+    thread.do(trim(3, force=True))
+    operation = thread.state.operation
+    assert operation is not None
+    assert "prompt of turn-3" in str(texts(bootstrap_items(thread.state, thread.state.generation)))
+    thread.settle()
+    said = ready_message(thread.state, operation, [])
+    assert "the last 3 turns kept. 1 turn of them that Codex had compacted came back word for word." in said
+
+
+def test_what_was_given_whole_once_is_seen_again(thread: Conversation) -> None:
+    thread.clear(3, force=True)
+    assert newest_own_compaction(thread.state) is None
+    thread.turn()
+    thread.clear(3)
+    assert len(thread.state.active_turns) == 3
+
+
+def test_a_turn_that_was_compacted_while_it_ran_is_kept_while_that_does_not_weigh_more() -> None:
+    thread = started(turns=2)
+    compacted_turn(thread, before="a few words", used=9_000)
+    thread.clear(1)
+    assert len(thread.state.active_turns) == 1
+
+
+def test_a_turn_whose_compacted_beginning_weighs_more_than_the_context_is_not_brought_back_unasked() -> None:
+    thread = started(turns=2)
+    compacted_turn(thread, before="many words " * 8_000, used=5_000)
+    said = thread.when(trim(1)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert "in turn 3, while it ran." in said
+    assert "where the whole context has 5,000" in said
+    thread.clear(1, force=True)
+    assert len(thread.state.active_turns) == 1
+
+
+def test_after_a_revert_to_before_it_there_was_no_compaction(thread: Conversation) -> None:
+    thread.write(ev.TurnsReverted("turn-4"))
+    assert (newest_own_compaction(thread.state), seen_turns(thread.state)) == (None, 3)
+
+
+def test_a_revert_goes_on_in_the_context_that_was_compacted(thread: Conversation) -> None:
+    thread.turns(2)
+    thread.clear(1)
+    thread.do(client(wire.RevertToCheckpoint, turn_id="turn-5", scope="context"))
+    operation = thread.state.open_operation
+    assert operation is not None
+    thread.advance(Phase.CHECKPOINTING)
+    thread.advance(Phase.STARTING)
+    thread.advance(Phase.RESTORING)
+    thread.do(internal.CompleteRevert(operation.id, "codex-thread-fork", in_provider=True))
+    assert thread.state.generation.bootstrap == "provider"
+    assert seen_turns(thread.state) == 2
+    thread.when(trim(3)).rejected(Reason.NOTHING_TO_TRIM)
+
+
+def test_an_activity_of_another_kind_and_a_recovery_are_no_compaction_of_codexs() -> None:
+    thread = started(turns=8)
+    thread.overflow()
+    thread.retry()
+    thread.report(activity("turn-8", "ls"))
+    assert newest_own_compaction(thread.state) is None
+
+
+def test_an_automatic_compaction_keeps_no_turns_that_codex_had_compacted() -> None:
+    policy = Policy(auto="compact", preserve_recent_turns=3)
+    thread = started(turns=4, policy=policy)
+    compacted_turn(thread, used=91_000)
+    assert auto_status(thread.state, policy).state == "due"
+    requested = thread.do(internal.CompactWhenCritical()).events[1]
+    assert isinstance(requested, ev.CompactionRequested)
+    assert requested.keep_last_n_turns == 1

@@ -1,0 +1,92 @@
+"""What a client was told is done survives a SIGKILL of the daemon that comes with the answer, and the next trim."""
+
+from typing import Any
+
+import pytest
+from anyio.abc import Process
+from trimpoint.cli.connection.client import Client
+
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.daemon_process import daemon_process, kill
+
+pytestmark = pytest.mark.codex
+
+INJECTED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "between the lines"}]}
+ATTEMPTS = 3
+
+
+async def acknowledged_and_killed(harness: Harness, method: str, **params: Any) -> str:
+    """A thread with a turn, whose daemon was killed as soon as it had answered `method`."""
+    async with daemon_process(harness) as daemon, harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+        await talk.turn()
+        await ask_and_kill(daemon, client, method, threadId=talk.thread_id, **params)
+    return talk.thread_id
+
+
+async def ask_and_kill(daemon: Process, client: Client, method: str, **params: Any) -> None:
+    await client.request(method, **params)
+    await kill(daemon)
+
+
+async def test_a_name_that_was_acknowledged_is_carried_over_after_a_kill(harness: Harness) -> None:
+    for attempt in range(ATTEMPTS):
+        thread_id = await acknowledged_and_killed(harness, "thread/name/set", name=f"Name {attempt}")
+        async with harness.daemon(), harness.client() as client:
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            assert (await talk.snapshot())["name"] == f"Name {attempt}"
+            await talk.type("/clear")
+            await talk.turn()
+            rows = (await client.request("thread/list"))["data"]
+        assert next(row for row in rows if row["id"] == thread_id)["name"] == f"Name {attempt}"
+
+
+async def test_settings_that_were_acknowledged_hold_after_a_kill(harness: Harness) -> None:
+    given = {"effort": "high", "sandboxPolicy": {"type": "readOnly"}}
+    for command in ("", "/clear", "/clear 1"):
+        thread_id = await acknowledged_and_killed(harness, "thread/settings/update", **given)
+        async with harness.daemon(), harness.client() as client:
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            talk.turns = 1
+            answer = await client.request("thread/resume", threadId=thread_id)
+            assert (answer["reasoningEffort"], answer["sandbox"]["type"]) == ("high", "readOnly")
+            if command:
+                await talk.turn()
+                assert (await talk.type(command))["status"] == "completed"
+            request = await talk.turn()
+        assert request.body["reasoning"]["effort"] == "high"
+        assert request.mentions("`sandbox_mode` is `read-only`")
+
+
+async def test_settings_that_were_carried_over_hold_after_a_kill(harness: Harness) -> None:
+    async with daemon_process(harness) as daemon, harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+        await talk.turn()
+        await talk.turn()
+        await client.request("thread/settings/update", threadId=talk.thread_id, effort="high")
+        await client.expect(lambda message: message.get("method") == "thread/settings/updated")
+        await talk.type("/clear 1")
+        await kill(daemon)
+    async with harness.daemon(), harness.client() as client:
+        talk = Conversation(client, talk.thread_id, harness.model, harness.script)
+        talk.turns = 2
+        assert (await talk.turn()).body["reasoning"]["effort"] == "high"
+
+
+async def test_items_that_were_injected_are_kept_by_a_trim_after_a_kill(harness: Harness) -> None:
+    for _ in range(ATTEMPTS):
+        thread_id = await acknowledged_and_killed(harness, "thread/inject_items", items=[INJECTED])
+        async with harness.daemon(), harness.client() as client:
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            talk.turns = 1
+            await talk.turn()
+            await talk.type("/compact --keep 2 --force")
+            await talk.type("/clear 2")
+            await client.request("thread/resume", threadId=thread_id)
+            request = await talk.turn()
+            assert request.mentions("between the lines")
+            await talk.type("/clear 1")
+            request = await talk.turn()
+        assert not request.mentions("between the lines")
+        assert seen_turns(request, 4) == [3, 4]

@@ -1,0 +1,172 @@
+"""A thread that Codex has to load anew: what a client asks for with that holds, and what others did meanwhile is known."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from trimpoint.testkit import ModelRequest
+
+from tests.e2e.conftest import Harness, opened_harness
+from tests.e2e.dialect import Transcript, differences
+from tests.e2e.wire import connect_socket, connect_to_codex
+
+pytestmark = pytest.mark.codex
+
+ORIGINATOR = ".originator: test → trimpoint"
+# What the request sets, and a place where the next model request shows it.
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "sandbox": {"sandbox": "read-only"},
+    "approvals": {"approvalPolicy": "on-request"},
+    "model": {"model": "gpt-5-codex"},
+    "effort": {"config": {"model_reasoning_effort": "high"}},
+    "base instructions": {"baseInstructions": "Speak like a sailor."},
+    "developer instructions": {"developerInstructions": "Speak like a pirate."},
+    "folder": {"cwd": "/tmp"},
+    "without turns": {"excludeTurns": True, "sandbox": "read-only"},
+    "first page": {"excludeTurns": True, "initialTurnsPage": {"limit": 1}, "model": "gpt-5-codex"},
+    "a mistake": {"sandbox": "nonsense"},
+}
+
+
+class Side:
+    """One way to talk to Codex, through a daemon or straight; each `life` is a process of its own."""
+
+    def __init__(self, harness: Harness, *, through_daemon: bool) -> None:
+        self.harness = harness
+        self.ids: dict[str, str] = {}
+        self._through_daemon = through_daemon
+
+    async def opened(self, stack: AsyncExitStack) -> Transcript:
+        if self._through_daemon:
+            await stack.enter_async_context(self.harness.daemon())
+            wire = await stack.enter_async_context(connect_socket(self.harness.socket))
+        else:
+            wire = await stack.enter_async_context(connect_to_codex(self.harness))
+        await wire.initialize()
+        return Transcript(wire, self.ids)
+
+    async def turn(self, talk: Transcript, thread_id: str, prompt: str) -> None:
+        await talk.turn(thread_id, prompt)
+        talk.note(f"what the model is shown in {prompt}", shown(self.harness.model.turn_requests()[-1]))
+
+
+def shown(request: ModelRequest) -> dict[str, Any]:
+    """What of a model request must be the same."""
+    body = request.body
+    items = [[item.get("role"), [part.get("text") for part in item.get("content") or ()]] for item in request.input]
+    return {"model": body["model"], "reasoning": body.get("reasoning"), "input": items}
+
+
+async def begun(side: Side) -> str:
+    """A thread with a turn, whose process is gone."""
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        settings = {"cwd": str(side.harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+        answer = await talk.ask("start", "thread/start", **settings)
+        thread_id = str(answer["result"]["thread"]["id"])
+        await side.turn(talk, thread_id, "first")
+    return thread_id
+
+
+async def both(life: Callable[[Side], Awaitable[Transcript]]) -> tuple[Transcript, Transcript]:
+    """The transcript straight from Codex, and the one through a daemon."""
+    async with opened_harness() as harness:
+        direct = await life(Side(harness, through_daemon=False))
+    async with opened_harness() as harness:
+        return direct, await life(Side(harness, through_daemon=True))
+
+
+@pytest.mark.parametrize("overrides", OVERRIDES.values(), ids=OVERRIDES.keys())
+async def test_a_resume_of_a_cold_thread_sets_what_it_sets_with_codex_itself(overrides: dict[str, Any]) -> None:
+    async def life(side: Side) -> Transcript:
+        thread_id = await begun(side)
+        async with AsyncExitStack() as stack:
+            talk = await side.opened(stack)
+            answer = await talk.ask("resume", "thread/resume", threadId=thread_id, **overrides)
+            if "error" not in answer:
+                await side.turn(talk, thread_id, "second")
+                await talk.ask("resume again", "thread/resume", threadId=thread_id, excludeTurns=True)
+        return talk
+
+    direct, ours = await both(life)
+    assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
+    for method in ("thread/tokenUsage/updated", "thread/status/changed", "thread/settings/updated", "warning"):
+        assert ours.said(method) == direct.said(method), method
+
+
+async def test_what_a_resume_sets_holds_for_the_next_generation(harness: Harness) -> None:
+    side = Side(harness, through_daemon=True)
+    thread_id = await begun(side)
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        given = {
+            "model": "gpt-5-codex",
+            "sandbox": "read-only",
+            "approvalPolicy": "on-request",
+            "config": {"model_reasoning_effort": "high"},
+            "baseInstructions": "Speak like a sailor.",
+            "developerInstructions": "Look like a pirate.",
+        }
+        await talk.ask("resume", "thread/resume", threadId=thread_id, **given)
+        assert (await talk.wire.result("commands/execute", threadId=thread_id, text="/clear"))["status"] == "completed"
+        await side.turn(talk, thread_id, "second")
+        answer = await talk.wire.result("thread/resume", threadId=thread_id)
+    request = harness.model.turn_requests()[-1]
+    assert (request.body["model"], request.body["reasoning"]["effort"]) == ("gpt-5-codex", "high")
+    assert request.mentions("Speak like a sailor.")
+    assert request.mentions("Look like a pirate.")
+    assert request.mentions("`sandbox_mode` is `read-only`")
+    assert (answer["sandbox"]["type"], answer["approvalPolicy"]) == ("readOnly", "on-request")
+
+
+async def test_a_resume_of_a_loaded_thread_that_no_client_takes_part_in_sets_what_it_sets_with_codex_itself() -> None:
+    async def life(side: Side) -> Transcript:
+        async with AsyncExitStack() as stack:
+            talk = await side.opened(stack)
+            settings = {"cwd": str(side.harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+            thread_id = str((await talk.ask("start", "thread/start", **settings))["result"]["thread"]["id"])
+            await side.turn(talk, thread_id, "first")
+            await talk.ask("resume while taking part", "thread/resume", threadId=thread_id, sandbox="read-only")
+            await talk.ask("leave", "thread/unsubscribe", threadId=thread_id)
+            await talk.ask("resume", "thread/resume", threadId=thread_id, sandbox="read-only", model="gpt-5-codex")
+            await side.turn(talk, thread_id, "second")
+        return talk
+
+    direct, ours = await both(life)
+    assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
+
+
+@pytest.mark.parametrize("text", ["/clear", "/clear 1"])
+async def test_a_resume_sets_the_sandbox_of_a_trimmed_thread_too(harness: Harness, text: str) -> None:
+    side = Side(harness, through_daemon=True)
+    thread_id = await begun(side)
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        await side.turn(talk, thread_id, "second")
+        assert (await talk.wire.result("commands/execute", threadId=thread_id, text=text))["status"] == "completed"
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        answer = await talk.wire.result("thread/resume", threadId=thread_id, sandbox="read-only", model="gpt-5-codex")
+        await side.turn(talk, thread_id, "third")
+    assert (answer["sandbox"]["type"], answer["model"]) == ("readOnly", "gpt-5-codex")
+    assert harness.model.turn_requests()[-1].mentions("`sandbox_mode` is `read-only`")
+    assert harness.model.turn_requests()[-1].body["model"] == "gpt-5-codex"
+
+
+async def test_a_resume_sets_the_sandbox_of_a_thread_that_never_had_a_turn(harness: Harness) -> None:
+    side = Side(harness, through_daemon=True)
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        settings = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+        thread_id = str((await talk.ask("start", "thread/start", **settings))["result"]["thread"]["id"])
+        await talk.ask("leave", "thread/unsubscribe", threadId=thread_id)
+        answer = await talk.wire.result("thread/resume", threadId=thread_id, sandbox="read-only")
+        assert answer["sandbox"]["type"] == "readOnly"
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        answer = await talk.wire.result("thread/resume", threadId=thread_id, approvalPolicy="on-request")
+        assert (answer["sandbox"]["type"], answer["approvalPolicy"]) == ("readOnly", "on-request")
+        await side.turn(talk, thread_id, "first")
+    assert harness.model.turn_requests()[-1].mentions("`sandbox_mode` is `read-only`")

@@ -1,0 +1,267 @@
+"""A thread that another program went on with while it was unloaded: the ledger takes in what was done there."""
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.cli.connection.client import RemoteError
+from trimpoint.testkit import run, say
+
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.wire import JsonRpcClient, connect_to_codex
+from tests.testkit.codex_over_stdio import CODEX_BIN
+
+pytestmark = pytest.mark.codex
+
+
+@asynccontextmanager
+async def another_program(harness: Harness, thread_id: str, **settings: Any) -> AsyncIterator[JsonRpcClient]:
+    """A Codex without a daemon that has resumed the thread."""
+    async with connect_to_codex(harness) as wire:
+        await wire.initialize()
+        await wire.result("thread/resume", threadId=thread_id, **settings)
+        yield wire
+
+
+async def turn(wire: JsonRpcClient, harness: Harness, thread_id: str, number: int) -> str:
+    harness.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
+    prompt = [{"type": "text", "text": f"prompt-{number}."}]
+    answer = await wire.result("turn/start", threadId=thread_id, input=prompt)
+    turn_id = str(answer["turn"]["id"])
+    await wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id)
+    return turn_id
+
+
+def provider_thread_of(harness: Harness) -> str:
+    """The Codex thread that serves the one thread there is: the newest one, by its id."""
+    return max(path.stem[-36:] for path in harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl"))
+
+
+async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]:
+    """A thread with numbered turns, whose daemon is gone: its id, and that of its provider thread."""
+    async with harness.conversation() as talk:
+        for _ in range(turns):
+            await talk.turn(tool=True)
+        for command in commands:
+            assert (await talk.type(command))["status"] == "completed"
+        return talk.thread_id, provider_thread_of(harness)
+
+
+@asynccontextmanager
+async def going_on(harness: Harness, thread_id: str, turns: int, **params: Any) -> AsyncIterator[Conversation]:
+    """The thread in a new daemon, resumed by a client that knows of so many turns."""
+    async with harness.daemon(), harness.client() as client:
+        await client.request("thread/resume", threadId=thread_id, **params)
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        talk.turns = turns
+        yield talk
+
+
+def messages(timeline: list[dict[str, Any]]) -> list[str]:
+    return [entry["text"] for entry in timeline if entry["kind"] == "message"]
+
+
+def told(*numbers: int) -> list[str]:
+    return [f"{word}-{number}." for number in numbers for word in ("prompt", "answer")]
+
+
+@pytest.mark.parametrize("commands", [(), ("/clear 1",)], ids=["first generation", "trimmed"])
+async def test_turns_of_another_program_are_in_the_ledger_and_counted_by_a_clear(
+    harness: Harness, commands: tuple[str, ...]
+) -> None:
+    thread_id, provider_id = await begun(harness, 2, *commands)
+    async with another_program(harness, provider_id) as wire:
+        await turn(wire, harness, provider_id, 3)
+        await turn(wire, harness, provider_id, 4)
+    async with going_on(harness, thread_id, 4) as talk:
+        assert messages(await talk.timeline(expand="all")) == told(1, 2, 3, 4)
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        request = await talk.turn()
+    assert seen_turns(request, 5) == [3, 4, 5]
+    assert request.mentions("tool-output-3")
+
+
+async def test_a_clear_without_a_resume_before_it_knows_the_turns_of_another_program(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 2)
+    async with another_program(harness, provider_id) as wire:
+        await turn(wire, harness, provider_id, 3)
+    async with harness.daemon(), harness.client() as client:
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        talk.turns = 3
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        assert seen_turns(await talk.turn(), 4) == [3, 4]
+
+
+async def test_a_prompt_without_a_resume_before_it_comes_after_the_turns_of_another_program(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 1)
+    async with another_program(harness, provider_id) as wire:
+        for number in range(2, 31):  # more than a page of them
+            await turn(wire, harness, provider_id, number)
+    async with harness.daemon(), harness.client() as client:
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        talk.turns = 30
+        await talk.turn()
+        assert messages(await talk.timeline(expand="all", limit=1000)) == told(*range(1, 32))
+
+
+async def test_turns_of_codex_exec_are_in_the_ledger(harness: Harness) -> None:
+    thread_id, _ = await begun(harness, 2)
+    harness.script.then(say("answer-3."))
+    command = [str(CODEX_BIN), "exec", *flags_of(harness), "resume", thread_id, "prompt-3."]
+    environment = dict(harness.profile.environment)
+    await anyio.run_process(command, env=environment, cwd=harness.worktree)
+    async with going_on(harness, thread_id, 3) as talk:
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        assert seen_turns(await talk.turn(), 4) == [3, 4]
+
+
+def flags_of(harness: Harness) -> list[str]:
+    return [part for override in harness.overrides for part in ("-c", override)] + ["--skip-git-repo-check"]
+
+
+async def test_turns_that_another_program_took_back_do_not_come_back(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 3)
+    async with another_program(harness, provider_id) as wire:
+        listed = await wire.result("thread/turns/list", threadId=provider_id)
+        await wire.result("thread/revert", threadId=provider_id, beforeTurnId=listed["data"][0]["id"])
+        await turn(wire, harness, provider_id, 4)
+    async with going_on(harness, thread_id, 4) as talk:
+        assert messages(await talk.timeline(expand="all")) == told(1, 2, 4)
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        assert seen_turns(await talk.turn(), 5) == [2, 4, 5]
+
+
+async def test_all_turns_taken_back_by_another_program_are_gone(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 2)
+    async with another_program(harness, provider_id) as wire:
+        listed = await wire.result("thread/turns/list", threadId=provider_id)
+        await wire.result("thread/revert", threadId=provider_id, beforeTurnId=listed["data"][-1]["id"])
+    async with going_on(harness, thread_id, 2) as talk:
+        assert messages(await talk.timeline(expand="all")) == []
+        assert seen_turns(await talk.turn(), 3) == [3]
+
+
+async def test_a_compaction_by_another_program_is_an_activity_of_the_ledger(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 2)
+    async with another_program(harness, provider_id) as wire:
+        await wire.result("thread/compact/start", threadId=provider_id)
+        await wire.received_after("turn/completed")
+        await turn(wire, harness, provider_id, 3)
+    async with going_on(harness, thread_id, 3) as talk:
+        entries = await talk.timeline(expand="all")
+        assert messages(entries) == told(1, 2, 3)
+        assert [entry["text"] for entry in entries if entry.get("role") == "contextCompaction"] or [
+            entry for entry in entries if "compacted" in str(entry)
+        ]
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        assert seen_turns(await talk.turn(), 4) == [3, 4]
+
+
+async def test_a_name_given_by_another_program_is_the_threads_name(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 1)
+    async with another_program(harness, provider_id) as wire:
+        await wire.result("thread/name/set", threadId=provider_id, name="Named elsewhere")
+    async with going_on(harness, thread_id, 1) as talk:
+        assert (await talk.snapshot())["name"] == "Named elsewhere"
+        await talk.type("/clear")
+        await talk.turn()
+        read = await talk.client.request("thread/read", threadId=thread_id)
+    assert read["thread"]["name"] == "Named elsewhere"
+
+
+async def test_settings_made_by_another_program_hold_for_the_next_generation(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 1)
+    async with another_program(harness, provider_id) as wire:
+        given = {"effort": "high", "approvalPolicy": "on-request", "sandboxPolicy": {"type": "readOnly"}}
+        await wire.result("thread/settings/update", threadId=provider_id, **given)
+        await wire.received_after("thread/settings/updated")
+    async with going_on(harness, thread_id, 1) as talk:
+        await talk.type("/clear")
+        request = await talk.turn()
+    assert request.body["reasoning"]["effort"] == "high"
+    assert request.mentions("`sandbox_mode` is `read-only`")
+
+
+async def test_a_thread_that_another_program_has_archived_is_archived(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 1)
+    async with another_program(harness, provider_id) as wire:
+        await wire.result("thread/archive", threadId=provider_id)
+    async with harness.daemon(), harness.client() as client:
+        with pytest.raises(RemoteError, match="is archived"):
+            await client.request("thread/resume", threadId=thread_id)
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        assert (await talk.snapshot())["archived"]
+        await client.request("thread/unarchive", threadId=thread_id)
+        talk.turns = 1
+        assert seen_turns(await talk.turn(), 2) == [1, 2]
+
+
+async def test_a_thread_that_another_program_took_out_of_the_archive_is_resumed(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        await talk.client.request("thread/archive", threadId=talk.thread_id)
+        thread_id = talk.thread_id
+    async with connect_to_codex(harness) as wire:
+        await wire.initialize()
+        await wire.result("thread/unarchive", threadId=thread_id)
+    async with going_on(harness, thread_id, 1, sandbox="read-only") as talk:
+        assert not (await talk.snapshot())["archived"]
+        request = await talk.turn()
+    assert seen_turns(request, 2) == [1, 2]
+    assert request.mentions("`sandbox_mode` is `read-only`")
+
+
+async def test_what_is_read_of_a_trimmed_thread_holds_the_turns_of_another_program(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 2, "/clear 1")
+    async with another_program(harness, provider_id) as wire:
+        await turn(wire, harness, provider_id, 3)
+    async with harness.daemon(), harness.client() as client:
+        read = await client.request("thread/read", threadId=thread_id, includeTurns=True)
+        listed = await client.request("thread/turns/list", threadId=thread_id)
+    prompts = [f"prompt-{number}." for number in (1, 2, 3)]
+    assert [one["items"][0]["content"][0]["text"] for one in read["thread"]["turns"]] == prompts
+    assert [one["items"][0]["content"][0]["text"] for one in listed["data"]] == prompts[::-1]
+
+
+async def test_two_daemons_over_one_codex_home_go_on_with_each_others_turns(harness: Harness) -> None:
+    thread_id, _ = await begun(harness, 1)
+    first, second = harness.state_dir, harness.state_dir.with_name("other-state")
+    for number, state_dir in ((2, second), (3, first), (4, second)):
+        harness.state_dir = state_dir
+        async with going_on(harness, thread_id, number - 1) as talk:
+            await talk.turn()
+            assert messages(await talk.timeline(expand="all")) == told(*range(1, number + 1))
+    async with going_on(harness, thread_id, 4) as talk:
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        assert seen_turns(await talk.turn(), 5) == [3, 4, 5]
+    harness.state_dir = first
+    async with harness.daemon(), harness.client() as client:
+        with pytest.raises(RemoteError, match="is archived"):
+            await client.request("thread/resume", threadId=thread_id)
+
+
+async def test_a_thread_that_another_program_has_open_is_not_cleared_under_it(harness: Harness) -> None:
+    thread_id, provider_id = await begun(harness, 2)
+    async with another_program(harness, provider_id) as wire, harness.daemon(), harness.client() as client:
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        with pytest.raises(RemoteError, match="already has an active writer"):
+            await talk.type("/clear 1")
+        assert len(await talk.timeline(expand="all")) == 6
+        await turn(wire, harness, provider_id, 3)
+
+
+async def test_turns_made_elsewhere_after_codex_was_killed_are_in_the_ledger(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        os.kill(harness.child_pid(), signal.SIGKILL)
+        async with another_program(harness, talk.thread_id) as wire:
+            await turn(wire, harness, talk.thread_id, 2)
+        await talk.until_codex_answers()
+        talk.turns = 2
+        assert seen_turns(await talk.turn(), 3) == [1, 2, 3]
+        assert messages(await talk.timeline(expand="all")) == told(1, 2, 3)

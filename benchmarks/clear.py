@@ -74,7 +74,11 @@ def _threads_with_turns(stage: Bench, codex: RealCodex, turns: int, stack: ExitS
     """A client of a daemon that has threads with so many turns."""
     room = stage.room(f"turns-{turns}")
     threads = [_real_thread(codex, room) for _ in range(stage.sized(3, 2))]
-    anyio.run(grow, room / "state", [Grown(str(thread["id"]), str(room), thread["path"], turns) for thread in threads])
+    anyio.run(
+        grow,
+        room / "state",
+        [Grown(str(thread["id"]), str(room), thread["path"], turns, thread["newestTurnId"]) for thread in threads],
+    )
     client = stack.enter_context(stack.enter_context(codex.daemon(room)).client())
     return client, [str(thread["id"]) for thread in threads]
 
@@ -85,11 +89,10 @@ def _turn_and_clear(client: JsonRpcClient, thread_id: str) -> float:
 
 
 def _real_thread(codex: RealCodex, cwd: Path) -> dict[str, Any]:
-    """One that Codex can resume."""
+    """A thread that Codex can resume, with the id of its turn."""
     with codex.app_server() as bare:
         thread = bare.start_thread(cwd)
-        bare.turn(thread["id"], "hello")
-        return thread
+        return {**thread, "newestTurnId": bare.turn(thread["id"], "hello")}
 
 
 def _clear(client: JsonRpcClient, thread_id: str) -> float:

@@ -32,19 +32,24 @@ class Unsynced(SystemFiles):
 
 
 class Grown(NamedTuple):
-    """A thread that is to have so many turns. `rollout_path` is where Codex keeps it, if it does."""
+    """A thread that is to have so many turns.
+
+    `rollout_path` is where Codex keeps it, if it does, and `newest_turn_id` the turn that Codex has of it: the
+    ledger ends with that turn, so that the daemon finds nothing that it missed.
+    """
 
     thread_id: str
     cwd: str
     rollout_path: str | None
     turns: int
+    newest_turn_id: str | None = None
 
 
 async def grow(state_dir: Path, threads: list[Grown]) -> None:
     """Write these threads' journals, and the catalogue, into a state directory."""
     async with _engine(state_dir) as engine:
         for thread in threads:
-            await write_turns(await _create(engine, thread), thread.turns)
+            await write_turns(await _create(engine, thread), thread.turns, thread.newest_turn_id)
 
 
 async def fill_with_idle(state_dir: Path, how_many: int) -> None:
@@ -75,11 +80,12 @@ async def _create(engine: ThreadRegistry, thread: Grown) -> ThreadWriter:
     )
 
 
-async def write_turns(writer: ThreadWriter, turns: int) -> None:
+async def write_turns(writer: ThreadWriter, turns: int, newest_turn_id: str | None = None) -> None:
     """Append turns of two messages each, durable (as far as its files go) on return."""
     stem = f"{time.time_ns():x}"
     for number in range(turns):
-        writer.record_facts(*turn_events(f"{stem}-{number}"))
+        is_newest = number == turns - 1
+        writer.record_facts(*turn_events((newest_turn_id if is_newest else None) or f"{stem}-{number}"))
         if number % TURNS_A_BATCH == 0:
             await writer.flush()
     await writer.flush()

@@ -63,10 +63,11 @@ class JsonRpcClient:
         thread: Message = answer["thread"]
         return thread
 
-    def turn(self, thread_id: str, text: str) -> None:
-        """A whole turn, from the prompt to its end."""
-        self.request("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
+    def turn(self, thread_id: str, text: str) -> str:
+        """Runs a whole turn, from the prompt to its end; returns its id."""
+        started = self.request("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
         self.until(lambda message: message.get("method") == "turn/completed" and message["params"]["threadId"] == thread_id)
+        return str(started["turn"]["id"])
 
 
 def connected(path: Path) -> tuple[JsonRpcClient, socket.socket]:

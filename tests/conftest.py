@@ -1,10 +1,76 @@
-"""For all tests: signals are as in a terminal, however the tests were started.
+"""For all tests: signals as in a terminal, which tests are fast, and a guard that keeps them so.
 
-A shell starts background jobs with SIGINT ignored, `nohup` ignores SIGHUP, and both are inherited by every process that a test
-starts, where Ctrl-C would then do nothing.
+A fast test starts no process. Every other test carries the marker `processes`: a test that drives the real
+Codex, a test in one of the folders below, or a test that says so. `scripts/test --fast` runs the rest.
 """
 
 import signal
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
 
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+import pytest
+from hypothesis import HealthCheck, settings
+
+TESTS = Path(__file__).parent
+FOLDERS_WITH_PROCESSES = frozenset({"clients", "e2e", "fuzz", "git"})
+STARTS_A_PROCESS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen"})
+
+
+def _reset_signals() -> None:
+    """Undo what a shell does to its background jobs, and `nohup`: ignored signals are inherited by every process
+    that a test starts, where Ctrl-C would then do nothing. Python itself ignores SIGPIPE and SIGXFSZ.
+    """
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class ProcessGuard:
+    """Fails the test that starts a process while `watches` is set.
+
+    An audit hook cannot be taken off again, so there is one for the whole run.
+    """
+
+    def __init__(self) -> None:
+        self.watches = False
+        sys.addaudithook(self._audit)
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.watches and event in STARTS_A_PROCESS:
+            # Not an Exception: the code under test would take it for a program that cannot be started.
+            pytest.fail(f"A fast test starts a process ({event}: {arguments[0]!r}). Mark it: @pytest.mark.processes")
+
+
+# No test asserts how long anything takes, on a busy machine least of all.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+_reset_signals()
+_guard = ProcessGuard()
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """trimpoint runs on asyncio alone; older versions of anyio would try trio too."""
+    return "asyncio"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that starts processes, before `-m` selects."""
+    for item in items:
+        folder = item.path.relative_to(TESTS).parts[0]
+        if folder in FOLDERS_WITH_PROCESSES or item.get_closest_marker("codex"):
+            item.add_marker("processes")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Watch while a fast test is set up, runs and is torn down."""
+    _guard.watches = item.get_closest_marker("processes") is None
+    try:
+        return (yield)
+    finally:
+        _guard.watches = False

@@ -90,7 +90,7 @@ class LimitsSection(_Section, frozen=True):
     """`[limits]`: what one client may cost."""
 
     # What is larger is read in one go all the same, while every other client waits.
-    max_message_bytes: Positive = 8 * 1024 * 1024
+    max_message_bytes: Positive = 16 * 1024 * 1024
     max_outbox_bytes: Positive = 64 * 1024 * 1024
     max_requests_in_flight: Positive = 1024
     max_clients: Positive = 1024

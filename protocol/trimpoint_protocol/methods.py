@@ -53,11 +53,15 @@ class CompleteParams(Params, frozen=True, kw_only=True):
 
 
 class ExecuteParams(Params, frozen=True, kw_only=True):
-    """`text` is the whole input; `threadId` may be left out for commands about no thread (`/help`)."""
+    """`text` is the whole input; `threadId` may be left out for commands about no thread (`/help`).
+
+    `dryRun` is `--dry-run` for the commands that know it.
+    """
 
     text: str
     thread_id: str | None = None
     command_id: str | None = None
+    dry_run: bool = False
 
 
 class ContextMessage(Result, frozen=True, kw_only=True):
@@ -110,12 +114,26 @@ class CompressionPreview(Result, frozen=True, kw_only=True):
     floor_tokens: int
 
 
+class TokenChange(Result, frozen=True, kw_only=True):
+    """What the context held before a trim and holds after it, in the tokens of `context/status`.
+
+    `after` is null where it cannot be known yet. `note` says why a figure is an estimate or leaves something out, if it is or does.
+    """
+
+    before: int
+    after: int | None
+    before_estimated: bool
+    after_estimated: bool
+    note: str | None
+
+
 class CommandOutcome(Result, frozen=True, kw_only=True):
     """How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
 
     `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a
     sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy.
-    `operationId` is that of its progress, where it came to an operation.
+    `tokens` tells of a trim; `undo` is what to type to take the command back. With `dryRun` nothing was changed, and the answer says
+    what would be. `operationId` is that of its progress, where it came to an operation.
     """
 
     handled: bool
@@ -130,6 +148,9 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     new_thread_id: str | None = None
     blocker: Blocker | None = None
     compression: CompressionPreview | None = None
+    tokens: TokenChange | None = None
+    undo: str | None = None
+    dry_run: bool | None = None
     operation_id: str | None = None
 
 
@@ -140,11 +161,15 @@ class DispatchParams(Params, frozen=True, kw_only=True):
 
 
 class DispatchResult(Result, frozen=True, kw_only=True):
-    """The command is durable; `sequence` is of its last event. Side effects may still be under way."""
+    """The command is durable; `sequence` is of its last event. Side effects may still be under way.
+
+    `tokens` is given where the command has changed the context.
+    """
 
     sequence: int
     events: list[EventEnvelope]
     operation_id: str | None
+    tokens: TokenChange | None = None
 
 
 class SubscribeParams(Params, frozen=True, kw_only=True):

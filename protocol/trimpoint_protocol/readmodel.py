@@ -123,7 +123,8 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
 
     `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached is part of input, reasoning part
     of output. `compactionCount` is of trim points that summarized, `providerCompactionCount` of Codex's own compactions.
-    `generation` and `auto` are null for a thread that is not in the books, a sub-agent's.
+    `generation` and `auto` are null for a thread that is not in the books, a sub-agent's. `note` says why `usedTokens` is an estimate
+    or what it leaves out, null where it is measured.
     """
 
     thread_id: str
@@ -150,6 +151,7 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
     compaction_count: int = 0
     provider_compaction_count: int = 0
     auto: AutoCompaction | None = None
+    note: str | None = None
 
 
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):

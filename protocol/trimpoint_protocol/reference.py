@@ -137,7 +137,9 @@ def _type(schema: Schema) -> str:
     if any(_name(one.get("$ref", "")) == "TrimContext" for one in schema.get("anyOf", ())):
         return "a [command](#commands)"
     if "anyOf" in schema:
-        return " or ".join(_type(variant) for variant in schema["anyOf"])
+        # The order of msgspec's variants depends on its version.
+        variants = sorted(schema["anyOf"], key=lambda one: one.get("type") == "null")
+        return " or ".join(_type(variant) for variant in variants)
     if "enum" in schema:
         return " or ".join(_literal(value) for value in schema["enum"])
     kind = schema.get("type", "any JSON")

@@ -63,6 +63,7 @@ def test_three_digits_are_shown(value: float, text: str) -> None:
     assert readable(value) == text
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", ["relay", "append"])
 def test_a_row_runs_and_finds_something(name: str, tmp_path: Path) -> None:
     [row] = [row for row in ROWS if row.name == name]

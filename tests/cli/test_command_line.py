@@ -13,6 +13,7 @@ from trimpoint.cli.parsing.arguments import parse
 HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
 
 
+@pytest.mark.processes
 def test_help_imports_nothing_heavy_and_documents_the_exit_codes() -> None:
     program = f"""
 import sys

@@ -81,6 +81,11 @@ def test_an_estimate_is_marked_as_one() -> None:
     assert "≈ 12 %" in unknown[0]
     assert "an estimate until the next turn" in unknown[2]
     assert "not measured" in lines(context(12, estimated=True))[2]
+    assert lines(context(12, estimated=True, note="A reason."))[2].strip() == "A reason."
+
+
+def test_one_share_is_shown_and_not_codexs_other_one_beside_it() -> None:
+    assert not any("left" in line for line in lines(context(12)))
 
 
 def test_compactions_are_counted_ours_and_codexs_apart() -> None:

@@ -38,6 +38,7 @@ async def test_as_json_it_is_one_document(stage: CliHarness) -> None:
     assert OPENING[0].prompt not in kept
 
 
+@pytest.mark.processes
 async def test_without_a_place_for_a_codex_home_it_says_so(stage: CliHarness) -> None:
     done = await stage.run("demo", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.folder), TMPDIR=str(stage.folder))
     assert (done.code, "choose a parent elsewhere" in done.err, "Traceback" in done.err) == (1, True, False)

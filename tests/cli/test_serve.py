@@ -59,6 +59,18 @@ async def test_a_terminal_that_hangs_up_ends_it_with_its_child(stage: CliHarness
     assert not stage.socket.exists()
 
 
+async def test_a_daemon_under_nohup_outlives_its_terminal_and_still_ends_on_sigint(stage: CliHarness) -> None:
+    # The shell of a script starts its background jobs with SIGINT ignored as well.
+    shell = ["sh", "-c", "trap '' INT QUIT HUP; exec \"$@\"", "sh", *stage.command("serve", *stage.flags)]
+    async with await anyio.open_process(shell, env=stage.environment, cwd=stage.worktree) as process:
+        await _answers(stage)
+        process.send_signal(signal.SIGHUP)
+        assert (await stage.run("status")).code == 0
+        process.send_signal(signal.SIGINT)
+        with anyio.fail_after(DEADLINE_S):
+            assert await process.wait() == 0
+
+
 async def test_serve_survives_a_closed_output(stage: CliHarness) -> None:
     ours, theirs = os.pipe()
     os.close(ours)

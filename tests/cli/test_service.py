@@ -9,6 +9,8 @@ import pytest
 from trimpoint.cli.main import main
 from trimpoint.service import units
 
+pytestmark = pytest.mark.processes
+
 SYSTEMCTL = """#!{python}
 import json, os, pathlib, sys
 here = pathlib.Path(os.path.dirname(os.path.abspath(__file__)))

@@ -78,6 +78,7 @@ async def test_the_binary_is_asked_once_and_again_when_it_has_changed(tmp_path: 
     assert calls.read_text() == "\n" * 4
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "script", ["exit 1", "true", 'for last; do :; done; mkdir -p "$last"; echo {} > "$last/ClientRequest.json"']
 )

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import msgspec
+import pytest
 from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
 
 from tests.codex.children import REAL_CODEX, scripted
@@ -22,6 +23,7 @@ def test_only_the_main_thread_ties_a_child_to_its_own_end() -> None:
     assert len(launch_command(LaunchProfile(REAL_CODEX))) > 2
 
 
+@pytest.mark.processes
 def test_a_child_whose_parent_died_before_it_asked_to_be_told_does_not_start(tmp_path: Path) -> None:
     profile = scripted(tmp_path, "print('started')")
     command = launch_command(profile)

@@ -37,6 +37,8 @@ from tests.codex.children import (
     scripted,
 )
 
+pytestmark = pytest.mark.processes
+
 # What a daemon does with a child, without the daemon. argv: binary, CODEX_HOME, state directory, first line.
 DAEMON = """
 import anyio, sys

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 from trimpoint.codex.history.adoption import turn_facts
+from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnWatch
@@ -111,7 +112,7 @@ def test_a_turn_ends_as_far_as_its_end_can_be_read(status: Any, error: Any, expe
     assert isinstance(ended, ev.TurnCompleted)
     assert (ended.status, ended.error, ended.error_kind) == expected
     if status != "inProgress":  # a turn that is read back may run
-        *_, read_back = turn_facts(turn, 1, [])
+        *_, read_back = turn_facts(turn, 1, NO_ITEMS)
         assert isinstance(read_back, ev.TurnCompleted)
         assert (read_back.status, read_back.error, read_back.error_kind) == expected
 

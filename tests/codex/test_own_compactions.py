@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.history.rollout import items_by_turn
+from trimpoint.codex.history.rollout import injected_ending, items_by_turn
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 
 Said = tuple[str, dict[str, Any]]
@@ -56,4 +56,46 @@ def test_codexs_own_files_say_which_items_they_are() -> None:
     said = {"type": "response_item", "payload": {"role": "assistant", "n": 2}, "metadata": {"compaction_output": False}}
     old = {"type": "response_item", "payload": {"role": "assistant", "n": 3}}
     items = items_by_turn(msgspec.json.encode(line) for line in (begun, gist, said, old))
-    assert [msgspec.json.decode(item)["n"] for item in items["turn-1"]] == [2, 3]
+    assert [msgspec.json.decode(item)["n"] for item in items["turn-1"].own] == [2, 3]
+
+
+@pytest.mark.parametrize("ending", ["task_complete", "turn_aborted"])
+def test_codexs_own_files_say_what_was_injected_behind_a_turn(ending: str) -> None:
+    def event(kind: str, turn_id: str | None = None) -> dict[str, Any]:
+        return {"type": "event_msg", "payload": {"type": kind, "turn_id": turn_id}}
+
+    def item(number: int) -> dict[str, Any]:
+        return {"type": "response_item", "payload": {"type": "message", "role": "user", "n": number}}
+
+    lines = (
+        *(event(ending), item(0), event("task_started", "turn-1"), item(1), event(ending), item(2), item(3)),
+        *(event("task_started", "turn-2"), item(4), event(ending)),
+    )
+    found = items_by_turn(map(msgspec.json.encode, lines))
+    numbers = {name: tuple([msgspec.json.decode(one)["n"] for one in part] for part in turn) for name, turn in found.items()}
+    assert numbers == {"turn-1": ([1], [2, 3]), "turn-2": ([4], [])}
+
+
+def test_a_conversation_ends_with_what_was_injected_behind_its_last_turn() -> None:
+    def lines(*steps: int | str) -> list[bytes]:
+        return [msgspec.json.encode(_line(step)) for step in steps]
+
+    def ending(*steps: int | str) -> tuple[str | None, list[int]] | None:
+        found = injected_ending(lines(*steps))
+        return found and (found.last_turn_id, [msgspec.json.decode(item)["n"] for item in found.injected])
+
+    assert ending("task_started", 1, "task_complete", 2, 3) == ("turn", [2, 3])
+    assert ending(1, 2) == (None, [1, 2])
+    assert ending("task_started", 1, "turn_aborted", 2) == ("turn", [2])
+    assert ending("task_started", 1, "task_complete") is None
+    assert ending("task_started", 1) is None
+    assert ending("compacted", 1) is None
+    assert ending() is None
+
+
+def _line(step: int | str) -> dict[str, Any]:
+    if step == "compacted":
+        return {"type": "compacted", "payload": {}}
+    if isinstance(step, str):
+        return {"type": "event_msg", "payload": {"type": step, "turn_id": "turn"}}
+    return {"type": "response_item", "payload": {"type": "message", "role": "user", "n": step}}

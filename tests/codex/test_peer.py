@@ -24,6 +24,8 @@ from trimpoint.codex.appserver.process import LaunchProfile
 from tests.codex.children import scripted
 from tests.codex.stage import DEADLINE_S, REPLY, SCRIPTED_CHILD, PeerSession, expect_gone, peer_session
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def puppet(tmp_path: Path) -> LaunchProfile:

@@ -16,6 +16,8 @@ from trimpoint.codex.appserver.process import ChildExit, LaunchProfile
 from tests.codex.children import REAL_CODEX, fresh_codex_home, scripted
 from tests.codex.stage import CLIENT_INFO, DEADLINE_S, expect_gone, peer_session
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def real(tmp_path: Path) -> Generator[LaunchProfile]:

@@ -32,6 +32,8 @@ from tests.codex.children import (
     scripted,
 )
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def codex_home() -> Generator[Path]:
@@ -302,11 +304,24 @@ async def test_a_child_leads_a_session_in_its_folder_and_gets_its_overrides(tmp_
     assert line == f"True {tmp_path} ['app-server', '-c', 'a=1', '-c', 'b=2']"
 
 
-async def test_a_shell_child_does_not_inherit_ignored_signals(tmp_path: Path) -> None:
+@pytest.fixture
+def background_job() -> Generator[None]:
+    """Makes this process ignore and block signals as a background job of a script, or under `nohup`, does."""
+    ignored = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGRTMIN)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("background_job")
+async def test_a_child_ignores_and_blocks_no_signal_even_when_the_daemon_does(tmp_path: Path) -> None:
     path = tmp_path / "codex"
-    path.write_text("#!/bin/sh\ngrep SigIgn /proc/self/status\n")
+    path.write_text("#!/bin/sh\ngrep -E 'Sig(Ign|Blk)' /proc/self/status | tr '\\n' ' '; echo\n")
     path.chmod(0o755)
     with anyio.fail_after(30):
         async with spawn_codex(LaunchProfile(path)) as child:
             line = await listen(child).line()
-    assert re.fullmatch(r"SigIgn:\s+0+", line)
+    assert re.fullmatch(r"SigBlk:\s+0+ SigIgn:\s+0+ ?", line)

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.codex.history.adoption import turn_facts
+from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
 
@@ -66,12 +67,12 @@ def test_a_failed_turn_says_of_which_kind_its_error_is(info: Any, message: str, 
 
 @ERRORS
 def test_so_does_a_turn_that_is_read_back(info: Any, message: str, kind: str) -> None:
-    *_, ended = turn_facts(failed_turn(info, message), 1, [])
+    *_, ended = turn_facts(failed_turn(info, message), 1, NO_ITEMS)
     assert ended == ev.TurnCompleted("t", "failed", message, False, kind)
 
 
 def test_a_turn_without_error_has_no_kind_of_error() -> None:
     turn = {"id": "t", "items": [], "status": "completed", "error": None}
     assert heard("turn/completed", turn=turn) == ev.TurnCompleted("t", "completed")
-    *_, ended = turn_facts(turn, 1, [])
+    *_, ended = turn_facts(turn, 1, NO_ITEMS)
     assert ended == ev.TurnCompleted("t", "completed", items_heard=False)

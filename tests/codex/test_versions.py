@@ -93,6 +93,7 @@ async def trim_points(client: Client) -> list[Any]:
     return points
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact --force", "/new"])
 async def test_a_codex_that_is_too_old_is_refused_before_anything_changes(text: str, tmp_path: Path) -> None:
     async with thread_on("0.120.4", folder=tmp_path) as client:
@@ -103,6 +104,7 @@ async def test_a_codex_that_is_too_old_is_refused_before_anything_changes(text: 
     assert points == []
 
 
+@pytest.mark.processes
 async def test_a_compaction_without_forks_fails_with_the_versions_that_have_them(tmp_path: Path) -> None:
     async with thread_on("0.199.0", "thread/fork", folder=tmp_path) as client:
         outcome = await type_in(client, "/compact --force")
@@ -112,6 +114,7 @@ async def test_a_compaction_without_forks_fails_with_the_versions_that_have_them
     assert points == []
 
 
+@pytest.mark.processes
 async def test_a_session_that_cannot_be_given_its_context_says_what_is_missing(tmp_path: Path) -> None:
     async with thread_on("0.199.0", "thread/inject_items", folder=tmp_path) as client:
         outcome = await type_in(client, "/clear 1")

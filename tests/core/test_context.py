@@ -81,9 +81,9 @@ def test_a_call_stays_with_its_result(call_kind: str, output_kind: str) -> None:
 
 
 @pytest.mark.parametrize(("call_kind", "output_kind"), CALLS)
-def test_half_a_call_is_dropped(call_kind: str, output_kind: str) -> None:
-    message = raw_message("user", "go")
-    assert injectable([message, call("c1", call_kind), output("c2", output_kind)]) == [message]
+def test_a_call_without_a_result_is_kept_and_a_result_without_a_call_is_not(call_kind: str, output_kind: str) -> None:
+    unanswered = [raw_message("user", "go"), call("c1", call_kind)]
+    assert injectable([*unanswered, output("c2", output_kind)]) == unanswered
 
 
 def test_a_call_that_the_provider_ran_itself_is_whole() -> None:
@@ -91,10 +91,11 @@ def test_a_call_that_the_provider_ran_itself_is_whole() -> None:
     assert injectable(items) == items
 
 
-def test_reasoning_is_given_only_with_its_sealed_content() -> None:
+def test_reasoning_is_kept_with_and_without_a_seal() -> None:
     sealed = raw(type="reasoning", encrypted_content="xyz", summary=[])
     bare = raw(type="reasoning", summary=[{"type": "summary_text", "text": "hm"}])
-    assert injectable([bare, sealed, raw(type="reasoning", encrypted_content=None)]) == [sealed]
+    thoughts = [bare, sealed, raw(type="reasoning", encrypted_content=None)]
+    assert injectable(thoughts) == thoughts
 
 
 def test_an_item_without_a_type_is_passed_on() -> None:

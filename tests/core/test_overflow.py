@@ -183,7 +183,7 @@ def test_of_a_long_turn_the_oldest_work_is_summarized_too() -> None:
     turn_id = worked(thread, call("a"), output("a"), answer("one"), answer("two"), call("b"), raw(type="x", output=LONG))
     plan = plan_overflow(thread.state, turn_id)
     assert plan is not None
-    assert (plan.first_kept_turn_id, plan.skipped_items, said(plan.after)) == (turn_id, 5, ["x"])
+    assert (plan.first_kept_turn_id, plan.skipped_items, said(plan.after)) == (turn_id, 4, ["function_call", "x"])
 
 
 def test_everything_may_be_summarized_when_there_is_no_other_place() -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from trimpoint.core.context.active_context import active_message_count, bootstrap_items
+from trimpoint.core.context.active_context import active_message_count, bootstrap_items, kept_items
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.model import commands as internal
@@ -16,7 +16,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from tests.core.given import Conversation, assistant, client, compact, started, texts, trim
+from tests.core.given import Conversation, assistant, client, compact, raw_message, started, texts, trim
 
 
 class Seen(NamedTuple):
@@ -150,18 +150,18 @@ def test_the_new_session_is_given_what_was_active_at_the_turn_when_codex_has_los
     thread.clear()
     thread.turn()
     thread.do(revert(turn_id=third, scope="context"))
-    aim = resolve_target(thread.state, thread.state.operation.reverting)
-    assert aim is not None
-    assert aim.through == third
-    assert aim.generation == 2
-    assert texts(target_items(thread.state, aim)) == [
+    target = resolve_target(thread.state, thread.state.operation.reverting)
+    assert target is not None
+    assert target.through == third
+    assert target.generation == 2
+    assert texts(target_items(thread.state, target)) == [
         "<conversation-summary messages=2>the gist</conversation-summary>",
         f"prompt of {second}", f"answer of {second}", f"prompt of {third}", f"answer of {third}",
     ]  # fmt: skip
     thread.finish_revert()
     opened = thread.state.generation
     assert (opened.reason, opened.bootstrap, opened.summary) == ("revert", "summary", "the gist")
-    assert texts(bootstrap_items(thread.state, opened)) == texts(target_items(thread.state, aim))
+    assert texts(bootstrap_items(thread.state, opened)) == texts(target_items(thread.state, target))
 
 
 def test_a_context_that_codex_holds_is_not_given_to_it_again() -> None:
@@ -180,10 +180,10 @@ def test_a_context_that_codex_holds_is_not_given_to_it_again() -> None:
 def test_a_revert_to_before_the_first_turn_leaves_an_empty_context() -> None:
     thread = started(turns=2)
     thread.do(revert(turn_count=0, scope="context"))
-    aim = resolve_target(thread.state, thread.state.operation.reverting)
-    assert aim is not None
-    assert aim.generation is None
-    assert target_items(thread.state, aim) == []
+    target = resolve_target(thread.state, thread.state.operation.reverting)
+    assert target is not None
+    assert target.generation is None
+    assert target_items(thread.state, target) == []
     thread.finish_revert()
     assert thread.state.generation.bootstrap == "none"
     assert thread.state.turns == []
@@ -195,10 +195,10 @@ def test_what_was_taken_back_can_be_given_again_even_from_its_messages() -> None
     second = thread.turn("do it", "done", items=())
     thread.revert(turn_id=first)
     thread.do(revert(undo=True, scope="context"))
-    aim = resolve_target(thread.state, thread.state.operation.reverting)
-    assert aim is not None
-    assert aim.active[-1].id == second
-    assert texts(target_items(thread.state, aim))[-2:] == ["do it", "done"]
+    target = resolve_target(thread.state, thread.state.operation.reverting)
+    assert target is not None
+    assert target.active[-1].id == second
+    assert texts(target_items(thread.state, target))[-2:] == ["do it", "done"]
 
 
 def test_a_sealed_summary_is_counted_again_after_a_revert_to_a_turn_behind_it() -> None:
@@ -208,9 +208,9 @@ def test_a_sealed_summary_is_counted_again_after_a_revert_to_a_turn_behind_it() 
     messages = active_message_count(thread.state)
     thread.turn()
     thread.do(revert(turn_id=third, scope="context"))
-    aim = resolve_target(thread.state, thread.state.operation.reverting)
-    assert aim is not None
-    assert aim.is_sealed
+    target = resolve_target(thread.state, thread.state.operation.reverting)
+    assert target is not None
+    assert target.is_sealed
     operation = thread.state.open_operation
     assert operation is not None
     thread.advance(Phase.STARTING)
@@ -365,3 +365,86 @@ def test_an_entry_whose_id_a_reverted_turn_used_again_is_still_known() -> None:
     thread.revert(turn_id=first)
     assert thread.report(assistant(first, "again", "call_0")) == ()
     assert [entry.id for entry in thread.state.entries].count("call_0") == 1
+
+
+# -- items that a client injected behind a turn --------------------------------------------------------------
+
+INJECTED, SINCE = raw_message("user", "injected"), raw_message("user", "since")
+
+
+def inject(thread: Conversation, item: bytes) -> None:
+    """Put an item behind the last turn, which has ended."""
+    last = thread.state.turns[-1].id
+    thread.report(ev.ContextItemsRecorded(last, (item,), injected=1))
+
+
+def in_context(thread: Conversation) -> list[str]:
+    """What a trim that keeps everything would carry over."""
+    return texts(kept_items(thread.state, len(thread.state.turns)))
+
+
+def of_turns(*numbers: int) -> list[str]:
+    return [f"{part} of turn-{number}" for number in numbers for part in ("prompt", "answer")]
+
+
+def test_a_revert_takes_out_what_was_injected_behind_its_turn_and_its_undo_brings_it_back() -> None:
+    thread = started(turns=2)
+    inject(thread, INJECTED)
+    thread.turn()
+    assert in_context(thread) == [*of_turns(1, 2), "injected", *of_turns(3)]
+    thread.revert(turn_count=2)
+    assert in_context(thread) == of_turns(1, 2)
+    inject(thread, SINCE)
+    assert in_context(thread) == [*of_turns(1, 2), "since"]
+    thread.revert(undo=True)
+    assert in_context(thread) == [*of_turns(1, 2), "injected", *of_turns(3)]
+    thread.revert(undo=True)
+    assert in_context(thread) == [*of_turns(1, 2), "since"]
+    assert thread.replayed() == thread.state
+
+
+def test_a_revert_to_the_last_turn_has_something_to_do_when_items_were_injected_since() -> None:
+    thread = started(turns=1)
+    assert thread.when(revert(turn_count=1, scope="context")).decision[0] is Reason.NOTHING_TO_REVERT
+    inject(thread, INJECTED)
+    thread.revert(turn_count=1)
+    assert in_context(thread) == of_turns(1)
+
+
+def test_the_context_that_a_revert_aims_at_is_without_what_was_injected_behind_its_turn() -> None:
+    thread = started(turns=1)
+    inject(thread, INJECTED)
+    thread.turn()
+    thread.do(revert(turn_count=1, scope="context"))
+    assert thread.state.operation is not None
+    assert thread.state.operation.reverting is not None
+    target = resolve_target(thread.state, thread.state.operation.reverting)
+    assert target is not None
+    assert texts(target_items(thread.state, target)) == of_turns(1)
+
+
+def test_the_context_that_an_undo_aims_at_is_with_it_and_without_what_was_injected_since() -> None:
+    thread = started(turns=1)
+    inject(thread, INJECTED)
+    thread.turn()
+    thread.revert(turn_count=1)
+    inject(thread, SINCE)
+    thread.do(revert(undo=True))
+    assert thread.state.operation is not None
+    assert thread.state.operation.reverting is not None
+    target = resolve_target(thread.state, thread.state.operation.reverting)
+    assert target is not None
+    assert texts(target_items(thread.state, target)) == [*of_turns(1), "injected", *of_turns(2)]
+
+
+def test_items_that_were_read_again_after_a_revert_say_that_their_turn_was_cut_until_it_is_undone() -> None:
+    thread = started(turns=1)
+    inject(thread, INJECTED)
+    thread.turn()
+    thread.revert(turn_count=1)
+    thread.clear()
+    first = thread.state.turns[0]
+    assert (first.is_cut, first.items) == (True, [])
+    thread.revert(undo=True)
+    first = thread.state.turns[0]
+    assert (first.is_cut, first.items, first.injected) == (False, [], 0)

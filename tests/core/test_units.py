@@ -123,7 +123,7 @@ def test_in_a_turn_that_runs_nothing_is_final_and_half_a_call_is_not_shown() -> 
     ]
 
 
-def test_thoughts_that_nobody_can_read_again_cost_nothing() -> None:
+def test_a_thought_without_a_seal_belongs_to_what_came_of_it() -> None:
     thread = started()
     turn(
         thread,
@@ -134,7 +134,7 @@ def test_thoughts_that_nobody_can_read_again_cost_nothing() -> None:
         message("user", "stop"),
     )
     listed = context_segments(thread.state)
-    assert [unit.positions for unit in listed] == [(0,), (2, 3), (5,), (6,)]
+    assert [unit.positions for unit in listed] == [(0,), (1, 2, 3), (4,), (5,), (6,)]
 
 
 def test_what_was_not_recorded_as_the_model_saw_it_stays() -> None:

@@ -102,6 +102,7 @@ def test_a_file_that_cannot_be_used_is_a_failure_with_its_own_words(machine: Mac
 # --- Codex ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("script", "status", "words"),
     [
@@ -119,12 +120,14 @@ def test_the_version_is_compared_with_those_that_were_tested(machine: Machine, s
     assert words in found.text
 
 
+@pytest.mark.processes
 def test_codex_is_not_given_a_home_to_write_to(machine: Machine) -> None:
     program(machine.folder / "bin", "codex", f'echo "$CODEX_HOME" > {machine.folder}/home-given; echo codex-cli 0.163.0')
     sole(codex.check(machine.installation()))
     assert not Path((machine.folder / "home-given").read_text().strip()).exists()
 
 
+@pytest.mark.processes
 def test_a_codex_that_hangs_or_cannot_run_is_not_waited_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codex, "_VERSION_DEADLINE_S", 0.01)
     program(machine.folder / "bin", "codex", "exec sleep 60")
@@ -306,6 +309,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("answer", "status", "words"), ANSWERS)
 def test_whether_the_daemon_answers_is_found_out_without_an_introduction(
     machine: Machine, answer: bytes, status: str, words: str
@@ -337,6 +341,7 @@ def test_a_daemon_without_its_socket_is_warned_of(machine: Machine) -> None:
 # --- processes -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
     machine.make("state")
     assert sole(processes.check_orphans(machine.installation())).facts["records"] == 0
@@ -361,6 +366,7 @@ def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
 LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); time.sleep(60)"
 
 
+@pytest.mark.processes
 def test_another_codex_that_holds_threads_is_named_without_its_arguments(machine: Machine) -> None:
     installation = machine.installation()
     assert [finding for finding in processes.check_other_daemons(installation) if finding.status != "ok"] == []
@@ -396,6 +402,7 @@ def test_own_processes_are_seen_and_described_by_program_and_command_alone() -> 
 # --- surroundings --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("script", "status"),
     [("echo git version 2.39.5", "ok"), ("echo git version 2.24.1", "warn"), ("echo gibberish", "warn"), (None, "warn")],
@@ -409,6 +416,7 @@ def test_git_is_new_enough_or_there_are_no_checkpoints(
     assert sole(environment.check_git(machine.installation())).status == status
 
 
+@pytest.mark.processes
 def test_a_git_that_cannot_run_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     program(machine.folder / "bin", "git", "").write_bytes(b"\x7fELF nonsense")
     monkeypatch.setenv("PATH", str(machine.folder / "bin"))
@@ -427,6 +435,7 @@ def test_journals_that_cannot_be_continued_are_counted(machine: Machine) -> None
     assert sole(environment.check_journals(machine.installation())).status == "ok"
 
 
+@pytest.mark.processes
 def test_checkpoints_are_counted_by_repository(machine: Machine) -> None:
     look: Callable[[], Finding] = lambda: sole(checkpoints.check(machine.installation()))  # noqa: E731
     assert look().text == "none yet"
@@ -482,6 +491,7 @@ def test_a_check_that_cannot_look_is_a_failure_and_not_the_end(machine: Machine)
     assert (max_severity(results), max_severity(results[1:]), max_severity([])) == ("fail", "warn", "ok")
 
 
+@pytest.mark.processes
 def test_looking_at_everything_changes_nothing(machine: Machine) -> None:
     machine.make("state", "run", "codex-home", "home")
     program(machine.folder / "bin", "codex", "echo codex-cli 0.163.0")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,16 +10,19 @@ import anyio
 import codex_cli_bin
 import msgspec
 import pytest
+from anyio.abc import TaskGroup, TaskStatus
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import CodexSection, CompactionSection, Config
+from trimpoint.config import CodexSection, CompactionSection, Config, ThreadsSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, remote_overrides, throwaway_codex_home
 
 from tests.e2e.conversation import Conversation
 
 LONG_VARIABLE = "TRIMPOINT_E2E_LONG"
+# Set: the daemon is restarted before each act of every conversation, and reads snapshots instead of journals.
+RESTARTS_VARIABLE = "TRIMPOINT_E2E_RESTARTS"
 
 
 def longer() -> int:
@@ -46,6 +49,7 @@ class Harness:
         self.script = script
         self.overrides = overrides
         self.config = Config(codex=CodexSection(), compaction=CompactionSection(min_messages=2, deadline_s=30.0))
+        self.restarts = False
 
     @property
     def profile(self) -> LaunchProfile:
@@ -75,11 +79,55 @@ class Harness:
 
     @asynccontextmanager
     async def conversation(self) -> AsyncIterator[Conversation]:
-        """A daemon, a client and a thread."""
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self.daemon())
-            client = await stack.enter_async_context(self.client())
-            yield await Conversation.begin(client, self.worktree, self.model, self.script)
+        """A daemon, a client and a thread. Where `restarts` is set, each act has a daemon of its own."""
+        async with anyio.create_task_group() as tasks:
+            lives = DaemonLives(self, tasks)
+            await lives.begin()
+            talk = await Conversation.begin(lives.client, self.worktree, self.model, self.script)
+            talk.before_act = lives.begin_anew if self.restarts else None
+            yield talk
+            await lives.end()
+
+    def restart_before_each_act(self) -> None:
+        """Also have every record read back from a snapshot."""
+        self.restarts = True
+        self.config = msgspec.structs.replace(self.config, threads=ThreadsSection(snapshot_after_records=1))
+
+
+class DaemonLives:
+    """A daemon and a client of it, which can be replaced by the next ones while a test goes on.
+
+    Each pair runs in a task of its own, so that a test may replace it within any scope.
+    """
+
+    def __init__(self, harness: Harness, tasks: TaskGroup) -> None:
+        self.client: Client
+        self._house = harness
+        self._tasks = tasks
+        self._over = anyio.Event()
+        self._ended = anyio.Event()
+
+    async def begin(self) -> None:
+        """Start a daemon and connect to it."""
+        self._over, self._ended = anyio.Event(), anyio.Event()
+        self.client = await self._tasks.start(self._live)
+
+    async def begin_anew(self) -> Client:
+        """End the daemon and start the next one; returns its client."""
+        await self.end()
+        await self.begin()
+        return self.client
+
+    async def end(self) -> None:
+        """End the daemon, and return when it is gone."""
+        self._over.set()
+        await self._ended.wait()
+
+    async def _live(self, *, task_status: TaskStatus[Client]) -> None:
+        async with self._house.daemon(), self._house.client() as client:
+            task_status.started(client)
+            await self._over.wait()
+        self._ended.set()
 
 
 Overrides = Callable[[ScriptedModel], list[str]]
@@ -94,14 +142,27 @@ async def opened_harness(overrides: Overrides = codex_overrides, script: Script 
             yield Harness(Path(folder), codex_home, model, script, overrides(model))
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test marked `also_restarted` runs once more with a restart before each act."""
+    if metafunc.definition.get_closest_marker("also_restarted") is not None:
+        for name in {"harness", "sealed_harness"}.intersection(metafunc.fixturenames):
+            metafunc.parametrize(name, ["", "restarted"], indirect=True)
+
+
+def _set_up(opened: Harness, request: pytest.FixtureRequest) -> Harness:
+    if getattr(request, "param", "") or os.environ.get(RESTARTS_VARIABLE):
+        opened.restart_before_each_act()
+    return opened
+
+
 @pytest.fixture
-async def harness() -> AsyncIterator[Harness]:
+async def harness(request: pytest.FixtureRequest) -> AsyncIterator[Harness]:
     async with opened_harness() as opened:
-        yield opened
+        yield _set_up(opened, request)
 
 
 @pytest.fixture
-async def sealed_harness() -> AsyncIterator[Harness]:
+async def sealed_harness(request: pytest.FixtureRequest) -> AsyncIterator[Harness]:
     """Its provider seals compaction summaries."""
     async with opened_harness(remote_overrides) as opened:
-        yield opened
+        yield _set_up(opened, request)

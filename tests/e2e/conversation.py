@@ -1,6 +1,7 @@
 """A conversation through the daemon, and what the model was shown of it."""
 
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,28 @@ class Conversation:
         self.model = model
         self.script = script
         self.turns = 0
+        self.before_act: Callable[[], Awaitable[Client]] | None = None
+        self._acts = 0
 
     @classmethod
     async def begin(cls, client: Client, cwd: Path, model: ScriptedModel, script: Script) -> "Conversation":
         answer = await client.request("thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access")
         return cls(client, answer["thread"]["id"], model, script)
+
+    async def begin_act(self) -> None:
+        """Restart the daemon if this conversation is one with restarts, and nothing else is under way in it."""
+        if self.before_act is not None and self._acts == 0:
+            self.client = await self.before_act()
+
+    @asynccontextmanager
+    async def _act(self) -> AsyncIterator[None]:
+        await self.begin_act()
+        self._acts += 1
+        try:
+            with anyio.fail_after(TURN_DEADLINE_S):
+                yield
+        finally:
+            self._acts -= 1
 
     async def turn(self, *, tool: bool = False) -> ModelRequest:
         """One turn, numbered; with a tool call if wanted. Returns its last model request."""
@@ -98,7 +116,7 @@ class Conversation:
 
     async def prompt(self, text: str) -> dict[str, Any]:
         """Send a prompt and wait for the turn's end."""
-        with anyio.fail_after(TURN_DEADLINE_S):
+        async with self._act():
             after = len(self.client.messages)
             started = await self.client.request("turn/start", threadId=self.thread_id, input=[{"type": "text", "text": text}])
             done = await self.client.expect(
@@ -117,7 +135,7 @@ class Conversation:
 
     async def type(self, text: str) -> dict[str, Any]:
         """Type a slash command."""
-        with anyio.fail_after(TURN_DEADLINE_S):
+        async with self._act():
             return dict(await self.client.request("commands/execute", threadId=self.thread_id, text=text))
 
     async def until_codex_answers(self) -> None:
@@ -133,11 +151,13 @@ class Conversation:
 
     async def snapshot(self) -> dict[str, Any]:
         """The thread's read model."""
+        await self.begin_act()
         answer = await self.client.request("orchestration/snapshot", threadId=self.thread_id)
         return dict(answer["thread"])
 
     async def timeline(self, **params: Any) -> list[dict[str, Any]]:
         """The timeline, newest page."""
+        await self.begin_act()
         answer = await self.client.request("timeline/read", threadId=self.thread_id, **params)
         return list(answer["entries"])
 

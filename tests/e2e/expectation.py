@@ -61,7 +61,6 @@ def _text(item: Item) -> str:
     return "".join(part.get("text", "") for part in item.get("content") or ())
 
 
-UNSEALED = Piece("reasoning")
 # What Codex says for the output of a command that it died in; it stands in no file.
 UNANSWERED = Piece("output", "aborted")
 
@@ -78,14 +77,6 @@ class ExpectedTurn:
     def message_count(self) -> int:
         """Prompts and answers."""
         return sum(role in ("user", "assistant") for role, _ in self.entries)
-
-
-def _kept(shown: list[Piece]) -> list[Piece]:
-    """What of a turn is given to a new provider thread: no reasoning that it cannot open, no call without its result."""
-    if UNANSWERED in shown:
-        at = shown.index(UNANSWERED)
-        shown = [*shown[: at - 1], *shown[at + 1 :]]
-    return [piece for piece in shown if piece != UNSEALED]
 
 
 @dataclass
@@ -167,8 +158,6 @@ class ExpectedThread:
                 summary=summary,
             )
         )
-        for turn in active[cut:]:
-            turn.pieces = _kept(turn.pieces)
 
     def timeline(self, expanded: frozenset[int]) -> list[Line]:
         """The timeline with the trims at positions `expanded` opened."""

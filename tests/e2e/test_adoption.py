@@ -1,7 +1,5 @@
 """Conversations that Codex had before trimpoint, and forks: taken into the books with their whole history (docs/spec/clients.md)."""
 
-from pathlib import Path
-
 import pytest
 from trimpoint.testkit import run, say
 
@@ -9,7 +7,7 @@ from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.testkit.codex_over_stdio import codex_over_stdio
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def _talk_straight_to_codex(harness: Harness, turns: int) -> str:
@@ -64,12 +62,6 @@ def _place(request: object, text: str) -> int:
     return next(index for index, item in enumerate(request.input) if text in str(item))  # type: ignore[attr-defined]
 
 
-def test_a_rollout_that_is_gone_yields_no_lines(tmp_path: Path) -> None:
-    from trimpoint.codex.history.rollout import whole_conversation
-
-    assert whole_conversation(str(tmp_path / "sessions" / "rollout-x.jsonl")) == []
-
-
 async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_context(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(3):
@@ -98,3 +90,15 @@ async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_contex
     ]
     assert seen_turns(after, 6) == [5, 6]
     assert not after.mentions("The gist of it all.")
+
+
+async def test_a_thread_that_was_read_from_a_snapshot_can_be_forked(harness: Harness) -> None:
+    harness.restart_before_each_act()
+    async with harness.conversation() as talk:
+        for _ in range(4):
+            await talk.turn(tool=True)
+        await talk.begin_act()
+        forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+        fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
+        fork.turns = 4
+        assert seen_turns(await fork.turn(), 5) == [1, 2, 3, 4, 5]

@@ -1,15 +1,19 @@
 """`/clear [N]` on a real conversation; the proof is what the model is shown next (docs/spec/traps.md)."""
 
+import os
+import signal
 from dataclasses import replace
 
+import anyio
+import anyio.lowlevel
 import pytest
 from trimpoint.testkit import Usage, reasoning, run, say
 
 from tests.e2e.conftest import Harness
-from tests.e2e.conversation import seen_turns
-from tests.e2e.expectation import Piece, pieces
+from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.expectation import UNANSWERED, Piece, pieces
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def test_clear_3_leaves_exactly_the_last_three_turns_item_for_item(harness: Harness) -> None:
@@ -52,3 +56,33 @@ async def test_a_summary_that_codex_made_by_itself_in_a_kept_turn_does_not_tell_
     more = [Piece("call", "echo two"), Piece("output", "two"), Piece("assistant", "Done."), Piece("user", "prompt-2.")]
     assert pieces(after.input) == [*said, *more]
     assert not any("prompt-1 was" in row["preview"] for row in listed["messages"])
+
+
+async def test_reasoning_without_a_seal_and_a_call_without_a_result_are_kept(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        talk.script.then(reasoning("hm") + run("echo one"), reasoning() + say("Done."))
+        await talk.prompt("think")
+        before = await talk.turn()
+        await _killed_in_a_command(talk, harness)
+        unanswered = await talk.turn()
+        assert (await talk.type("/clear 4"))["status"] == "completed"
+        after = await talk.turn()
+    kept = pieces(unanswered.input)[2:]
+    assert kept.count(Piece("reasoning")) == pieces(before.input).count(Piece("reasoning")) == 2
+    assert UNANSWERED in kept
+    assert pieces(after.input) == [*kept, Piece("assistant", "answer-3."), Piece("user", "prompt-4.")]
+    start = next(at for at, item in enumerate(unanswered.input) if "'think'" in str(item.get("content")))
+    assert unanswered.input[start:] == after.input[-len(kept) - 2 : -2]
+
+
+async def _killed_in_a_command(talk: Conversation, harness: Harness) -> None:
+    """A turn in which Codex dies while a command runs that it has told of already."""
+    talk.script.then(run("touch begun; sleep 60"))
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(talk.prompt, "run")
+            while not (harness.worktree / "begun").exists():
+                await anyio.lowlevel.checkpoint()
+            os.kill(harness.child_pid(), signal.SIGKILL)
+        await talk.until_codex_answers()

@@ -170,3 +170,64 @@ async def test_a_resume_sets_the_sandbox_of_a_thread_that_never_had_a_turn(harne
         assert (answer["sandbox"]["type"], answer["approvalPolicy"]) == ("readOnly", "on-request")
         await side.turn(talk, thread_id, "first")
     assert harness.model.turn_requests()[-1].mentions("`sandbox_mode` is `read-only`")
+
+
+READ: dict[str, dict[str, Any]] = {
+    "thread/read": {"includeTurns": True},
+    "thread/turns/list": {"itemsView": "full"},
+    "thread/items/list": {},
+    "thread/list": {},
+    "thread/loaded/list": {},
+    "thread/unsubscribe": {},
+}
+OF_ALL = ("thread/list", "thread/loaded/list")
+FORKS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "sandbox": {"sandbox": "read-only", "approvalPolicy": "on-request"},
+    "model": {"model": "gpt-5-codex", "config": {"model_reasoning_effort": "high"}},
+    "instructions": {"baseInstructions": "Speak like a sailor.", "developerInstructions": "Look like a pirate."},
+    "passing": {"ephemeral": True, "sandbox": "read-only"},
+}
+
+
+async def test_what_is_read_of_a_cold_thread_is_the_same_as_from_codex_itself() -> None:
+    async def life(side: Side) -> Transcript:
+        thread_id = await begun(side)
+        async with AsyncExitStack() as stack:
+            talk = await side.opened(stack)
+            for method, params in READ.items():
+                await talk.ask(method, method, **params, **({} if method in OF_ALL else {"threadId": thread_id}))
+        return talk
+
+    direct, ours = await both(life)
+    assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
+
+
+@pytest.mark.parametrize("params", FORKS.values(), ids=FORKS.keys())
+async def test_a_fork_of_a_cold_thread_is_made_as_by_codex_itself(params: dict[str, Any]) -> None:
+    async def life(side: Side) -> Transcript:
+        thread_id = await begun(side)
+        async with AsyncExitStack() as stack:
+            talk = await side.opened(stack)
+            answer = await talk.ask("fork", "thread/fork", threadId=thread_id, **params)
+            if "error" not in answer:
+                await side.turn(talk, answer["result"]["thread"]["id"], "second")
+        return talk
+
+    direct, ours = await both(life)
+    assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
+
+
+@pytest.mark.parametrize("params", [{"sandbox": "read-only", "model": "gpt-5-codex"}, {}], ids=["overridden", "as it is"])
+async def test_a_thread_from_before_keeps_its_settings_in_the_next_generation(harness: Harness, params: dict[str, Any]) -> None:
+    thread_id = await begun(Side(harness, through_daemon=False))
+    side = Side(harness, through_daemon=True)
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        answer = await talk.wire.result("thread/resume", threadId=thread_id, **params)
+        assert (await talk.wire.result("commands/execute", threadId=thread_id, text="/clear"))["status"] == "completed"
+        await side.turn(talk, thread_id, "second")
+        again = await talk.wire.result("thread/resume", threadId=thread_id)
+    members = ("model", "sandbox", "approvalPolicy", "reasoningEffort", "cwd")
+    assert {name: again[name] for name in members} == {name: answer[name] for name in members}
+    assert harness.model.turn_requests()[-1].mentions("read-only" if params else "danger-full-access")

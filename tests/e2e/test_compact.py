@@ -6,6 +6,8 @@ from trimpoint.testkit import hang, http_error, say
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
+from tests.e2e.expectation import Piece, pieces
+from tests.e2e.test_segments import numbered
 
 pytestmark = pytest.mark.codex
 
@@ -28,6 +30,7 @@ async def test_compact_leaves_the_summary_and_nothing_else(harness: Harness) -> 
     assert (point["prunedMessageCount"], point["summary"], point["trigger"]) == (8, "The gist of it all.", "compact")
 
 
+@pytest.mark.also_restarted
 async def test_compact_keep_has_the_summary_then_the_kept_turns(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(5):
@@ -53,6 +56,7 @@ async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(seal
     assert not after.mentions("SEALED")
 
 
+@pytest.mark.also_restarted
 async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(sealed_harness: Harness) -> None:
     async with sealed_harness.conversation() as talk:
         for _ in range(3):
@@ -70,6 +74,29 @@ async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(
         assert cleared["status"] == "completed", cleared
         last = await talk.turn()
     assert not last.mentions("SEALED")
+
+
+@pytest.mark.also_restarted
+async def test_behind_a_sealed_summary_that_nobody_can_read_kept_turns_stand_once(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await talk.begin_act()
+        await talk.client.request("thread/name/set", threadId=talk.thread_id, name="The plan")
+        await talk.client.request("thread/goal/set", threadId=talk.thread_id, objective="Be done", status="paused")
+        talk.script.then(say(""))
+        outcome = await talk.type("/compact --keep 2")
+        assert (outcome["status"], outcome["summaryUnavailable"]) == ("completed", True), outcome
+        after = await talk.turn(tool=True)
+        goal = await talk.client.request("thread/goal/get", threadId=talk.thread_id)
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        cleared = await talk.turn()
+    assert pieces(after.input) == [
+        *(Piece("user", "prompt-1."), Piece("sealed", "SEALED"), *numbered(2, 3)),
+        *numbered(4)[:-1],
+    ]
+    assert goal["goal"]["objective"] == "Be done"
+    assert pieces(cleared.input) == [*numbered(3, 4), Piece("user", "prompt-5.")]
 
 
 @pytest.mark.parametrize(

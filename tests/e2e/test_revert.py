@@ -8,6 +8,7 @@ from tests.e2e.conversation import seen_turns
 pytestmark = pytest.mark.codex
 
 
+@pytest.mark.also_restarted
 async def test_a_turn_of_the_present_session_is_taken_back_by_codex(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(3):
@@ -40,6 +41,7 @@ async def test_a_turn_that_was_carried_over_a_clear_is_taken_back_too(harness: H
     assert texts == ["prompt-1.", "answer-1.", "prompt-2.", "answer-2.", "prompt-6.", "answer-6."]
 
 
+@pytest.mark.also_restarted
 async def test_a_pruned_turn_brings_back_the_context_of_its_time_item_for_item(harness: Harness) -> None:
     async with harness.conversation() as talk:
         requests = [await talk.turn(tool=True) for _ in range(4)]

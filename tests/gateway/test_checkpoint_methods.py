@@ -26,6 +26,8 @@ from tests.gateway.stage import FakeClient
 from tests.git.worktrees import found, git, new_repository, write
 from tests.threads.stage import Disk, Store
 
+pytestmark = pytest.mark.processes
+
 LIMITS = CaptureLimits(max_file_bytes=1000)
 
 

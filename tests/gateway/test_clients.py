@@ -117,7 +117,11 @@ def test_a_notification_that_nobody_wants_is_not_made() -> None:
     clients.broadcast("t", DELTA, lambda: pytest.fail("made for nobody"))
 
 
-@given(st.dictionaries(st.text(), st.recursive(st.none() | st.text() | st.integers(), lambda inner: st.lists(inner)), min_size=1))
+# Small ones: hypothesis takes most of a second to draw a large one.
+VALUES = st.recursive(st.none() | st.text(max_size=8) | st.integers(), lambda inner: st.lists(inner, max_size=3), max_leaves=8)
+
+
+@given(st.dictionaries(st.text(max_size=8), VALUES, min_size=1, max_size=6))
 def test_the_versioned_line_says_the_same_and_the_version(message: dict[str, object]) -> None:
     message.pop("jsonrpc", None)
     message["method"] = DELTA

@@ -536,12 +536,14 @@ def server_command() -> ServerCommand:
 STRAYS = [b"printed before", b"a stray print", b"a child read 0", b"printed last"]
 
 
+@pytest.mark.processes
 def test_over_pipes_nothing_but_answers_reaches_stdout() -> None:
     done = subprocess.run(**server_command(), input=REQUEST + REQUEST, capture_output=True, timeout=30, check=True)
     assert done.stdout == ANSWER * 2
     assert all(stray in done.stderr for stray in STRAYS)
 
 
+@pytest.mark.processes
 def test_over_sockets_the_end_of_input_ends_it_after_the_answer() -> None:
     ours, theirs = socket.socketpair()
     with ours:
@@ -556,6 +558,7 @@ def test_over_sockets_the_end_of_input_ends_it_after_the_answer() -> None:
         assert process.wait(30) == 0
 
 
+@pytest.mark.processes
 def test_files_are_read_and_written_from_where_they_stand(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"skipped\n" + REQUEST)
     (tmp_path / "out").write_bytes(b"kept\n")
@@ -566,11 +569,13 @@ def test_files_are_read_and_written_from_where_they_stand(tmp_path: Path) -> Non
     assert (tmp_path / "out").read_bytes() == b"kept\n" + ANSWER
 
 
+@pytest.mark.processes
 def test_no_input_at_all_ends_it() -> None:
     done = subprocess.run(**server_command(), stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
     assert done.stdout == b""
 
 
+@pytest.mark.processes
 def test_on_a_terminal_it_answers_and_leaves_the_terminal_blocking() -> None:
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
@@ -589,6 +594,7 @@ def test_on_a_terminal_it_answers_and_leaves_the_terminal_blocking() -> None:
         os.close(theirs)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("fd", [0, 1])
 def test_without_stdin_or_stdout_it_says_what_is_missing(fd: int) -> None:
     command = server_command()
@@ -598,6 +604,7 @@ def test_without_stdin_or_stdout_it_says_what_is_missing(fd: int) -> None:
     assert f"file descriptor {fd}: is closed".encode() in done.stderr
 
 
+@pytest.mark.processes
 def test_a_closed_stderr_is_no_trouble() -> None:
     command = server_command()
     command["args"] = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command["args"]]

@@ -317,6 +317,26 @@ class StateStoreContract:
             await store_harness.store().open_journal(thread_id)
         assert [name for name, _ in await store_harness.store().scan()] == ["a", "b", "c"]
 
+    async def test_a_journal_is_read_while_it_is_appended_to_and_stays_as_it_is(self, store_harness: StoreHarness) -> None:
+        store = store_harness.store()
+        journal = await store.open_journal(THREAD)
+        await write(journal, b"one", b"two")
+        assert list(map(bytes, await store.read_journal(THREAD))) == [b"one", b"two"]
+        await write(journal, b"three")
+        assert list(map(bytes, await store.read_journal(THREAD))) == [b"one", b"two", b"three"]
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"one", b"two", b"three"]
+
+    async def test_of_a_damaged_journal_what_comes_before_the_damage_is_read(self, store_harness: StoreHarness) -> None:
+        store = store_harness.store()
+        await write(await store.open_journal(THREAD), b"one", b"two", b"three")
+        store_harness.damage_after(THREAD, 1)
+        assert list(map(bytes, await store.read_journal(THREAD))) == [b"one"]
+
+    async def test_a_journal_that_is_not_there_cannot_be_read_and_is_not_made(self, store_harness: StoreHarness) -> None:
+        with pytest.raises(FileNotFoundError):
+            await store_harness.store().read_journal(THREAD)
+        assert await store_harness.store().scan() == []
+
     async def test_a_checked_file_is_read_back_and_replaced(self, store_harness: StoreHarness) -> None:
         await store_harness.store().write_atomic("catalogue", b"one")
         assert await store_harness.store().read_checked("catalogue") == b"one"

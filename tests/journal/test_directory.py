@@ -43,6 +43,7 @@ def holder(root: Path) -> Generator[subprocess.Popen[str]]:
         yield process
 
 
+@pytest.mark.processes
 def test_a_second_process_is_told_who_holds_the_directory(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         with pytest.raises(StateDirectoryBusy, match=f"in use by process {process.pid}") as busy:
@@ -53,6 +54,7 @@ def test_a_second_process_is_told_who_holds_the_directory(tmp_path: Path) -> Non
     assert (tmp_path / "lock").read_text() == ""
 
 
+@pytest.mark.processes
 def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         process.send_signal(signal.SIGKILL)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from trimpoint.journal import Damage, FileJournal
 
+pytestmark = pytest.mark.processes
+
 WRITER = Path(__file__).with_name("crashing_writer.py")
 
 

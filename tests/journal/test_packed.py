@@ -113,25 +113,76 @@ def test_a_packed_list_differs_from_what_is_no_list_and_from_other_lists() -> No
 KEYS = st.text(max_size=3)
 
 
+# What code may look up by mistake, or because it stands for nothing.
+NO_KEYS: st.SearchStrategy[Any] = st.sampled_from([None, 0, b"a", ("a",), float("nan")])
+LOOKUPS = ["get", "in", "item", "pop", "take", "del"]
+CHANGES = ["set", "default", "update"]
+
+
 @given(
     st.dictionaries(KEYS, st.integers(0, 99), max_size=60),
-    st.lists(st.tuples(KEYS, st.sampled_from(["get", "set", "del"])), max_size=20),
+    st.lists(st.tuples(KEYS, st.sampled_from(LOOKUPS + CHANGES)) | st.tuples(NO_KEYS, st.sampled_from(LOOKUPS)), max_size=20),
 )
-def test_a_packed_index_is_the_dict(plain: dict[str, int], steps: list[tuple[str, str]]) -> None:
+def test_a_packed_index_is_the_dict(plain: dict[str, int], steps: list[tuple[Any, str]]) -> None:
     lazy = packed_index(plain)
-    for key, step in steps:
-        match step:
-            case "get":
-                assert lazy.get(key) == plain.get(key)
-                assert (key in lazy) is (key in plain)
-            case "set":
-                plain[key] = lazy[key] = len(plain)
-            case _:
-                assert lazy.pop(key, None) == plain.pop(key, None)
-        assert len(lazy) == len(plain)
+    for number, (key, step) in enumerate(steps):
+        assert _index_outcome(lazy, step, key, number) == _index_outcome(plain, step, key, number)
+        assert (len(lazy), bool(lazy)) == (len(plain), bool(plain))
     again = LazyIndex([memoryview(bytes(bucket)) for bucket in pack_index(lazy)], len(lazy), places)
     assert dict(again) == plain == dict(lazy)
     assert lazy == plain
+
+
+def _index_outcome(index: Any, step: str, key: Any, value: int) -> Any:
+    """What the operation returns, or the type of the error that it raises."""
+    try:
+        return _do_to_index(index, step, key, value)
+    except (KeyError, TypeError) as error:
+        return type(error)
+
+
+def _do_to_index(index: Any, step: str, key: Any, value: int) -> Any:
+    match step:
+        case "get":
+            return index.get(key), index.get(key, -1)
+        case "in":
+            return key in index, (key, 1) in index.items()
+        case "item":
+            return index[key]
+        case "pop":
+            return index.pop(key, None)
+        case "take":
+            return index.pop(key)
+        case "set":
+            index[key] = value
+        case "default":
+            return index.setdefault(key, value)
+        case "update":
+            index.update({key: value})
+        case _:
+            del index[key]
+    return None
+
+
+@pytest.mark.parametrize("key", [None, 0, b"a"])
+def test_a_packed_index_takes_no_key_that_is_not_text(key: Any) -> None:
+    with pytest.raises(TypeError, match="is none"):
+        packed_index({"a": 1})[key] = 2
+
+
+@pytest.mark.parametrize("step", ["get", "in", "item", "del"])
+def test_a_key_that_no_dict_takes_is_refused_by_a_packed_index_as_by_a_dict(step: str) -> None:
+    assert _index_outcome(packed_index({"a": 1}), step, ["a"], 0) is _index_outcome({"a": 1}, step, ["a"], 0) is TypeError
+
+
+def test_a_packed_index_can_be_emptied_and_equals_an_empty_dict_then() -> None:
+    lazy = packed_index({"a": 1, "b": 2})
+    assert dict([lazy.popitem(), lazy.popitem()]) == {"a": 1, "b": 2}
+    lazy["c"] = 3
+    lazy.clear()
+    assert lazy == {} == packed_index({})
+    with pytest.raises(KeyError):
+        lazy.popitem()
 
 
 def test_a_bucket_that_nobody_looked_at_is_packed_as_it_came() -> None:

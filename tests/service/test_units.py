@@ -31,12 +31,14 @@ def verified(folder: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.processes
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     units.install(tmp_path, units.rendered(COMMAND, tmp_path / "a b%c.sock", ENVIRON))
     done = verified(tmp_path)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+@pytest.mark.processes
 def test_systemd_would_find_what_is_wrong(tmp_path: Path) -> None:
     units.install(tmp_path, rendered())
     service = tmp_path / units.SERVICE
@@ -44,6 +46,7 @@ def test_systemd_would_find_what_is_wrong(tmp_path: Path) -> None:
     assert "notfy" in verified(tmp_path).stderr
 
 
+@pytest.mark.processes
 def test_the_hardening_is_there_as_systemd_sees_it_and_what_would_break_codex_is_not(tmp_path: Path) -> None:
     units.install(tmp_path, rendered())
     command = [tool("systemd-analyze"), "security", "--user", "--offline=true", "--json=short", str(tmp_path / units.SERVICE)]

@@ -6,12 +6,14 @@ The law: nothing heavy is imported before it is known which command it is (`--he
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from trimpoint.cli.daemon_commands import app_server
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
 
+_DAEMON = "trimpoint.cli.daemon_commands.serve"
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
@@ -36,9 +38,25 @@ def _run(arguments: list[str]) -> int:
         return app_server.run(arguments)
     parsed = parse(arguments)
     module, _, function = parsed.run.partition(":")
-    code = int(getattr(importlib.import_module(module), function)(parsed))
+    with _without_rich() if module == _DAEMON else nullcontext():
+        command = importlib.import_module(module)
+    code = int(getattr(command, function)(parsed))
     sys.stdout.flush()
     return code
+
+
+@contextmanager
+def _without_rich() -> Generator[None]:
+    """Has no module find rich while the block runs.
+
+    structlog would import it for tracebacks on a terminal. That is 7 MB and a third of the start-up of a daemon, which
+    writes plain tracebacks.
+    """
+    sys.modules["rich"] = None  # type: ignore[assignment] # what Python reads as: there is no such module
+    try:
+        yield
+    finally:
+        del sys.modules["rich"]
 
 
 def _report(error: CliError, *, as_json: bool) -> int:

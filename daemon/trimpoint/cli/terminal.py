@@ -10,11 +10,11 @@ import sys
 from functools import cache
 from typing import Any, TextIO, cast
 
-import orjson
 from rich.console import Console
 from rich.text import Text
 
 from trimpoint.cli.exits import CliError
+from trimpoint.cli.json_output import print_json as print_json
 
 # Wide enough for a path or an id when nobody's window sets a limit.
 _WIDTH_WHEN_PIPED = 110
@@ -83,12 +83,6 @@ class _Unpadded:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on one line of stdout."""
-    sys.stdout.write(orjson.dumps(value).decode() + "\n")
-    sys.stdout.flush()
 
 
 def show_error(error: CliError) -> None:

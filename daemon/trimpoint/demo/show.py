@@ -38,8 +38,13 @@ def model_input(console: Console, rows: list[Row], preamble: int) -> None:
     """The comparison, one line an item."""
     table = Table(title="what the model is sent", title_style="italic dim", title_justify="left", box=None, padding=(0, 1))
     for heading in ("before", "after", "who", "says"):
+        is_mark = heading in {"before", "after"}
         table.add_column(
-            heading, header_style="dim", justify="center" if heading in {"before", "after"} else "left", no_wrap=True
+            heading,
+            header_style="dim",
+            justify="center" if is_mark else "left",
+            no_wrap=True,
+            min_width=len(heading) if is_mark else None,
         )
     kept = Text("●", "green")
     if preamble:

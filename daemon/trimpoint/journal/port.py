@@ -175,6 +175,16 @@ class StateStore(Protocol):
         """
         ...
 
+    async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
+        """Returns the payloads that a thread's journal holds now, oldest first. Changes nothing, and works while it is appended to.
+
+        What is being appended may or may not be among them. Damaged records, and those behind them, are left out.
+
+        :raises OSError: when it cannot be read, or is not there.
+        :raises ValueError: when the thread id cannot name a file.
+        """
+        ...
+
     async def write_atomic(self, name: str, *payload: Buffer) -> None:
         """Make the checked file `name` (one or more parts, joined by "/") hold `payload`, joined; old or new after a crash.
 

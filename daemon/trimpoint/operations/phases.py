@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import anyio
 
-from trimpoint.codex.history.rollout import items_by_turn, rollout_lines
+from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import without_prompt
 from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
@@ -15,7 +16,7 @@ from trimpoint.core.model.state import Operation, ThreadState, Turn
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.writer import ThreadWriter
 
-ItemsByTurn = dict[str, list[bytes]]
+ItemsByTurn = dict[str, TurnItems]
 
 
 async def journal_phase(
@@ -40,24 +41,58 @@ def journal_phase_deferred(writer: ThreadWriter, operation: Operation, phase: Ph
         raise CommandRefused(outcome.reason, outcome.message)
 
 
-async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> None:
-    """Have the raw items of `turns`, from the rollout where events did not bring them all."""
+async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
+    """Have the raw items of `turns`: from the rollout where events did not bring them all, from the journal where that is gone.
+
+    Returns what could not be had, in words for a person.
+    """
     rollouts: dict[str, ItemsByTurn] = {}
-    complete = [
-        ev.ContextItemsRecorded(turn.id, tuple(items), "rollout")
-        for turn in turns
-        if not turn.items_complete and (items := await _items_in_rollouts(writer.state, turn, rollouts))
-    ]
+    complete: list[ev.AnyEvent] = []
+    missing: list[Turn] = []
+    for turn in turns:
+        if not turn.items_complete:
+            found = await _items_in_rollouts(writer.state, turn, rollouts)
+            if found.own:
+                complete.append(_recorded(turn, found))
+            elif _has_activities(writer.state, turn):
+                missing.append(turn)  # of any other turn nothing is lost: what was said in it is in the ledger
+    if missing:
+        in_journal = await writer.turns_in_journal(frozenset(turn.id for turn in missing))
+        whole = {turn_id: turn for turn_id, turn in in_journal.items() if turn.items_complete}
+        complete += [_recorded(turn, _as_recorded(whole[turn.id])) for turn in missing if turn.id in whole]
+        missing = [turn for turn in missing if turn.id not in whole]
     writer.record_facts(*complete)
+    return _lost(len(missing))
 
 
-async def _items_in_rollouts(state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]) -> list[bytes]:
-    items = (await _rollout_of(state, turn.generation, rollouts)).get(turn.provider_turn_id or turn.id, [])
-    if turn.provider_turn_id is None or turn.earlier_items or not items:
-        return items
+def _has_activities(state: ThreadState, turn: Turn) -> bool:
+    return any(entry.kind == "activity" for entry in state.entries_of(turn))
+
+
+def _as_recorded(turn: Turn) -> TurnItems:
+    return TurnItems(turn.without_injected.items, turn.injected_items)
+
+
+def _lost(count: int) -> list[str]:
+    if not count:
+        return []
+    turns = "1 turn" if count == 1 else f"{count} turns"
+    return [f"tool calls and reasoning of {turns}, because Codex's files that held them are gone"]
+
+
+def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:
+    """What a revert took back counts no more; what was injected since is at hand, and in another rollout."""
+    injected = turn.injected_items if turn.is_cut else found.injected
+    return ev.ContextItemsRecorded(turn.id, (*found.own, *injected), "rollout", len(injected))
+
+
+async def _items_in_rollouts(state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]) -> TurnItems:
+    found = (await _rollout_of(state, turn.generation, rollouts)).get(turn.provider_turn_id or turn.id, NO_ITEMS)
+    if turn.provider_turn_id is None or turn.earlier_items or not found.own:
+        return found
     # It was tried again, and what it had done before is no longer at hand.
-    before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, [])
-    return [*without_prompt(before, later_prompts(state, turn.id)), *items]
+    before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, NO_ITEMS).own
+    return TurnItems([*without_prompt(before, later_prompts(state, turn.id)), *found.own], found.injected)
 
 
 async def _rollout_of(state: ThreadState, generation: int, rollouts: dict[str, ItemsByTurn]) -> ItemsByTurn:
@@ -65,5 +100,5 @@ async def _rollout_of(state: ThreadState, generation: int, rollouts: dict[str, I
     if path is None:
         return {}
     if path not in rollouts:
-        rollouts[path] = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, path))
+        rollouts[path] = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, path))
     return rollouts[path]

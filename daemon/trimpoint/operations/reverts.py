@@ -87,7 +87,9 @@ class RevertSteps:
         if target is None or self._is_prepared(operation, reverting):
             return
         await self._threads.delete_quietly(reverting.prepared)
-        prepared = await self._from_provider(writer, operation, target) or await self._from_ledger(writer, operation, target)
+        prepared = await self._from_provider(writer, operation, target) or await self._from_ledger(
+            writer, operation, reverting, target
+        )
         self._prepared[operation.id] = prepared
 
     def _is_prepared(self, operation: Operation, reverting: Reverting) -> bool:
@@ -108,13 +110,17 @@ class RevertSteps:
             return None
         return await self._carried_over(writer, operation, fork, in_provider=True)
 
-    async def _from_ledger(self, writer: ThreadWriter, operation: Operation, target: RevertTarget) -> Prepared:
-        await complete_items(writer, target.active)
+    async def _from_ledger(
+        self, writer: ThreadWriter, operation: Operation, reverting: Reverting, target: RevertTarget
+    ) -> Prepared:
+        lost = await complete_items(writer, target.active)
+        target = resolve_target(writer.state, reverting) or target  # with those items
         params = {**start_params(writer.state.settings), "sessionStartSource": "clear"}
         thread = await self._threads.start_hidden(writer, params)
         writer.record_facts(ev.RevertPrepared(operation.id, str(thread["id"])))
         await self._threads.inject(str(thread["id"]), target_items(writer.state, target))
-        return await self._carried_over(writer, operation, thread, in_provider=False)
+        prepared = await self._carried_over(writer, operation, thread, in_provider=False)
+        return prepared._replace(not_carried=[*prepared.not_carried, *lost])
 
     async def _carried_over(
         self, writer: ThreadWriter, operation: Operation, thread: dict[str, Any], *, in_provider: bool

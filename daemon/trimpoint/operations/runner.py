@@ -24,7 +24,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Generation, Operation
-from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage
+from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage, sealed_context
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import CANCELLED, failure_message, ready_message
@@ -240,8 +240,8 @@ class OperationRunner:
             # Without a readable summary the compacted thread carries on.
             summary = await summarize(self._threads, writer, fork, guidance, deadline_s)
             carries_on = summary is None
-            if carries_on:
-                await self._threads.inject(fork.id, kept_items(writer.state, operation.compaction_keep))
+            if summary is None:
+                fork = await self._with_kept_turns(writer, operation, fork)
             await self._complete(writer, operation, summary, fork, round((time.monotonic() - began) * 1000))
         except BaseException:
             carries_on = False
@@ -250,6 +250,28 @@ class OperationRunner:
             if not carries_on:
                 with anyio.CancelScope(shield=True):
                     await self._threads.delete_quietly(fork.id)
+
+    async def _with_kept_turns(self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread) -> TemporaryThread:
+        """Returns a thread that holds the sealed summary and behind it the kept turns.
+
+        The compacted thread has the prompts of all turns before its summary, and nothing can be taken out of it. So with kept turns
+        another thread is given what it holds, each kept prompt at its place alone.
+        """
+        kept = kept_items(writer.state, operation.compaction_keep)
+        if not kept:
+            return compacted
+        held = await sealed_context(compacted.path, kept)
+        carrier = await self._threads.start_temporary(writer)
+        carrier.watch.usage = compacted.watch.usage
+        writer.record_facts(ev.CompactionForked(operation.id, carrier.id))
+        try:
+            await self._threads.inject(carrier.id, [*held, *kept])
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._threads.delete_quietly(carrier.id)
+            raise
+        await self._threads.delete_quietly(compacted.id)
+        return carrier
 
     async def _complete(
         self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: TemporaryThread, duration_ms: int
@@ -309,7 +331,7 @@ class OperationRunner:
         await journal_phase(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
 
     async def _open_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
-        await complete_items(writer, writer.state.active_turns)
+        lost = await complete_items(writer, writer.state.active_turns)
         params = start_params(writer.state.settings)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"
@@ -323,7 +345,7 @@ class OperationRunner:
         previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
         not_carried = await inherit_state(self._threads.link, writer, previous, provider_id)
-        await self._ready(writer, operation, not_carried, ev.SessionReady(generation.number))
+        await self._ready(writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number))
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:
         generation = writer.state.generation

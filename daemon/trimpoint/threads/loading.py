@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import anyio
+import msgspec
 import structlog
 from anyio.lowlevel import checkpoint
 
 from trimpoint.core.evolve.evolve import apply
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import ThreadState, Turn
 from trimpoint.journal.codec.records import UnreadableRecord, decode_record
 from trimpoint.journal.codec.snapshots import Snapshot, SnapshotWriter, decode_snapshot
 from trimpoint.journal.errors import JournalError
@@ -126,3 +128,26 @@ async def write_snapshot(
         log.exception("snapshot_broke", thread_id=thread_id)
         return None
     return bookmark.position.records
+
+
+async def read_turns(store: StateStore, thread_id: str, turn_ids: frozenset[str]) -> dict[str, Turn]:
+    """Returns turns with the raw items that the journal has of them, also those that a trim dropped from memory.
+
+    Reads the whole journal.
+
+    :raises OSError, ValueError: as `StateStore.read_journal` says.
+    """
+    state, found = ThreadState(), dict[str, Turn]()
+    for folded, payload in enumerate(await store.read_journal(thread_id), 1):
+        record = decode_record(payload)
+        if any(isinstance(event, ev.TrimPointCreated) for event in record.events):
+            found |= _with_items(state, turn_ids)
+        apply(state, record)
+        if folded % RECORDS_AT_ONCE == 0:
+            await checkpoint()
+    return found | _with_items(state, turn_ids)
+
+
+def _with_items(state: ThreadState, turn_ids: frozenset[str]) -> dict[str, Turn]:
+    turns = (state.turns[state.turn_index[turn_id]] for turn_id in turn_ids if turn_id in state.turn_index)
+    return {turn.id: msgspec.structs.replace(turn) for turn in turns if turn.items}

@@ -23,12 +23,12 @@ from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy, Rejected, Stamp
-from trimpoint.core.model.state import Receipt, ThreadState
-from trimpoint.journal.codec.records import encode_record
+from trimpoint.core.model.state import Receipt, ThreadState, Turn
+from trimpoint.journal.codec.records import UnreadableRecord, encode_record
 from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.errors import CommandIdConflict, CommandRefused, JournalRefuses
-from trimpoint.threads.loading import load, write_snapshot
+from trimpoint.threads.loading import load, read_turns, write_snapshot
 
 log = structlog.get_logger()
 # What a client that was away for a moment can be replayed; a larger gap gets a snapshot.
@@ -217,6 +217,14 @@ class ThreadWriter:
         if sequence < self._recent[0].sequence - 1 and not follows_loaded:
             return None
         return [record for record in self._recent if record.sequence > sequence]
+
+    async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
+        """As `loading.read_turns`; nothing where the journal cannot be read."""
+        try:
+            return await read_turns(self._deps.store, self.thread_id, turn_ids)
+        except (OSError, UnreadableRecord) as error:
+            log.warning("journal_not_read_again", thread_id=self.thread_id, detail=str(error))
+            return {}
 
     async def close(self) -> None:
         """Make everything durable and let go of the file."""

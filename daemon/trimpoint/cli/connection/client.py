@@ -81,9 +81,21 @@ class Client:
         :raises RemoteError: it was refused.
         :raises ConnectionLost: the daemon is gone.
         """
+        return await self.result_of(await self.begin(method, **params))
+
+    async def begin(self, method: str, /, **params: Any) -> int:
+        """Send a request and return its id, for `result_of`."""
         self._last_id += 1
         request_id = self._last_id
         await self.send({"id": request_id, "method": method, "params": params})
+        return request_id
+
+    async def result_of(self, request_id: int) -> Any:
+        """Await the result of a request that was begun; it may be awaited again when that was cancelled.
+
+        :raises RemoteError: it was refused.
+        :raises ConnectionLost: the daemon is gone.
+        """
         await self._until(lambda: request_id in self._answers)
         answer = self._answers.pop(request_id)
         if "error" in answer:

@@ -48,11 +48,17 @@ _STATE_HINT = "Give another --state-dir, or make this one writable."
 
 
 class StopSignals:
-    """SIGTERM, SIGINT and SIGHUP, from the moment this is made until the process is gone; all mean: end cleanly."""
+    """SIGTERM, SIGINT and SIGHUP, from the moment this is made until the process is gone; all mean: end cleanly.
+
+    A SIGHUP that is ignored stays ignored: `nohup trimpoint serve &` goes on when its terminal closes.
+    """
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
         self._wake: Callable[[], object] | None = None
+        self._numbers = [signal.SIGTERM, signal.SIGINT]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            self._numbers.append(signal.SIGHUP)
         self._handle(self._receive)
 
     def ignore(self) -> None:
@@ -60,7 +66,7 @@ class StopSignals:
         self._handle(signal.SIG_IGN)
 
     def _handle(self, handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in self._numbers:
             signal.signal(number, handler)
 
     async def wait(self) -> signal.Signals:

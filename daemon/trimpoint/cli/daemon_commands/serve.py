@@ -12,7 +12,7 @@ from trimpoint import __version__
 from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, stop_asked
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import print_json
+from trimpoint.cli.json_output import print_json
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.service.activation import handed_over
 from trimpoint.service.notify import own_notifier

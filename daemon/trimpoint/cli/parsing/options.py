@@ -35,6 +35,11 @@ def json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-j", "--json", action="store_true", help="print JSON, for scripts")
 
 
+def dry_run(parser: argparse.ArgumentParser) -> None:
+    """The option to look first."""
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be done")
+
+
 def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> None:
     """Options of everything that talks to a daemon."""
     if thread:

@@ -3,6 +3,7 @@
 from trimpoint.cli.parsing.options import (
     Commands,
     command,
+    dry_run,
     for_clients,
     for_one_thread,
     positive,
@@ -31,6 +32,7 @@ def add_clear(commands: Commands) -> None:
     """`clear`."""
     parser = command(commands, "clear", "thread_commands.slash:run_clear", "clear the agent's context, keeping the last N turns")
     parser.add_argument("keep", metavar="N", nargs="?", type=turn_count, help="turns to keep; none without it")
+    dry_run(parser)
     for_clients(parser, thread=True)
 
 
@@ -41,6 +43,7 @@ def add_compact(commands: Commands) -> None:
     )
     parser.add_argument("--keep", metavar="N", type=turn_count, help="keep the last N turns word for word")
     parser.add_argument("--force", action="store_true", help="compact a short conversation too")
+    dry_run(parser)
     for_clients(parser, thread=True)
     parser.add_argument("guidance", nargs="*", help="what matters, for the summarizer")
 
@@ -51,7 +54,7 @@ def add_compress(commands: Commands) -> None:
         commands, "compress", "thread_commands.slash:run_compress", "take what is no longer needed out of the agent's context"
     )
     parser.add_argument("target", metavar="TOKENS", nargs="?", help="get down to about this many, such as 50000 or 50k")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
+    dry_run(parser)
     for_clients(parser, thread=True)
 
 
@@ -69,6 +72,7 @@ def add_revert(commands: Commands) -> None:
     parser.add_argument("--undo", action="store_true", help="take back the last revert")
     parser.add_argument("--context", action="store_true", help="leave files alone")
     parser.add_argument("--force", action="store_true", help="overwrite what somebody else has changed meanwhile")
+    dry_run(parser)
     for_clients(parser, thread=True)
 
 
@@ -77,6 +81,7 @@ def add_new(commands: Commands) -> None:
     parser = command(
         commands, "new", "thread_commands.slash:run_new", "archive the thread and start an empty one on the same files"
     )
+    dry_run(parser)
     for_clients(parser, thread=True)
 
 

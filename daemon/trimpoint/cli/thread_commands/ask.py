@@ -21,10 +21,11 @@ from trimpoint.cli.connection.known_threads import KnownThread, current_folder, 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stderr_console, stdout_console
 from trimpoint.cli.thread_commands.prompt import folder
-from trimpoint.cli.thread_commands.running_turn import RunningTurn, Spinner, check_login, exit_code
+from trimpoint.cli.thread_commands.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
 from trimpoint.cli.views.context_view import meter
 from trimpoint.cli.views.live_view import LiveView
+from trimpoint.cli.views.spinner import Spinner
 
 _SANDBOXES = {
     "read-only": "readOnly",
@@ -76,7 +77,7 @@ async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], clien
     started = await client.request("turn/start", **params)
     console = stdout_console() if stdout_console().is_terminal else stderr_console()
     view = LiveView(console, opened.thread_id, shows_prompts=False)
-    spinner = Spinner(console) if console.is_terminal and not arguments.json else None
+    spinner = Spinner(console, "thinking") if console.is_terminal and not arguments.json else None
     ids = opened.thread_id, str(started["turn"]["id"])
     turn = RunningTurn(client, view, ids, as_json=arguments.json, spinner=spinner)
     ended = await turn.follow()

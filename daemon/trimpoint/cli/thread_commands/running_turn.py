@@ -1,21 +1,17 @@
 """One turn as a person follows it: streamed, with the agent's questions put to whoever asked."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
-from rich.console import Console
-from rich.status import Status
-from rich.text import Text
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, Message, RemoteError
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.terminal import print_json
-from trimpoint.cli.views.age import duration
 from trimpoint.cli.views.approvals import answer_question
 from trimpoint.cli.views.live_view import LiveView
+from trimpoint.cli.views.spinner import Spinner
 
 _INTERRUPT_DEADLINE_S = 5.0
 # These come often and show nothing, so the spinner need not make way for them.
@@ -25,25 +21,6 @@ _SILENT = frozenset(
         "account/rateLimits/updated", "turn/diff/updated", "turn/started", "orchestration/event",
     }
 )  # fmt: skip
-
-
-class Spinner:
-    """Says that the model thinks, and for how long, while nothing else is to be seen."""
-
-    def __init__(self, console: Console) -> None:
-        self._began = time.monotonic()
-        self._status = Status(self, console=console)
-
-    def __rich__(self) -> Text:
-        return Text(f"thinking … {duration(time.monotonic() - self._began)}", "dim")
-
-    def show(self) -> None:
-        """Show it, if it is not there."""
-        self._status.start()
-
-    def hide(self) -> None:
-        """Make way for a line."""
-        self._status.stop()
 
 
 class RunningTurn:

@@ -1,22 +1,39 @@
 """`trimpoint clear | compact | compress | revert | new`: slash commands as if typed in a client, carried out by the daemon."""
 
 import argparse
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import Any
 
 import anyio
 import msgspec
 from rich.text import Text
-from trimpoint_protocol.methods import CommandOutcome
+from trimpoint_protocol.methods import CommandOutcome, SnapshotResult, ThreadOverview
+from trimpoint_protocol.readmodel import ContextStatus
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError
+from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import for_shells, one_line, print_json, printable, stderr_console, stdout_console
+from trimpoint.cli.terminal import (
+    for_shells,
+    one_line,
+    print_json,
+    print_line,
+    printable,
+    stderr_console,
+    stdout_console,
+)
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
+from trimpoint.cli.views.context_view import change_line
+from trimpoint.cli.views.spinner import Spinner
 from trimpoint.cli.views.timeline_view import summary_panel
+from trimpoint.core.model.lenient import as_dict, as_list
 
+_CANCEL_DEADLINE_S = 10.0
+_GOES_ON = "It goes on in the daemon: see trimpoint status."
+_MAX_FILES = 20
 _ENDINGS = {
     "completed": ("✓", "green", Exit.DONE),
     "skipped": ("–", "yellow", Exit.SKIPPED),
@@ -25,78 +42,163 @@ _ENDINGS = {
 
 
 def run_clear(arguments: argparse.Namespace) -> int:
-    """`clear [N]`."""
-    keep = "" if arguments.keep is None else f" {arguments.keep}"
-    return with_daemon(arguments, partial(_type, arguments, f"/clear{keep}"))
+    """`clear [N] [--dry-run]`."""
+    return _run(arguments, "/clear", [] if arguments.keep is None else [str(arguments.keep)], "dry_run")
 
 
 def run_compact(arguments: argparse.Namespace) -> int:
-    """`compact [--keep N] [--force] [guidance…]`."""
-    words = ["/compact"]
-    if arguments.keep is not None:
-        words += ["--keep", str(arguments.keep)]
-    if arguments.force:
-        words.append("--force")
-    return with_daemon(arguments, partial(_type, arguments, " ".join([*words, *arguments.guidance])))
+    """`compact [--keep N] [--force] [--dry-run] [guidance…]`."""
+    keep = ["--keep", str(arguments.keep)] if arguments.keep is not None else []
+    return _run(arguments, "/compact", keep, "force", "dry_run", rest=arguments.guidance)
 
 
 def run_compress(arguments: argparse.Namespace) -> int:
     """`compress [TOKENS] [--dry-run]`."""
-    words = ["/compress", *([arguments.target] if arguments.target is not None else [])]
-    if arguments.dry_run:
-        words.append("--dry-run")
-    return with_daemon(arguments, partial(_type, arguments, " ".join(words)))
+    return _run(arguments, "/compress", [arguments.target] if arguments.target is not None else [], "dry_run")
 
 
 def run_revert(arguments: argparse.Namespace) -> int:
-    """`revert [TURN | --undo] [--context] [--force]`."""
-    options = [f"--{name}" for name in ("undo", "context", "force") if getattr(arguments, name)]
-    return with_daemon(arguments, partial(_type, arguments, " ".join(["/revert", *filter(None, [arguments.turn]), *options])))
+    """`revert [TURN | --undo] [--context] [--force] [--dry-run]`."""
+    turn = [arguments.turn] if arguments.turn is not None else []
+    return _run(arguments, "/revert", turn, "undo", "context", "force", "dry_run")
 
 
 def run_new(arguments: argparse.Namespace) -> int:
-    """`new`."""
-    return with_daemon(arguments, partial(_type, arguments, "/new"))
+    """`new [--dry-run]`."""
+    return _run(arguments, "/new", [], "dry_run")
+
+
+def _run(arguments: argparse.Namespace, name: str, words: list[str], *options: str, rest: Sequence[str] = ()) -> int:
+    chosen = [f"--{option.replace('_', '-')}" for option in options if getattr(arguments, option)]
+    return with_daemon(arguments, partial(_type, arguments, " ".join([name, *words, *chosen, *rest])))
 
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:
     thread = await chosen_thread(client, arguments, changes=True)
     if arguments.json:
-        answer = await client.request("commands/execute", threadId=thread.id, text=text)
+        answer = await _answered(client, thread.id, text)
         print_json({"threadId": thread.id, **answer})
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
     print_thread(thread, arguments)
+    before = await _meter(client, thread.id)
     async with _progress(client, text):
-        answer = await client.request("commands/execute", threadId=thread.id, text=text)
-    return _show(msgspec.convert(answer, CommandOutcome))
+        answer = await _answered(client, thread.id, text)
+    outcome = msgspec.convert(answer, CommandOutcome)
+    code = _show(outcome, answer)
+    if code is Exit.DONE and not arguments.dry_run:
+        after = await _meter(client, outcome.new_thread_id or thread.id)
+        await _show_effect(client, thread, outcome, answer, (before, after))
+    return code
+
+
+async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]:
+    """The answer to a command. Ctrl-C cancels a compaction while the model works on its summary, and says what came of it."""
+    if text.startswith("/compact"):
+        with suppress(RemoteError):  # the command itself is told why
+            await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
+    begun = await client.begin("commands/execute", threadId=thread_id, text=text)
+    try:
+        return dict(await client.result_of(begun))
+    except anyio.get_cancelled_exc_class():
+        with anyio.CancelScope(shield=True):
+            print_line(Text(await _cancelled(client, thread_id, begun), "yellow"))
+        raise
+
+
+async def _cancelled(client: Client, thread_id: str, begun: int) -> str:
+    """What became of a command that the person did not want to wait for."""
+    with anyio.move_on_after(_CANCEL_DEADLINE_S):
+        try:
+            turn = await client.received("turn/started", threadId=thread_id)
+            await client.request("turn/interrupt", threadId=thread_id, turnId=turn["params"]["turn"]["id"])
+            outcome = msgspec.convert(await client.result_of(begun), CommandOutcome)
+        except (RemoteError, ConnectionLost):
+            return _GOES_ON
+        if outcome.status != "completed":
+            return "Cancelled. The agent's context is as it was."
+        return f"Too late to cancel: {one_line(for_shells(outcome.message or 'it is done'))}"
+    return _GOES_ON
 
 
 @asynccontextmanager
 async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
-    """What the daemon says of its progress, beside a spinner; nothing where nobody watches."""
-    with stderr_console().status(Text(f"{one_line(text, 60)} …")) as status:
-        async with anyio.create_task_group() as tasks:
+    """What the daemon says of its progress, and for how long, beside a spinner; nothing where no person watches."""
+    spinner = Spinner(stderr_console(), one_line(text, 60))
+    async with anyio.create_task_group() as tasks:
 
-            async def follow() -> None:
-                seen = 0
-                while True:
-                    step = await client.received("commands/progress", after=seen)
-                    seen = client.messages.index(step, seen) + 1
-                    status.update(Text(one_line(step["params"]["message"])))
+        async def follow() -> None:
+            seen = 0
+            while True:
+                step = await client.received("commands/progress", after=seen)
+                seen = client.messages.index(step, seen) + 1
+                spinner.doing = one_line(step["params"]["message"]).rstrip(".")
 
-            tasks.start_soon(follow)
+        tasks.start_soon(follow)
+        try:
+            spinner.show()
             yield
+        finally:
+            spinner.hide()
             tasks.cancel_scope.cancel()
 
 
-def _show(outcome: CommandOutcome) -> int:
+def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
     glyph, colour, code = _ending(outcome)
-    stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), printable(for_shells(outcome.message or ""))))
+    message = printable(for_shells(outcome.message or ""))
+    stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), message))
+    if outcome.blocker is not None and outcome.blocker.kind == "turn":
+        stdout_console().print(Text("  Stop it with: trimpoint interrupt", "dim"))
+    for line in _file_lines(as_dict(answer.get("files"))):
+        stdout_console().print(line)
     if outcome.summary:
         stdout_console().print(summary_panel("Summary", outcome.summary))
     if outcome.new_thread_id:
-        stdout_console().print(Text(f"new thread {outcome.new_thread_id}", "bold"))
+        stdout_console().print(Text(f"new thread {short_id(outcome.new_thread_id)}", "bold"))
     return code
+
+
+def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:
+    """What happened to the files, or would: a sign and the name of each."""
+    for kind, sign, style in (("written", "~", "yellow"), ("removed", "-", "red"), ("kept", "=", "dim")):
+        paths = as_list(files.get(kind))
+        for path in paths[:_MAX_FILES]:
+            yield Text(f"  {sign} {one_line(str(path))}{'  (kept as it is)' if kind == 'kept' else ''}", style)
+        if len(paths) > _MAX_FILES:
+            yield Text(f"  {sign} … and {len(paths) - _MAX_FILES} more", style)
+
+
+async def _show_effect(
+    client: Client,
+    thread: ThreadOverview,
+    outcome: CommandOutcome,
+    answer: dict[str, Any],
+    meters: tuple[ContextStatus | None, ContextStatus | None],
+) -> None:
+    """What it brought, and the command that takes it back, unless the answer has said so."""
+    if outcome.command != "new" and (line := change_line(*meters)) is not None:
+        stdout_console().print(line)
+    undo = answer.get("undo") or await _way_back(client, thread, outcome)
+    if undo and str(undo).removeprefix("/") not in (outcome.message or ""):
+        stdout_console().print(Text(f"  Back again: {for_shells(str(undo))}", "dim"))
+
+
+async def _way_back(client: Client, thread: ThreadOverview, outcome: CommandOutcome) -> str | None:
+    match outcome.command:
+        case "new":
+            return f"trimpoint unarchive {short_id(thread.id)}"
+        case "revert":
+            return "trimpoint revert --undo"
+        case "clear" | "compact" | "compress" if outcome.trim_point_id is not None:
+            snapshot = (await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)).thread
+            return None if snapshot is None else f"trimpoint revert {snapshot.turn_count} --context"
+        case _:
+            return None
+
+
+async def _meter(client: Client, thread_id: str) -> ContextStatus | None:
+    with suppress(RemoteError):
+        return await ask(client, ContextStatus, "context/status", threadId=thread_id)
+    return None
 
 
 def _ending(outcome: CommandOutcome) -> tuple[str, str, Exit]:

@@ -44,6 +44,20 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
         yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
 
 
+def change_line(before: ContextStatus | None, after: ContextStatus | None) -> Text | None:
+    """What a trim brought, in tokens; None where nothing is known to have changed."""
+    if before is None or after is None or _known(before) == _known(after):
+        return None
+    line = Text(f"  {_known(before)} → {_known(after)} tokens", "dim")
+    if after.unknown:
+        line.append("; the next turn measures it", "dim")
+    return line
+
+
+def _known(context: ContextStatus) -> str:
+    return f"{'≈ ' if context.estimated else ''}{tokens(context.used_tokens)}"
+
+
 def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
     """The bar and its percentage for the row of a table; nothing while nothing is known."""
     if context is None or (context.unknown and not context.used_tokens):
@@ -62,12 +76,15 @@ def context_table(context: ContextStatus) -> Table:
 
 def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
     yield "Context", context_line(context)
-    if context.left_percent is not None:
-        yield "", Text(f"{context.left_percent} % left, as Codex counts it{_provider_compacts_at(context)}", "dim")
-    else:
+    if context.provider_compacts_at_tokens is not None:
+        at = tokens(context.provider_compacts_at_tokens)
+        yield "", Text(f"Codex itself would compact at {at} ({MARK})", "dim")
+    elif context.window_tokens is None:
         model = one_line(context.model or "its model", 60)
         yield "", Text(f'Codex does not say how large the window of {model} is; [models."…"] max_context_tokens can', "dim")
-    if context.unknown:
+    if context.note is not None:
+        yield "", Text(one_line(context.note, 300), "dim")
+    elif context.unknown:  # a daemon of an older version gives no reason
         yield "", Text("not reported yet since the context was begun anew: an estimate until the next turn", "dim")
     elif context.estimated:
         yield "", Text("not measured by a model call: an estimate", "dim")
@@ -101,11 +118,6 @@ def _automatic(context: ContextStatus) -> Text:
         return Text(doing, "dim")
     colour = "red" if context.auto.state == "stopped" else _COLOURS.get(context.level or "", "")
     return Text(one_line(for_shells(context.auto.message), 2000), colour)
-
-
-def _provider_compacts_at(context: ContextStatus) -> str:
-    at = context.provider_compacts_at_tokens
-    return "" if at is None else f"; Codex itself would compact at {tokens(at)} ({MARK})"
 
 
 def _compacted(context: ContextStatus) -> str:

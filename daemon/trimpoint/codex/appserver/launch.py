@@ -15,17 +15,20 @@ _DAEMON_ONLY_VARIABLES = frozenset(
 )
 
 # Runs in a fresh interpreter that becomes Codex (about 15 ms): asks for SIGTERM at the parent's death, makes
-# up for a parent that died before it could ask, undoes the signals that Python ignores (exec keeps them
-# ignored), and replaces itself. Not a `preexec_fn`: Python between fork and exec can deadlock in a process
-# with threads, and is deprecated there. SIGTERM, not SIGKILL: Codex gets to end what it started; `orphans`
-# is for one that does not.
+# up for a parent that died before it could ask, resets signals, and replaces itself. exec keeps signals
+# ignored and blocked: Python ignores two, a script's background job SIGINT and SIGQUIT, `nohup` SIGHUP. An
+# agent's commands must not inherit that, or Ctrl-C and `kill -QUIT` would do nothing to them. Not a
+# `preexec_fn`: Python between fork and exec can deadlock in a process with threads, and is deprecated there.
+# SIGTERM, not SIGKILL: Codex gets to end what it started; `orphans` is for one that does not.
 _SHIM = """
 import ctypes, os, signal, sys
+signal.pthread_sigmask(signal.SIG_SETMASK, ())
 ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
 if os.getppid() != int(sys.argv[1]):
     os._exit(0)
-for number in (signal.SIGPIPE, signal.SIGXFSZ):
-    signal.signal(number, signal.SIG_DFL)
+for number in signal.valid_signals():
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 try:
     os.execv(sys.argv[2], sys.argv[2:])
 except OSError as error:

@@ -10,7 +10,8 @@ from typing import Any
 import anyio
 import msgspec
 
-from trimpoint.codex.history.rollout import items_by_turn, whole_conversation
+from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
@@ -26,7 +27,7 @@ async def imported_turns(
     A turn of the `parent` that was tried again is more than Codex knows of it.
     """
     path = thread.get("path")
-    lines = await anyio.to_thread.run_sync(whole_conversation, str(path)) if path and turns else []
+    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path and turns else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
     for turn in turns:
@@ -34,7 +35,7 @@ async def imported_turns(
         if parent is not None and parent.turn_aliases.get(turn_id) in parent.turn_index:
             facts.extend(_retried_turn(parent, turn_id))
         else:
-            facts.extend(_adopted_turn(turn, items.get(turn_id, [])))
+            facts.extend(_adopted_turn(turn, items.get(turn_id, NO_ITEMS)))
     return tuple(facts)
 
 
@@ -44,7 +45,7 @@ def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.Any
     yield from (started, ev.TurnRetried(turn.id, provider_turn_id, 1), *rest)
 
 
-def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEvent]:
+def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEvent]:
     """A turn that still runs goes on under our eyes: its end is heard, not made up."""
     is_running = turn.get("status") == "inProgress"
     for fact in turn_facts(turn, 1, items):
@@ -52,14 +53,14 @@ def _adopted_turn(turn: dict[str, Any], items: list[bytes]) -> Iterator[ev.AnyEv
             yield fact
 
 
-def turn_facts(turn: dict[str, Any], generation: int, items: list[bytes]) -> Iterator[ev.AnyEvent]:
+def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Iterator[ev.AnyEvent]:
     """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
     turn_id = str(turn["id"])
     yield ev.TurnStarted(turn_id, generation)
     for item in as_list(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
-    if items:
-        yield ev.ContextItemsRecorded(turn_id, tuple(items), "rollout")
+    if items != NO_ITEMS:
+        yield ev.ContextItemsRecorded(turn_id, (*items.own, *items.injected), "rollout", len(items.injected))
     runs = turn.get("status") == "inProgress"
     ending = ending_of({**turn, "status": "interrupted"} if runs else turn)
     yield ev.TurnCompleted(turn_id, ending.status, ending.error, False, ending.error_kind)
@@ -111,7 +112,7 @@ def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
     for entry in parent.entries[turn.first_entry_index : parent.entries_end(index)]:
         yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
     if turn.items:
-        yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout")
+        yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout", turn.injected)
     yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
 
 

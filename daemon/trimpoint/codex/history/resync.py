@@ -13,7 +13,8 @@ import structlog
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.adoption import turn_facts
-from trimpoint.codex.history.rollout import items_by_turn, rollout_lines
+from trimpoint.codex.history.rollout import NO_ITEMS, items_by_turn
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_list
@@ -63,7 +64,7 @@ async def catch_up(link: CodexLink, state: ThreadState, generation: Generation, 
         _drop_prompt_sent_again(state, turn)
     await _add_unlisted_prompts([turn for turn in missed if _is_silent(state, turn)], generation.rollout_path)
     told = [turn for turn in missed if turn.get("items")]
-    facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, []))
+    facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, NO_ITEMS))
     return Missed(facts, new_turns and bool(told), _taken_back(state, missed, meeting))
 
 
@@ -105,6 +106,8 @@ def _taken_back(state: ThreadState, missed: list[ListedTurn], meeting: ListedTur
     A turn that broke off may never have got there, so only one that was completed counts.
     """
     met = _known(state, meeting) if meeting is not None else None
+    if met is None and state.origin == "forked" and state.generation.number == 1:
+        return None  # turns that a fork has from its origin's earlier provider threads never were in its own
     first = 0 if met is None else met + 1
     there = {_known(state, turn) for turn in missed}
     ours = (index for index in range(first, len(state.turns)) if state.turns[index].generation == state.generation.number)
@@ -134,9 +137,9 @@ async def _add_unlisted_prompts(silent: list[dict[str, Any]], rollout_path: str 
     """Codex lists a prompt a moment after it has put it into the context (measured: 0.163), and may die in between."""
     if not silent or rollout_path is None:
         return
-    items = items_by_turn(await anyio.to_thread.run_sync(rollout_lines, rollout_path))
+    items = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, rollout_path))
     for turn in silent:
-        shown = map(msgspec.json.decode, items.get(str(turn["id"]), []))
+        shown = map(msgspec.json.decode, items.get(str(turn["id"]), NO_ITEMS).own)
         turn["items"] = [_as_prompt(item) for item in shown if _is_prompt(item)]
 
 

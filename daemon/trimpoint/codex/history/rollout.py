@@ -1,12 +1,11 @@
-"""Codex's rollout files, read: raw items of turns, and what a compaction wrote. Pure over lines; one function opens the file.
+"""Raw items of turns, and what a compaction wrote, in the lines of Codex's rollout files. Pure; `rollout_files` reads the lines.
 
 A rollout is JSON lines `{type, payload}` (measured: codex 0.163 and 0.171). `response_item` is an item the model saw;
 `task_started` begins a turn and names it; `compacted` is the outcome of a compaction.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +14,7 @@ from trimpoint.core.model.lenient import as_dict, as_list
 
 # The label Codex puts on what the model answers to its compaction prompt (measured: 0.163, 0.171).
 COMPACTION_OUTPUT = "compaction_output"
+TURN_ENDS = ("task_complete", "turn_aborted")
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -26,91 +26,54 @@ class _Line(msgspec.Struct, frozen=True):
 _decode_line = msgspec.json.Decoder(_Line).decode
 
 
-def rollout_lines(path: str) -> list[bytes]:
-    """The lines of the rollout at `path`, or where Codex puts it when the thread is archived; empty when it is gone. Blocking.
+class TurnItems(NamedTuple):
+    """A turn's items as the model saw them, and those that a client put there after the turn had ended."""
 
-    A line without its newline is still being written and is left out.
-    """
-    for candidate in _places(Path(path)):
-        try:
-            data = candidate.read_bytes()
-        except OSError:
-            continue
-        return data[: data.rfind(b"\n") + 1].splitlines()
-    return []
+    own: list[bytes]
+    injected: list[bytes]
 
 
-def whole_conversation(path: str) -> list[bytes]:
-    """`rollout_lines`, with what a fork only refers to put before them. Blocking.
-
-    A fork's rollout names its origin and how much of it is shared (measured: 0.163); older ones copy it instead.
-    """
-    lines = rollout_lines(path)
-    origin = _origin_of(lines[:1])
-    if origin is None:
-        return lines
-    origin_path = _path_of_thread(Path(path), origin.forked_from_id)
-    shared = whole_conversation(origin_path) if origin_path is not None else []
-    return [*(line for line in shared if _ordinal(line) < origin.forked_from_ordinal_exclusive), *lines]
+NO_ITEMS = TurnItems([], [])
 
 
-class _Origin(msgspec.Struct, frozen=True):
-    forked_from_id: str
-    forked_from_ordinal_exclusive: int
-
-
-class _Ordinal(msgspec.Struct, frozen=True):
-    ordinal: int = 0
-
-
-def _origin_of(first_lines: list[bytes]) -> _Origin | None:
-    try:
-        return msgspec.json.decode(_decode_line(first_lines[0]).payload, type=_Origin)
-    except (IndexError, msgspec.MsgspecError):
-        return None
-
-
-def _ordinal(line: bytes) -> int:
-    try:
-        return msgspec.json.decode(line, type=_Ordinal).ordinal
-    except msgspec.MsgspecError:
-        return 0
-
-
-def _path_of_thread(beside: Path, thread_id: str) -> str | None:
-    home = _codex_home(beside)
-    if home is None:
-        return None
-    name = f"rollout-*-{thread_id}.jsonl"
-    found = next(iter((*home.glob(f"sessions/*/*/*/{name}"), *home.glob(f"archived_sessions/{name}"))), None)
-    return str(found) if found is not None else None
-
-
-def _codex_home(path: Path) -> Path | None:
-    for folder in path.parents:
-        if folder.name in ("sessions", "archived_sessions"):
-            return folder.parent
-    return None
-
-
-def _places(path: Path) -> Iterator[Path]:
-    yield path
-    if (home := _codex_home(path)) is not None:
-        yield home / "archived_sessions" / path.name
-
-
-def items_by_turn(lines: Iterable[bytes]) -> dict[str, list[bytes]]:
-    """Each turn's items as the model saw them, by turn id, in order; without preamble and what was answered to a compaction."""
-    items: dict[str, list[bytes]] = {}
-    current: str | None = None
+def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
+    """Each turn's items, by turn id, in order; without preamble and what was answered to a compaction."""
+    found: dict[str, TurnItems] = {}
+    current: list[bytes] | None = None
     for line in _records(lines):
         payload = msgspec.json.decode(line.payload)
-        if line.type == "event_msg" and payload.get("type") == "task_started":
-            current = _turn_id(payload)
-            items.setdefault(str(current), [])
+        kind = payload.get("type") if line.type == "event_msg" else None
+        if kind == "task_started":
+            current = found.setdefault(str(_turn_id(payload)), TurnItems([], [])).own
+        elif kind in TURN_ENDS and found:
+            current = found[next(reversed(found))].injected
         elif line.type == "response_item" and current is not None and not (is_preamble(payload) or _answers_compaction(line)):
-            items[str(current)].append(bytes(line.payload))
-    return items
+            current.append(bytes(line.payload))
+    return found
+
+
+class Ending(NamedTuple):
+    """What a conversation ends with: items that were injected behind its last turn, the id of which is None when none ran."""
+
+    last_turn_id: str | None
+    injected: list[bytes]
+
+
+def injected_ending(lines: Sequence[bytes]) -> Ending | None:
+    """Returns the injected items that the conversation ends with; None when it ends with a turn, or in one."""
+    injected: list[bytes] = []
+    last_turn_id: str | None = None
+    for line in _records(reversed(lines)):
+        payload = msgspec.json.decode(line.payload)
+        kind = payload.get("type") if line.type == "event_msg" else None
+        if kind == "task_started" or line.type == "compacted":
+            return None
+        if kind in TURN_ENDS:
+            last_turn_id = _turn_id(payload)
+            break
+        if line.type == "response_item" and not is_preamble(payload):
+            injected.append(bytes(line.payload))
+    return Ending(last_turn_id, injected[::-1]) if injected else None
 
 
 def _answers_compaction(line: _Line) -> bool:

@@ -266,7 +266,11 @@ def message_item(entry: Entry) -> bytes:
 
 
 def injectable(items: list[bytes]) -> list[bytes]:
-    """`items` without what a new thread refuses: half a tool call, reasoning without its sealed content."""
+    """Returns `items` without tool results that have no call, which Codex shows to no model.
+
+    Everything else is shown again as it was: reasoning with or without a seal, and a call without a result, to which Codex adds
+    that it was aborted (measured: 0.133 to 0.171).
+    """
     return [item for _, item in placed_injectable(items)]
 
 
@@ -278,16 +282,7 @@ def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
 def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
     """Where `injectable` items stand among `items`, decoded ones."""
     calls = {call_id(item) for item in items if is_call(item)}
-    outputs = {call_id(item) for item in items if is_output(item)}
-    return [position for position, item in enumerate(items) if _may_inject(item, calls, outputs)]
-
-
-def _may_inject(item: dict[str, Any], calls: set[Any], outputs: set[Any]) -> bool:
-    if is_call(item):
-        return call_id(item) in outputs
-    if is_output(item):
-        return call_id(item) in calls
-    return not is_reasoning(item) or bool(item.get("encrypted_content"))
+    return [position for position, item in enumerate(items) if not is_output(item) or call_id(item) in calls]
 
 
 def call_id(item: dict[str, Any]) -> Any:

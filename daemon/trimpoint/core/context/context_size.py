@@ -21,6 +21,15 @@ PROVIDER_COMPACTS_PERCENT = 90
 # Turns that came before a generation's first call was heard, as those of an adopted thread: of many, no overhead can be told apart.
 MAX_WEIGHED_TURNS = 200
 
+NOT_REPORTED = "An estimate: Codex reports the size with its next answer."
+NOT_REPORTED_AT_ALL = f"{NOT_REPORTED} Instructions and tools are left out, because their size is not known yet."
+LAST_KNOWN = "An estimate, as it was when the thread was last used."
+INJECTED = "An estimate: a client has put something into the context since Codex reported its size."
+_NOTES = {
+    SampleSource.ESTIMATED: "An estimate of Codex's own, as it makes it after it has compacted by itself.",
+    SampleSource.FULL: "The last turn did not fit into the context, so it counts as full.",
+}
+
 Level = Literal["ok", "warning", "critical"]
 
 
@@ -30,12 +39,19 @@ class ContextSize(NamedTuple):
     used: int
     is_estimate: bool
     is_unknown: bool
+    note: str | None = None
 
 
 def context_size(state: ThreadState, policy: Policy) -> ContextSize:
     """What the thread's context holds. Costs an estimate of the whole of it while nothing is reported, else next to nothing."""
     known = reported_size(state.usage, window_of(state.usage, model_in(state.settings), policy))
-    return known or ContextSize(estimated_use(state), is_estimate=True, is_unknown=True)
+    return known or _estimated_size(state)
+
+
+def _estimated_size(state: ThreadState) -> ContextSize:
+    overhead = overhead_tokens(state)
+    used = overhead + sum(estimate_tokens(item) for item in _context_items(state))
+    return ContextSize(used, is_estimate=True, is_unknown=True, note=NOT_REPORTED if overhead else NOT_REPORTED_AT_ALL)
 
 
 def window_of(usage: UsageTotals, model: str | None, policy: Policy) -> int | None:
@@ -49,7 +65,8 @@ def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
         return None
     basis = usage.report.basis
     used = window if basis is SampleSource.FULL and window is not None else usage.report.used + usage.unreported
-    return ContextSize(used, is_estimate=basis is not SampleSource.MEASURED or usage.unreported > 0, is_unknown=False)
+    note = _NOTES.get(basis) or (INJECTED if usage.unreported > 0 else None)
+    return ContextSize(used, is_estimate=note is not None, is_unknown=False, note=note)
 
 
 def left_percent(used: int, window: int) -> int:
@@ -71,11 +88,6 @@ def level_of(used: int, window: int, policy: Policy) -> Level:
     """ok | warning | critical."""
     share = used / window
     return "critical" if share >= policy.critical_at else "warning" if share >= policy.warning_at else "ok"
-
-
-def estimated_use(state: ThreadState) -> int:
-    """Tokens of a context that nothing was reported of: its items, and what came before the first item when that was measured."""
-    return overhead_tokens(state) + sum(estimate_tokens(item) for item in _context_items(state))
 
 
 def overhead_tokens(state: ThreadState) -> int:

@@ -12,9 +12,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from trimpoint.core.context.active_context import (
+    call_id,
     current_summary,
     discarded_positions,
     injectable_positions,
+    is_call,
+    is_output,
     message_item,
     summary_item,
 )
@@ -91,8 +94,7 @@ def _recorded_segments(
 ) -> Iterator[ContextSegment]:
     items: list[dict[str, Any]] = [msgspec.json.decode(item) for item in turn.items]
     groups = grouped(items, entries)
-    # Half a call, and thoughts that nobody can read again: the model is not shown them.
-    gone = discarded_positions(turn.id, state.discards)
+    gone = discarded_positions(turn.id, state.discards) | _unanswered(turn, items)
     shown = frozenset(at for at in injectable_positions(items) if at >= skipped and at not in gone)
     stays = _protections(turn, groups)
     for number, (group, protected) in enumerate(zip(groups, stays, strict=True), 1):
@@ -104,6 +106,14 @@ def _recorded_segments(
                 _short_id(index, number), turn.id, positions, ids, ids, _role(group), kind_of(group), preview_of(group), tokens,
                 protected,
             )  # fmt: skip
+
+
+def _unanswered(turn: Turn, items: Sequence[dict[str, Any]]) -> frozenset[int]:
+    """Returns the positions of calls that still run. Their results are to come, and would be left alone."""
+    if turn.status != "running":
+        return frozenset()
+    answered = {call_id(item) for item in items if is_output(item)}
+    return frozenset(at for at, item in enumerate(items) if is_call(item) and call_id(item) not in answered)
 
 
 def _short_id(turn_index: int, number: int) -> str:

@@ -1,11 +1,14 @@
 """The rules of taking back: which turns go, and the context that was active at the turn that stays last."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import context_items
+from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, counted, operation_under_way, when_idle
@@ -46,7 +49,7 @@ def revert_to_checkpoint(state: ThreadState, command: wire.RevertToCheckpoint, s
     if isinstance(kept, Rejected):
         return kept
     if command.scope != FILES:
-        if not _changes_context(state, kept):
+        if not changes_context(state, kept):
             return Rejected(Reason.NOTHING_TO_REVERT, "Nothing to revert: the context is already the one of that turn.")
         return _requested(state, kept, command, stamp, None)
     checkpoint = checkpoint_after(state, kept)
@@ -86,11 +89,6 @@ def _moments(state: ThreadState, turn_id: str, moment: str) -> list[Checkpoint]:
     return [one for one in reversed(state.checkpoints) if one.turn_id == turn_id and one.moment == moment]
 
 
-def _changes_context(state: ThreadState, kept: int) -> bool:
-    last = state.turns[kept - 1].generation if kept else 0
-    return kept < len(state.turns) or any(point.generation > last for point in state.boundaries)
-
-
 def _requested(
     state: ThreadState, kept: int, command: wire.RevertToCheckpoint, stamp: Stamp, checkpoint: Checkpoint | None
 ) -> Decision:
@@ -115,10 +113,10 @@ def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | N
     if reverting.undo and (past := state.undo_state) is not None:
         if past.generation == state.generation.number and past.kept_turns == len(state.turns):
             return None  # that revert was of files alone, and nothing has happened since
-        turns = [*state.turns[: past.kept_turns], *past.turns]
+        turns = [*_with_injected(state.turns[: past.kept_turns], past.injected), *past.turns]
         return _target(turns, past.trim_points, past.generation, None, past.discards)
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
-    return target_after(state, kept) if _changes_context(state, kept) else None
+    return target_after(state, kept) if changes_context(state, kept) else None
 
 
 def target_after(state: ThreadState, kept: int) -> RevertTarget:
@@ -127,7 +125,15 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     points = [point for point in state.trim_points if point.generation <= last]
     discards = [discard for discard in state.discards if discard.generation <= last]
     through = state.turns[kept - 1].provider_turn_id or state.turns[kept - 1].id if kept else None
-    return _target(list(state.turns[:kept]), points, last or None, through, discards)
+    return _target(_with_injected(state.turns[:kept], []), points, last or None, through, discards)
+
+
+def _with_injected(turns: Sequence[Turn], injected: list[bytes]) -> list[Turn]:
+    """Copies `turns`, with these items injected behind the last one in place of those that are."""
+    if not turns:
+        return []
+    last = turns[-1].without_injected
+    return [*turns[:-1], msgspec.structs.replace(last, items=[*last.items, *injected]) if last.items else last]
 
 
 def _target(

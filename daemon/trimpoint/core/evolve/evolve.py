@@ -72,7 +72,7 @@ def _drop_pruned_items(state: ThreadState) -> None:
     """
     end = min(state.active_from_turn, state.items_dropped_to + DROPPED_AT_ONCE)
     for turn in state.turns[state.items_dropped_to : end]:
-        turn.items, turn.items_complete, turn.earlier_items = [], False, 0
+        turn.items, turn.items_complete, turn.earlier_items, turn.injected = [], False, 0, 0
     state.items_dropped_to = end
 
 
@@ -295,8 +295,10 @@ def _record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int
     turn = state.turns[state.turn_index[event.turn_id]]
     if event.source == "rollout":
         turn.items[turn.earlier_items :], turn.items_complete = event.items, True
+        turn.injected = event.injected
     else:
         turn.items.extend(event.items)
+        turn.injected += event.injected
         weigh_injected(state, event)
 
 

@@ -90,6 +90,7 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
     """The record opens the new generation after this event, so the present one is still the one before."""
     before, undone = state.undo_state, event.undone
     kept = before.kept_turns if undone and before is not None else _turns_through(state, event.turn_id)
+    injected, was_cut = _cut_injected(state, kept) if changes_context(state, kept) else ([], False)
     reverting = state.operation.reverting if state.operation is not None else None
     state.undo_state = UndoState(
         generation=state.generation.number,
@@ -102,6 +103,8 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         scope=event.scope,
         repository=reverting.repository if reverting is not None else "",
         commit=reverting.safety if reverting is not None else "",
+        injected=injected,
+        was_cut=was_cut,
     )
     _cut_ledger(state, kept)
     if undone and before is not None:
@@ -113,12 +116,37 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
     count_active_messages(state)
 
 
+def changes_context(state: ThreadState, kept: int) -> bool:
+    """Whether the context was another one when the thread had its first `kept` turns and the last of them had just ended."""
+    last = state.turns[kept - 1] if kept else None
+    if kept < len(state.turns) or (last is not None and last.injected):
+        return True
+    number = last.generation if last is not None else 0
+    return any(point.generation > number for point in state.boundaries)
+
+
+def _cut_injected(state: ThreadState, kept: int) -> tuple[list[bytes], bool]:
+    """Take out what was injected behind the last of the turns that stay; what that was, and whether it had been cut before."""
+    if not kept:
+        return [], False
+    turn = state.turns[kept - 1]
+    injected, was_cut = turn.injected_items, turn.is_cut
+    turn.items = turn.items[: len(turn.items) - turn.injected]
+    turn.injected, turn.is_cut = 0, True
+    return injected, was_cut
+
+
 def _turns_through(state: ThreadState, turn_id: str | None) -> int:
     return 0 if turn_id is None else state.turn_index[turn_id] + 1
 
 
 def _restore_undone(state: ThreadState, past: UndoState) -> None:
     """Entries may have come late to the turns that stayed, so positions are counted anew."""
+    if past.kept_turns:
+        last = state.turns[past.kept_turns - 1]
+        last.is_cut = past.was_cut
+        if last.items:  # else they are read from the rollout again, with those
+            last.items, last.injected = [*last.items, *past.injected], len(past.injected)
     shift = len(state.entries) - past.kept_entries
     for turn in past.turns:
         turn.first_entry_index += shift

@@ -277,13 +277,14 @@ class ContextItemsRecorded(Event, frozen=True, array_like=True, tag="thread.cont
     """Items of the turn exactly as the model saw them, JSON, in order, preamble left out.
 
     `source`: events (appended to what is recorded) | rollout (all of the turn's items, replacing what is
-    recorded).
+    recorded). `injected`: so many of the last ones were put there by a client after the turn had ended.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items"})
     turn_id: str
     items: tuple[bytes, ...]
     source: str = "events"
+    injected: int = 0
 
 
 class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-reported"):

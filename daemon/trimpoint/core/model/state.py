@@ -22,6 +22,8 @@ class Turn(msgspec.Struct, gc=False):
     `report` is the last that was heard, while it ran, of what the context holds.
     Of a turn that was tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it had failed,
     and `earlier_items` counts those of its items that are from there; they stand first.
+    `injected` counts its last items that a client put there after the turn had ended. `is_cut`: a revert went back to the turn's end,
+    so what its rollout has behind that is no longer part of the context.
     """
 
     id: str
@@ -39,6 +41,19 @@ class Turn(msgspec.Struct, gc=False):
     first_generation: int = 0
     earlier_items: int = 0
     report: UsageSample | None = None
+    injected: int = 0
+    is_cut: bool = False
+
+    @property
+    def injected_items(self) -> list[bytes]:
+        """Those of its items that were injected behind its end."""
+        return self.items[len(self.items) - self.injected :]
+
+    @property
+    def without_injected(self) -> "Turn":
+        """The turn as it was when it had ended."""
+        items = self.items[: len(self.items) - self.injected]
+        return msgspec.structs.replace(self, items=items, injected=0)
 
 
 class Entry(msgspec.Struct, gc=False):
@@ -157,7 +172,8 @@ class UndoState(msgspec.Struct):
     """What the last revert took out of the thread, for as long as that can be undone.
 
     `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before it. `commit` holds the files as they
-    were, empty when the revert left them alone.
+    were, empty when the revert left them alone. `injected` are the items that had been injected behind the last turn that stayed, and
+    `was_cut` is what the turn said of its rollout.
     """
 
     generation: int
@@ -170,6 +186,8 @@ class UndoState(msgspec.Struct):
     repository: str = ""
     commit: str = ""
     discards: list[Discard] = []
+    injected: list[bytes] = []
+    was_cut: bool = False
 
 
 class Operation(msgspec.Struct):

@@ -51,4 +51,5 @@ def status_of(thread_id: str, usage: UsageTotals, model: str | None, fill: Conte
         total_output_tokens=total.output,
         total_reasoning_output_tokens=total.reasoning_output,
         total_tokens=total.total,
+        note=fill.note,
     )

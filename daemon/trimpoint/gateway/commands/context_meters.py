@@ -11,7 +11,7 @@ from trimpoint_protocol.methods import CommandProgress
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
-from trimpoint.core.context.context_size import ContextSize, reported_size, window_of
+from trimpoint.core.context.context_size import NOT_REPORTED_AT_ALL, ContextSize, reported_size, window_of
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
@@ -74,7 +74,9 @@ class ContextMeters:
 
     def _metered(self, thread_id: str, usage: UsageTotals) -> ContextStatus:
         policy = self._engine.policy
-        fill = reported_size(usage, window_of(usage, None, policy)) or ContextSize(0, is_estimate=True, is_unknown=True)
+        fill = reported_size(usage, window_of(usage, None, policy)) or ContextSize(
+            0, is_estimate=True, is_unknown=True, note=NOT_REPORTED_AT_ALL
+        )
         return status_of(thread_id, usage, None, fill, policy)
 
     def _publish(self, status: ContextStatus) -> None:

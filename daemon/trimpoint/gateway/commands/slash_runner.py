@@ -1,5 +1,6 @@
 """Slash commands carried out: a command to the engine, then its operation watched to the end (docs/spec/clients.md)."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,14 +17,25 @@ from trimpoint_protocol.commands import (
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
 
+from trimpoint.core.context.context_size import ContextSize, context_size
 from trimpoint.core.context.segments import context_segments
+from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.discarding import plan_compression, total_tokens
 from trimpoint.core.model import events as ev
 from trimpoint.core.model import slash
-from trimpoint.core.model.decision import DiscardPolicy, Rejected
+from trimpoint.core.model.decision import DiscardPolicy, Rejected, Stamp
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, ThreadState
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
+from trimpoint.core.views.trim_outcome import (
+    Planned,
+    planned_change,
+    planned_text,
+    token_change,
+    tokens_text,
+    undo_command,
+    undo_line,
+)
 from trimpoint.core.views.view import blocker
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
@@ -53,8 +65,10 @@ class SlashRunner:
         self._wait_s = wait_s
         self._discard = discard
 
-    async def run(self, text: str, thread_id: str | None, command_id: str | None, progress: Progress) -> CommandOutcome:
-        """Carry out one input.
+    async def run(
+        self, text: str, thread_id: str | None, command_id: str | None, progress: Progress, *, dry_run: bool = False
+    ) -> CommandOutcome:
+        """Carry out one input, or with `dry_run` only say what it would do.
 
         :raises EngineError: when the thread does not exist or nothing can be written down.
         """
@@ -70,21 +84,59 @@ class SlashRunner:
             case slash.Invocation(command, _) if thread_id is None:
                 return _failed(command, Reason.USAGE, f"/{command} needs a thread to act on; give its threadId.")
             case slash.Invocation("compress", arguments):
+                arguments = {**arguments, "dry_run": arguments["dry_run"] or dry_run}
                 return await self._compress(arguments, str(thread_id), command_id, progress)
             case slash.Invocation(command, arguments):
+                dry_run = arguments.pop("dry_run", False) or dry_run
                 request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
                 with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
+                    if dry_run and isinstance(request, TrimContext | CompactContext | ArchiveAndNew):
+                        return await self._rehearse(command, request)
+                    if dry_run:
+                        return _failed(command, Reason.USAGE, f"/{command} has no dry run. Nothing was changed.")
                     return await self._dispatch(command, request, progress)
 
     async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
         writer = await self._engine.thread(request.thread_id)
+        before, sequence = context_size(writer.state, self._engine.policy), writer.state.sequence
         try:
             result = await self._sessions.dispatch(request)
         except CommandRefused as refused:
             return _refused(command, refused)
         if isinstance(request, ArchiveAndNew):
-            return await self._after_new(writer, result, progress)
-        return await self._after_operation(command, writer, result, progress)
+            outcome = await self._after_new(writer, result, progress)
+        else:
+            outcome = await self._after_operation(command, writer, result, progress)
+        if isinstance(request, RevertToCheckpoint) or outcome.status != "completed":
+            return outcome
+        is_repeated = result.sequence <= sequence
+        return await self._with_tokens(outcome, writer, None if is_repeated else before)
+
+    async def _with_tokens(self, outcome: CommandOutcome, writer: ThreadWriter, before: ContextSize | None) -> CommandOutcome:
+        """The answer with what it did to the context, and how to undo it as its last line."""
+        new_id = outcome.new_thread_id
+        present = writer if new_id is None else await self._engine.thread(new_id)
+        change = None if before is None else token_change(before, context_size(present.state, self._engine.policy))
+        undo = undo_command(writer.state) if new_id is None else f"thread/unarchive {writer.thread_id}"
+        said = [str(outcome.message)] if change is None else [f"{outcome.message} {tokens_text(change)}"]
+        message = "\n".join([*said, *([undo_line(undo)] if undo is not None else [])])
+        return msgspec.structs.replace(outcome, message=message, tokens=change, undo=undo)
+
+    async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
+        """What a command would do; nothing is written down."""
+        writer = await self._engine.thread(request.thread_id)
+        await self._sessions.complete_context(writer)
+        stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
+        decision = decide(writer.state, request, stamp, self._engine.policy)
+        if isinstance(decision, Rejected):
+            refused = CommandRefused(decision.reason, decision.message, decision.block)
+            return msgspec.structs.replace(_refused(command, refused), dry_run=True)
+        change = planned_change(writer.state, request, self._engine.policy)
+        text = f"{planned_text(writer.state, request)} {tokens_text(change)} Nothing was changed."
+        return CommandOutcome(
+            handled=True, command=command, status="completed", message=text, sequence=writer.state.sequence,
+            tokens=change, dry_run=True,
+        )  # fmt: skip
 
     async def _compress(
         self, arguments: dict[str, Any], thread_id: str, command_id: str | None, progress: Progress
@@ -98,7 +150,8 @@ class SlashRunner:
             return outcome
         state = (await self._engine.thread(thread_id)).state
         left = remaining_text(total_tokens(context_segments(state)), target)
-        return msgspec.structs.replace(outcome, message=f"{outcome.message} {left}")
+        said, newline, undo = str(outcome.message).partition("\n")
+        return msgspec.structs.replace(outcome, message=f"{said} {left}{newline}{undo}")
 
     async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
         """What would go; the thread may be busy, because nothing changes."""
@@ -110,7 +163,10 @@ class SlashRunner:
         message, status = preview_text(plan), "completed" if plan.chosen else "skipped"
         reason = None if plan.chosen else Reason.NOTHING_TO_TRIM
         shown = compression_preview(plan)
-        return CommandOutcome(handled=True, command="compress", status=status, reason=reason, message=message, compression=shown)
+        return CommandOutcome(
+            handled=True, command="compress", status=status, reason=reason, message=message, compression=shown,
+            dry_run=True,
+        )  # fmt: skip
 
     async def _after_operation(
         self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress

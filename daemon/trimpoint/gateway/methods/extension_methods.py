@@ -12,13 +12,14 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.active_context import pruned_turn_ids
-from trimpoint.core.context.context_size import ContextSize
+from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize, context_size
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
-from trimpoint.core.model.events import Record, TrimPointCreated
+from trimpoint.core.model.events import GenerationOpened, Record, TrimPointCreated
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
+from trimpoint.core.views.trim_outcome import token_change
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -82,17 +83,21 @@ class ExtensionHandlers:
             call.client.notify("commands/progress", step)
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
-        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress)
+        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress, dry_run=params.dry_run)
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)
         return outcome
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
+            writer = await self._engine.thread(params.command.thread_id)
+            before, sequence = context_size(writer.state, self._engine.policy), writer.state.sequence
             result = await self._deps.sessions.dispatch(params.command)
-            state = (await self._engine.thread(params.command.thread_id)).state
+        state = writer.state
         shown = list(envelopes(state, result.record))
-        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
+        is_trim = result.sequence > sequence and any(isinstance(event, GenerationOpened) for event in result.record.events)
+        change = token_change(before, context_size(state, self._engine.policy)) if is_trim else None
+        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id, tokens=change)
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
@@ -208,7 +213,8 @@ class ExtensionHandlers:
             return context_status(writer.state, policy)
         if size is None or size.used_tokens is None:
             return None
-        fill = ContextSize(size.used_tokens, is_estimate=size.used_is_estimate, is_unknown=False)
+        note = LAST_KNOWN if size.used_is_estimate else None
+        fill = ContextSize(size.used_tokens, size.used_is_estimate, is_unknown=False, note=note)
         return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
 
 

@@ -22,14 +22,12 @@ from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.phases import complete_items
-from trimpoint.operations.provider.provider_threads import ProviderThreads, thread_in
+from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderThreads, thread_in
 from trimpoint.operations.provider.settings import PER_CALL, start_params
 from trimpoint.operations.sessions import ReadySession, Sessions
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
-# Parameters that name a turn.
-FORKED_AT = ("beforeTurnId", "lastTurnId")
 # What a fork has from its parent; sandbox and approvals it takes from the configuration (measured: 0.163).
 _INHERITED = ("cwd", "model", "modelProvider", "dynamicTools", "baseInstructions", "developerInstructions")
 
@@ -98,8 +96,9 @@ class Forks:
         if target.is_sealed:
             problem = "Only Codex has the summary that the turn builds on, so the thread cannot be forked there."
             raise Refusal(Reason.NOT_SUPPORTED, problem, "Fork it at a later turn, or as it is.")
-        await complete_items(writer, target.active)
-        return target_items(writer.state, target)
+        first = target.point.turn_index if target.point is not None else 0
+        await complete_items(writer, writer.state.turns[first:kept])
+        return target_items(writer.state, target_after(writer.state, kept))
 
 
 def _ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:

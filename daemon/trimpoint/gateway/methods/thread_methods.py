@@ -169,10 +169,13 @@ class ThreadMethods:
         `open_thread` opens it in the client's place, and gives what Codex would have answered.
         """
         with self._threads.inbound.buffering():
+            whole = {**params, "excludeTurns": False}
             if open_thread is not None:
                 raw = await open_thread()
+            elif parent is not None:
+                raw = await self._threads.fork(parent, whole)
             else:
-                raw = await self.link.request(client_request.method, {**params, "excludeTurns": False})
+                raw = await self.link.request(client_request.method, whole)
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(raw, params, origin, parent)
@@ -417,10 +420,11 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
 def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
     """Injected items belong to the context from here on: they share the fate of the last turn before them."""
     active = state.active_turns
-    items = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+    items = tuple(map(bytes, msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])))
     if not active or not items:
         return ()
-    return (ev.ContextItemsRecorded(active[-1].id, tuple(bytes(item) for item in items)),)
+    behind_its_end = 0 if active[-1].status == "running" else len(items)
+    return (ev.ContextItemsRecorded(active[-1].id, items, injected=behind_its_end),)
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:

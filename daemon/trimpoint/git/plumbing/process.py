@@ -173,7 +173,8 @@ async def _converse(process: anyio.abc.Process, run: GitRun) -> GitOutput:
 
 async def _feed(process: anyio.abc.Process, data: bytes) -> None:
     assert process.stdin is not None
-    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+    # asyncio's own error reaches us as it is from older versions of anyio.
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         if data:
             await process.stdin.send(data)
     await process.stdin.aclose()

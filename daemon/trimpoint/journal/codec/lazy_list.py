@@ -139,6 +139,8 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
         return self._bucket_of(key)[key]
 
     def __setitem__(self, key: str, value: T) -> None:
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a packed index has texts for keys, and {key!r} is none")
         bucket = self._bucket_of(key)
         self._count += key not in bucket
         bucket[key] = value
@@ -159,7 +161,14 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
         for bucket in self._buckets:
             yield bucket if isinstance(bucket, memoryview) else _encode(bucket)
 
-    def _bucket_of(self, key: str) -> dict[str, T]:
+    def _bucket_of(self, key: object) -> dict[str, T]:
+        """The bucket that holds `key` if the index does.
+
+        :raises KeyError: `key` is no text, so the index does not hold it, as a dict would say.
+        """
+        if not isinstance(key, str):
+            hash(key)  # raises for a key that no dict takes
+            raise KeyError(key)
         return self._bucket(_bucket_number(key, len(self._buckets)))
 
     def _bucket(self, number: int) -> dict[str, T]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import ENOENT
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -33,6 +34,7 @@ from trimpoint.journal.storage.file_ops import (
     write_atomically,
 )
 from trimpoint.journal.storage.file_storage import refusals
+from trimpoint.journal.storage.inspection import inspect
 
 _SUFFIX = ".journal"
 _MAX_STEM_BYTES = 200
@@ -143,6 +145,10 @@ class StateDirectory:
         with refusals(path, "making the directory"):
             await to_thread.run_sync(self._make_directories, path.parent, limiter=self._limiter)
         return await FileJournal.open(path, after=after, files=self._files, limiter=self._limiter)
+
+    async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
+        read = partial(inspect, self.journal_path(thread_id), files=self._files)
+        return framing.payloads((await to_thread.run_sync(read, limiter=self._limiter)).records)
 
     async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
         check_name(name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from errno import ENOENT
 from pathlib import Path
 
 from anyio.lowlevel import checkpoint
@@ -137,6 +138,14 @@ class MemoryStateDirectory:
             after=after,
             damaged_after=self.disk.damaged.get(thread_id),
         )
+
+    async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
+        path = self.root / f"{file_stem(thread_id)}.journal"
+        await checkpoint()
+        if thread_id not in self.disk.records:
+            raise FileNotFoundError(ENOENT, "No such file", str(path))
+        held = self.disk.records[thread_id]
+        return map(memoryview, held[: self.disk.damaged.get(thread_id, len(held))])
 
     async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
         check_name(name)

@@ -4,17 +4,22 @@ It succeeds when `contextCompaction` and its turn are completed and the summary 
 (docs/spec/sessions.md, docs/spec/traps.md).
 """
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import anyio
+import anyio.to_thread
 import msgspec
 from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.codex.history.rollout import compaction_summary, rollout_lines
+from trimpoint.codex.history.rollout import compaction_summary, since_compaction
+from trimpoint.codex.history.rollout_files import own_lines
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnOutcome, TurnWatch
+from trimpoint.core.context.active_context import message_text
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.tokens import estimate_tokens
 
@@ -91,7 +96,7 @@ class Compaction:
     async def _read_summary(self, outcome: TurnOutcome) -> Compacted:
         if self._rollout_path is None:
             raise CompactionFailed("Codex names no file for the compacted conversation, so its summary cannot be read")
-        lines = await anyio.to_thread.run_sync(rollout_lines, self._rollout_path)
+        lines = await anyio.to_thread.run_sync(own_lines, self._rollout_path)
         summary = compaction_summary(lines, outcome.turn_id)
         if summary is None:
             return Compacted(None, self._fork_id, self._rollout_path, sealed=True)
@@ -110,3 +115,28 @@ class Compaction:
                 await self._watch.outcome()
         except ProviderFailure:
             return  # the fork is thrown away in any case
+
+
+async def sealed_context(rollout_path: str | None, kept: Sequence[bytes]) -> list[bytes]:
+    """Returns what a compacted thread holds, its sealed summary last, without the prompts of the turns whose items are `kept`.
+
+    :raises CompactionFailed: it cannot be read.
+    """
+    lines = await anyio.to_thread.run_sync(own_lines, rollout_path) if rollout_path is not None else []
+    found = since_compaction(lines)
+    if found is None:
+        raise CompactionFailed("only Codex can read the summary, and its file does not say what it kept beside it")
+    prompts = Counter(text for item in kept if (text := _prompt_text(item)) is not None)
+    held: list[bytes] = []
+    for item in reversed(found[0]):  # of prompts of the same words the newest are the kept ones
+        text = _prompt_text(item)
+        if text is not None and prompts[text]:
+            prompts[text] -= 1
+        else:
+            held.append(item)
+    return held[::-1]
+
+
+def _prompt_text(item: bytes) -> str | None:
+    decoded: dict[str, Any] = msgspec.json.decode(item)
+    return message_text(decoded) if decoded.get("role") == "user" else None

@@ -11,7 +11,8 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from trimpoint.codex.history.rollout import since_compaction, whole_conversation
+from trimpoint.codex.history.rollout import since_compaction
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.decide.overflow import OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
@@ -85,7 +86,7 @@ class OverflowRecovery:
 
     async def _recover(self, writer: ThreadWriter, operation: Operation) -> None:
         began, turn_id = time.monotonic(), str(operation.failed_turn_id)
-        await complete_items(writer, writer.state.active_turns)
+        lost = await complete_items(writer, writer.state.active_turns)
         plan = plan_overflow(writer.state, turn_id, await self._compaction(writer.state))
         if plan is None:
             raise CompactionFailed("the conversation before it is too short to be summarized in part")
@@ -96,13 +97,13 @@ class OverflowRecovery:
         summary = await self._summary(writer, operation, plan)
         if estimate_tokens(summary_item(summary, plan.messages)) >= plan.before_tokens:
             raise CompactionFailed("the summary is no shorter than what it stands for")
-        await self._retry(writer, operation, plan, summary, began)
+        await self._retry(writer, operation, plan, summary, lost, began)
 
     async def _compaction(self, state: ThreadState) -> ProviderCompaction | None:
         if not compacted_by_codex(state):
             return None
         path = state.generation.rollout_path
-        found = since_compaction(await anyio.to_thread.run_sync(whole_conversation, path)) if path is not None else None
+        found = since_compaction(await anyio.to_thread.run_sync(conversation_lines, path)) if path is not None else None
         if found is None:
             raise CompactionFailed("Codex had compacted the context by itself, and what it holds since cannot be read")
         items, since = found
@@ -126,13 +127,21 @@ class OverflowRecovery:
         writer.record_facts(ev.CompactionForked(operation.id, provider_id))
         await writer.flush()
 
-    async def _retry(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan, summary: str, began: float) -> None:
+    async def _retry(
+        self,
+        writer: ThreadWriter,
+        operation: Operation,
+        plan: OverflowPlan,
+        summary: str,
+        lost: list[str],
+        began: float,
+    ) -> None:
         watch = AnswerWatch()
         thread = await self._threads.start_candidate(writer, watch)
         provider_id, goes_on = str(thread["id"]), False
         try:
             await self._note(writer, operation, provider_id)
-            not_carried = await self._fill(writer, plan, summary, provider_id)
+            not_carried = [*await self._fill(writer, plan, summary, provider_id), *lost]
             await journal_phase(writer, operation, Phase.RETRYING, "Trying the turn again.")
             prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
             await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})

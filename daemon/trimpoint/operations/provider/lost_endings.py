@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.history.adoption import turn_facts
+from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.provider_threads import ProviderThreads
@@ -123,7 +124,7 @@ class LostEndings:
         inbound, provider_id = self._threads.inbound, str(writer.state.generation.provider_thread_id)
         ended = _ended(turn, why)
         # What it said last may be missing, so its items are read from the rollout: that is what `turn_facts` says of them.
-        writer.record_facts(*turn_facts(ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, []))
+        writer.record_facts(*turn_facts(ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, NO_ITEMS))
         for method, params in _as_codex_says(ended):
             encoded = Raw(msgspec.json.encode({"threadId": provider_id, **params}))
             inbound.on_notification(method, encoded, msgspec.json.encode({"method": method, "params": encoded}))

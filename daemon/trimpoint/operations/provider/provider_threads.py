@@ -3,9 +3,12 @@
 Every provider thread that is opened here is bound to its stable thread before anything said of it is passed on.
 """
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
+import anyio.to_thread
 import msgspec
 import structlog
 from msgspec import Raw
@@ -13,16 +16,21 @@ from msgspec import Raw
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error, is_missing_error, lacks_method
 from trimpoint.codex.history.resync import catch_up
+from trimpoint.codex.history.rollout import Ending, injected_ending
+from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import Generation
+from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.outside_changes import record_missed, renamed
 from trimpoint.operations.provider.prompts import Prompts
 from trimpoint.operations.provider.settings import (
+    fork_as_start_params,
+    fork_as_update_params,
     fork_params,
     is_confirmed,
     lasting,
+    resume_params,
     resumed_settings,
     start_params,
     update_params,
@@ -35,6 +43,14 @@ from trimpoint.threads.writer import ThreadWriter
 log = structlog.get_logger()
 
 Thread = dict[str, Any]
+
+# Parameters of `thread/fork` that name a turn.
+FORKED_AT = ("beforeTurnId", "lastTurnId")
+# Older ones take `lastTurnId` and fork the whole thread (measured: 0.133 does, 0.153 does not).
+FORKS_BEHIND_A_TURN = (0, 153, 0)
+# Older ones resume a thread with sandbox and approvals as configured, not as they were, and tell the model so in the middle of the
+# conversation (measured: 0.153 does, 0.163 does not).
+REMEMBERS_SETTINGS = (0, 163, 0)
 
 
 class TemporaryThread(NamedTuple):
@@ -117,7 +133,8 @@ class ProviderThreads:
         answer = msgspec.json.decode(raw)
         missed = await catch_up(self.link, writer.state, generation)
         record_missed(writer, missed)
-        if missed.is_anything or lasting(params) or is_confirmed(writer.state.settings):
+        is_known = is_confirmed(writer.state.settings) and not self._forgets_settings
+        if missed.is_anything or lasting(params) or is_known:
             settings = resumed_settings(writer.state.settings, params, answer)
             writer.record_facts(ev.SettingsChanged(settings))
             if by_client is not None:
@@ -135,6 +152,10 @@ class ProviderThreads:
         """Write down the turns that other programs added to a thread that is not loaded, or took back."""
         record_missed(writer, await catch_up(self.link, writer.state, writer.state.generation, only_ended=True))
 
+    @property
+    def _forgets_settings(self) -> bool:
+        return (self.link.version or REMEMBERS_SETTINGS) < REMEMBERS_SETTINGS
+
     async def _confirm_settings(self, writer: ThreadWriter, provider_id: str) -> None:
         """Set once more what Codex had acknowledged and forgot when it was killed (measured: 0.163)."""
         changes = update_params(writer.state.settings)
@@ -146,6 +167,8 @@ class ProviderThreads:
         if asked is not None:
             asked.pause(self.inbound.pausing(provider_id))
             params = asked.request_for(provider_id)
+        if self._forgets_settings:
+            params = {**resume_params(writer.state.settings), **params}
         try:
             return await self.link.request("thread/resume", params)
         except ProviderError as error:
@@ -158,13 +181,55 @@ class ProviderThreads:
         await self.link.request("thread/unarchive", {"threadId": provider_id})
         return await self.link.request("thread/resume", params)
 
+    async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        """`thread/fork` with these parameters: Codex's answer. Call inside `inbound.buffering()`.
+
+        Codex takes a thread that ends with injected items for one that was broken off in a turn, and each fork of it tells the model
+        that the person did so (measured: 0.133 to 0.171). Such a thread is forked behind its last turn, and the fork is given the
+        items anew; where no turn ran, a new thread is given all of them.
+        """
+        ending = None if any(params.get(name) for name in FORKED_AT) else await self._ending(state, params["threadId"])
+        if ending is None:
+            return await self.link.request("thread/fork", params)
+        if ending.last_turn_id is not None:
+            raw = await self.link.request("thread/fork", {**params, "lastTurnId": ending.last_turn_id})
+        else:
+            raw = await self._start_in_place_of_fork(state, params)
+        try:
+            await self.inject(str(thread_in(raw)["id"]), ending.injected)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.delete_quietly(str(thread_in(raw)["id"]))
+            raise
+        return raw
+
+    async def _ending(self, state: ThreadState, provider_id: str) -> Ending | None:
+        """The injected items that a provider thread of ours ends with; None where Codex does not fork behind a turn."""
+        paths = [one.rollout_path for one in state.generations if one.provider_thread_id == provider_id]
+        if not paths or paths[-1] is None:
+            return None
+        ending = injected_ending(await anyio.to_thread.run_sync(conversation_lines, paths[-1]))
+        if ending is not None and ending.last_turn_id is not None and (self.link.version or (0,)) < FORKS_BEHIND_A_TURN:
+            return None
+        return ending
+
+    async def _start_in_place_of_fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        request = {**fork_as_start_params(state.settings, params), "sessionStartSource": "clear"}
+        answer = msgspec.json.decode(await self.start(request))
+        thread_id = answer["thread"]["id"]
+        settings = fork_as_update_params(state.settings, params)
+        if settings:
+            await self.link.request("thread/settings/update", {**settings, "threadId": thread_id})
+        answer["thread"]["forkedFromId"] = params["threadId"]
+        return Raw(msgspec.json.encode(answer))
+
     async def fork_temporary(self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False) -> TemporaryThread:
         """A scratch thread with the context of another."""
         params = {**fork_params(writer.state.settings), "threadId": provider_id, "excludeTurns": True}
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
         with self.inbound.buffering():
-            fork = thread_in(await self.link.request("thread/fork", params))
+            fork = thread_in(await self.fork(writer.state, params))
             return self._temporary(writer, fork, ThreadRole.HIDDEN if ephemeral else ThreadRole.TEMPORARY)
 
     async def start_temporary(self, writer: ThreadWriter) -> TemporaryThread:
@@ -211,24 +276,25 @@ class ProviderThreads:
         if last_turn_id is not None:
             params["lastTurnId"] = last_turn_id
         try:
-            return await self._open_hidden(writer, "thread/fork", params)
+            return await self._hide(writer, partial(self.fork, writer.state, params))
         except ProviderError as error:
             if not is_archived_error(error):
                 raise
         await self.link.request("thread/unarchive", {"threadId": provider_id})
         try:
-            return await self._open_hidden(writer, "thread/fork", params)
+            return await self._hide(writer, partial(self.fork, writer.state, params))
         finally:
             with anyio.CancelScope(shield=True):
                 await self._try_archive(provider_id)
 
     async def start_hidden(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
         """A new thread that reports raw items, of which nobody hears anything before it is put to use."""
-        return await self._open_hidden(writer, "thread/start", {**params, "experimentalRawEvents": True})
+        request = {**params, "experimentalRawEvents": True}
+        return await self._hide(writer, partial(self.link.request, "thread/start", request))
 
-    async def _open_hidden(self, writer: ThreadWriter, method: str, params: dict[str, Any]) -> Thread:
+    async def _hide(self, writer: ThreadWriter, opened: Callable[[], Awaitable[Raw]]) -> Thread:
         with self.inbound.buffering():
-            thread = thread_in(await self.link.request(method, params))
+            thread = thread_in(await opened())
             opened_id = str(thread["id"])
             self._loaded.add(opened_id)
             self.inbound.bind(opened_id, Route(writer.thread_id, ThreadRole.HIDDEN, 0))

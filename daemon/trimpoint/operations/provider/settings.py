@@ -160,6 +160,23 @@ def update_params(settings: bytes) -> dict[str, Any] | None:
     return {name: current[name] for name in UPDATABLE if current.get(name) is not None}
 
 
+# What a fork takes from its own parameters and the configuration, and not from the thread that it is of (measured).
+_NOT_INHERITED = frozenset({"sandbox", "sandboxPolicy", "approvalPolicy", "approvalsReviewer", "permissions"})
+
+
+def fork_as_start_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of `thread/start` for a thread like the one that `thread/fork` with `params` would make."""
+    inherited = {name: value for name, value in start_params(settings).items() if name not in _NOT_INHERITED}
+    given = {name: value for name, value in params.items() if name not in PER_CALL or name == "ephemeral"}
+    return {**inherited, **given}
+
+
+def fork_as_update_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of `thread/settings/update` for such a thread; what `params` set stays as it is."""
+    current = update_params(settings) or {}
+    return {name: value for name, value in current.items() if name not in _NOT_INHERITED and params.get(name) is None}
+
+
 def compact_limit(overrides: Iterable[str]) -> int | None:
     """At how many tokens Codex is told by its `-c` values to compact by itself; the last one holds. None when it is not told."""
     limit: int | None = None
@@ -183,6 +200,13 @@ def fork_params(settings: bytes) -> dict[str, Any]:
         "developerInstructions",
     )
     return {name: start[name] for name in taken if start.get(name) is not None}
+
+
+def resume_params(settings: bytes) -> dict[str, Any]:
+    """Parameters of `thread/resume` for a Codex that would take the sandbox and the approvals from the configuration."""
+    now = start_params(settings)
+    approvals = {name: now[name] for name in ("approvalPolicy", "approvalsReviewer") if now.get(name) is not None}
+    return {**fork_params(settings), **approvals}
 
 
 def working_folder(settings: bytes) -> str:

@@ -1,0 +1,134 @@
+"""A conversation is read from all of Codex's files that count, as Codex loads it, and from no others."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+from trimpoint.codex.history.rollout_files import conversation_lines, own_lines
+
+THREAD, FORK = "01a221fe-d1e5-77c0-a9a9-a99946f0a08b", "01a221fe-d821-7b22-a152-c481f89dabc8"
+SEGMENT, LATER = "01a221fe-d6cb-7d21-843b-2e0769d1beb3", "01a221fe-d9be-7210-b979-82aacce27355"
+
+
+def base(file_id: str, end: int) -> dict[str, Any]:
+    return {"history_base": {"thread_id": file_id, "end_ordinal_exclusive": end, "end_byte_offset": 1}}
+
+
+def content(ordinals: range, meta: dict[str, Any] | None = None) -> bytes:
+    """A file whose first line, numbered like all, is the one about itself."""
+    lines = [{"type": "session_meta", "ordinal": ordinals.start, "payload": {"id": "x", **(meta or {})}}]
+    lines += [{"type": "event_msg", "ordinal": ordinal, "payload": {}} for ordinal in ordinals[1:]]
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+
+
+def put(home: Path, file_id: str, data: bytes, folder: str = "sessions/2026/11/28", suffix: str = "") -> str:
+    path = home / folder / f"rollout-2026-11-28T11-51-17-{file_id}.jsonl{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return str(path)
+
+
+def ordinals(lines: list[bytes]) -> list[int]:
+    return [msgspec.json.decode(line)["ordinal"] for line in lines]
+
+
+def test_a_reverted_thread_is_its_newest_file_and_what_that_builds_on(tmp_path: Path) -> None:
+    first = put(tmp_path, THREAD, content(range(10)))
+    put(tmp_path, f"{THREAD}_{SEGMENT}", content(range(5, 9), base(THREAD, 5)), "sessions/2026/11/29")
+    put(tmp_path, f"{THREAD}_{LATER}", content(range(7, 12), base(SEGMENT, 7)), "sessions/2026/11/30")
+    put(tmp_path, FORK, content(range(50)))
+    assert ordinals(conversation_lines(first)) == list(range(12))
+    assert ordinals(own_lines(first)) == list(range(10))
+
+
+def test_a_revert_to_before_an_earlier_one_cuts_what_stands_further_back(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, content(range(10)))
+    put(tmp_path, f"{THREAD}_{SEGMENT}", content(range(8, 12), base(THREAD, 8)))
+    newest = put(tmp_path, f"{THREAD}_{LATER}", content(range(3, 5), base(SEGMENT, 3)))
+    assert ordinals(conversation_lines(newest)) == [0, 1, 2, 3, 4]
+
+
+def test_a_fork_builds_on_the_file_that_was_the_newest_then(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, content(range(10)), "archived_sessions")
+    put(tmp_path, f"{THREAD}_{SEGMENT}", content(range(5, 9), base(THREAD, 5)), "archived_sessions")
+    put(tmp_path, f"{THREAD}_{LATER}", content(range(2, 4), base(SEGMENT, 2)), "archived_sessions")
+    fork = put(tmp_path, FORK, content(range(9, 12), base(SEGMENT, 9)))
+    assert ordinals(conversation_lines(fork)) == list(range(12))
+
+
+def test_a_fork_that_names_only_its_origin_is_read_too(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, content(range(10)))
+    origin = {"forked_from_id": THREAD, "forked_from_ordinal_exclusive": 4}
+    fork = put(tmp_path, FORK, content(range(4, 6), origin))
+    assert ordinals(conversation_lines(fork)) == list(range(6))
+
+
+def test_a_fork_that_holds_a_copy_is_read_alone(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, content(range(10)))
+    fork = put(tmp_path, FORK, content(range(3), {"forked_from_id": THREAD}))
+    assert ordinals(conversation_lines(fork)) == [0, 1, 2]
+
+
+def test_an_archived_thread_is_found_where_it_is_now(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, content(range(3)), "archived_sessions")
+    before = str(tmp_path / "sessions/2026/11/28" / f"rollout-2026-11-28T11-51-17-{THREAD}.jsonl")
+    assert ordinals(conversation_lines(before)) == ordinals(own_lines(before)) == [0, 1, 2]
+
+
+def test_a_compressed_file_is_read_unless_a_plain_one_is_beside_it(tmp_path: Path) -> None:
+    halves = content(range(2)), content(range(2, 4))
+    packed = b"".join(zstandard.ZstdCompressor().compress(half) for half in halves)
+    put(tmp_path, THREAD, packed, suffix=".zst")
+    fork = put(tmp_path, FORK, content(range(4, 6), base(THREAD, 4)))
+    assert ordinals(conversation_lines(fork)) == list(range(6))
+    thread = put(tmp_path, THREAD, content(range(1)))
+    assert ordinals(own_lines(thread)) == [0]
+    assert ordinals(conversation_lines(fork)) == [0, 4, 5]
+
+
+def test_a_compressed_file_that_is_damaged_counts_as_gone(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, b"no such thing", suffix=".zst")
+    fork = put(tmp_path, FORK, content(range(4, 6), base(THREAD, 4)))
+    assert ordinals(conversation_lines(fork)) == [4, 5]
+
+
+def test_a_compressed_file_counts_as_gone_where_nothing_can_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path, THREAD, zstandard.ZstdCompressor().compress(content(range(2))), suffix=".zst")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert conversation_lines(path) == own_lines(path) == []
+
+
+def test_files_that_refer_to_each_other_are_each_read_once(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, content(range(3), base(FORK, 2)))
+    fork = put(tmp_path, FORK, content(range(3, 5), base(THREAD, 3)))
+    assert ordinals(conversation_lines(fork)) == [0, 1, 2, 3, 4]
+
+
+def test_what_is_gone_yields_no_lines(tmp_path: Path) -> None:
+    gone = str(tmp_path / "sessions" / f"rollout-x-{THREAD}.jsonl")
+    assert conversation_lines(gone) == own_lines(gone) == []
+    fork = put(tmp_path, FORK, content(range(4, 6), base(THREAD, 4)))
+    assert ordinals(conversation_lines(fork)) == [4, 5]
+
+
+def test_a_line_that_is_still_being_written_is_left_out(tmp_path: Path) -> None:
+    path = put(tmp_path, THREAD, content(range(3)) + b'{"ordinal":3')
+    assert ordinals(conversation_lines(path)) == [0, 1, 2]
+
+
+def test_damage_takes_nothing_else_along(tmp_path: Path) -> None:
+    put(tmp_path, THREAD, content(range(3)) + b"torn\n" + content(range(3, 9)))
+    fork = put(tmp_path, FORK, content(range(5, 6), base(THREAD, 5)))
+    lines = conversation_lines(fork)
+    assert b"torn" in lines
+    assert ordinals([line for line in lines if line != b"torn"]) == [0, 1, 2, 3, 4, 5]
+    assert ordinals(conversation_lines(put(tmp_path / "other", THREAD, b"torn\n" + content(range(2))))[1:]) == [0, 1]
+
+
+def test_a_file_of_another_name_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "conversation.jsonl"
+    path.write_bytes(content(range(2)))
+    assert ordinals(conversation_lines(str(path))) == [0, 1]

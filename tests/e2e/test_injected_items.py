@@ -1,0 +1,85 @@
+"""Items that a client injects belong to the context from there on: a revert to before them takes them out, for good."""
+
+import pytest
+from trimpoint.testkit import ModelRequest
+
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation, seen_turns
+
+pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
+
+
+async def inject(talk: Conversation, text: str) -> None:
+    """Add a message behind the last turn."""
+    await talk.begin_act()
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    await talk.client.request("thread/inject_items", threadId=talk.thread_id, items=[item])
+
+
+async def run(talk: Conversation, command: str) -> None:
+    """Type a command that must succeed."""
+    outcome = await talk.type(command)
+    assert outcome["status"] == "completed", outcome
+
+
+def aborted(request: ModelRequest) -> bool:
+    """Whether the model reads that the person interrupted something."""
+    return request.mentions("interrupted the previous turn")
+
+
+async def test_what_was_injected_after_a_turn_is_taken_back_with_the_turns_after_it(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn(tool=True)
+        await inject(talk, "INJECTED")
+        assert (await talk.turn(tool=True)).mentions("INJECTED")
+        await run(talk, "/revert 2 --context")
+        reverted = await talk.turn()
+        await run(talk, "/clear 2")
+        after = await talk.turn()
+    assert not reverted.mentions("INJECTED")
+    assert seen_turns(reverted, 3) == [1, 2]
+    assert seen_turns(after, 4) == [2, 4]
+    assert after.mentions("tool-output-2")
+    assert not after.mentions("INJECTED")
+
+
+async def test_a_revert_to_the_last_turn_takes_back_what_was_injected_since(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn()
+        await inject(talk, "INJECTED")
+        await run(talk, "/revert 2 --context")
+        reverted = await talk.turn()
+    assert seen_turns(reverted, 2) == [1, 2]
+    assert not reverted.mentions("INJECTED")
+
+
+async def test_an_undone_revert_brings_back_what_was_injected_and_takes_what_came_since(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn()
+        await inject(talk, "INJECTED")
+        await talk.turn()
+        await run(talk, "/revert 2 --context")
+        await inject(talk, "SINCE")
+        assert (await talk.turn()).mentions("SINCE")
+        await run(talk, "/revert --undo")
+        undone = await talk.turn()
+        await run(talk, "/clear 3")
+        after = await talk.turn()
+    assert [undone.mentions(word) for word in ("INJECTED", "SINCE")] == [True, False]
+    assert [after.mentions(word) for word in ("INJECTED", "SINCE")] == [True, False]
+    assert seen_turns(after, 5) == [2, 3, 5]
+
+
+async def test_what_is_injected_after_a_revert_is_kept_by_the_next_trim(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn(tool=True)
+        await inject(talk, "INJECTED")
+        await run(talk, "/revert 2 --context")
+        await inject(talk, "SINCE")
+        await run(talk, "/clear 1")
+        after = await talk.turn()
+    assert [after.mentions(word) for word in ("tool-output-2", "INJECTED", "SINCE")] == [True, False, True]

@@ -1,0 +1,60 @@
+"""Raw items that stood only in files of Codex's that are gone are missed aloud; those that the journal has are brought."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import seen_turns
+from tests.e2e.expectation import Piece, pieces
+from tests.e2e.test_injected_items import run
+from tests.e2e.test_segments import numbered
+
+pytestmark = pytest.mark.codex
+
+
+def delete_rollouts(codex_home: Path) -> None:
+    """As a person does who makes room."""
+    found = list(codex_home.glob("**/rollout-*.jsonl*"))
+    assert found
+    for path in found:
+        path.unlink()
+
+
+async def test_tool_calls_that_only_codex_had_are_missed_aloud_when_its_file_is_gone(harness: Harness) -> None:
+    harness.restart_before_each_act()
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        delete_rollouts(harness.codex_home)
+        outcome = await talk.type("/clear 2")
+        after = await talk.turn()
+    assert outcome["status"] == "completed"
+    assert "tool calls and reasoning of 2 turns" in outcome["message"], outcome
+    assert seen_turns(after, 3) == [2, 3]
+    assert not after.mentions("tool-output-3")
+
+
+async def test_nothing_is_missed_where_the_items_are_at_hand(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        delete_rollouts(harness.codex_home)
+        outcome = await talk.type("/clear 2")
+        after = await talk.turn()
+    assert "Not carried over" not in outcome["message"]
+    assert pieces(after.input)[:-1] == numbered(2, 3)
+
+
+async def test_tool_calls_of_a_pruned_turn_come_from_the_journal_when_codex_has_lost_them(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await run(talk, "/clear")
+        await talk.turn()
+        delete_rollouts(harness.codex_home)
+        outcome = await talk.type("/revert 2 --context")
+        after = await talk.turn()
+    assert outcome["status"] == "completed", outcome
+    assert "Not carried over" not in outcome["message"]
+    assert pieces(after.input) == [*numbered(1, 2), Piece("user", "prompt-5.")]

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import msgspec
 
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.git.capture.untracked import SECRET_NAMES
 
 MAX_PORT = 65_535
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -84,6 +85,8 @@ class CheckpointsSection(_Section, frozen=True):
     baseline_deadline_s: Seconds = 10.0
     completion_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 0.25
     deadline_s: Seconds = 120.0
+    max_untracked_bytes: Positive = 128 * 1024 * 1024
+    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class LimitsSection(_Section, frozen=True):
@@ -195,6 +198,15 @@ class ConfigInvalid(Exception):
         return f"{self.source}: {self.problem}" + (f" {self.hint}" if self.hint else "")
 
 
+class HomeUnknown(Exception):
+    """There is no home folder to keep anything in."""
+
+    hint = "Set HOME, or name --state-dir and --socket (TRIMPOINT_STATE_DIR and TRIMPOINT_SOCKET)."
+
+    def __str__(self) -> str:
+        return f"HOME is not set, and the system knows no home of uid {os.getuid()}."
+
+
 def default_config_path(environ: Mapping[str, str]) -> Path:
     """Where the file is looked for when none is named."""
     return _base(environ, "XDG_CONFIG_HOME", ".config") / "trimpoint" / "config.toml"
@@ -218,7 +230,10 @@ def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> C
 
     :raises ConfigInvalid: the file cannot be read or holds something that is not right.
     """
-    source = path or default_config_path(environ)
+    try:
+        source = path or default_config_path(environ)
+    except HomeUnknown:
+        return _with_environment(Config(), environ)
     try:
         text = source.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -341,6 +356,17 @@ def _with_value(section: S, path: tuple[str, ...], value: str) -> S:
     return msgspec.structs.replace(section, **{name: inner})
 
 
+def home(environ: Mapping[str, str]) -> Path:
+    """The user's home folder.
+
+    :raises HomeUnknown: neither `HOME` nor the system's list of users names one, as in a container with a foreign uid.
+    """
+    try:
+        return Path(environ.get("HOME") or "~").expanduser()
+    except RuntimeError:
+        raise HomeUnknown from None
+
+
 def _base(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
     value = environ.get(variable, "")
-    return Path(value) if os.path.isabs(value) else Path(environ.get("HOME", "~")).expanduser() / fallback
+    return Path(value) if os.path.isabs(value) else home(environ) / fallback

@@ -106,6 +106,29 @@ class CheckpointDiff(Result, frozen=True, kw_only=True):
     truncated: bool
 
 
+class RevertPreviewParams(Params, frozen=True, kw_only=True):
+    """What to look at: the fields of `thread.checkpoint.revert`."""
+
+    thread_id: str
+    turn_id: str | None = None
+    turn_count: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    undo: bool = False
+    scope: Literal["files+context", "context"] = "files+context"
+    force: bool = False
+
+
+class RevertedFiles(Result, frozen=True, kw_only=True):
+    """What a revert did to the files, or would do: at most a thousand paths of each kind.
+
+    `kept`: changed by others since, and left so. `refusals`: a sentence for each file of others that stands against it.
+    """
+
+    written: list[str]
+    removed: list[str]
+    kept: list[str]
+    refusals: list[str] = []
+
+
 class StorageParams(Params, frozen=True, kw_only=True):
     """`folder`: the repository that it lies in; without it, those that threads work in."""
 
@@ -115,11 +138,13 @@ class StorageParams(Params, frozen=True, kw_only=True):
 class PruneParams(Params, frozen=True, kw_only=True):
     """`threadIds`: whose checkpoints go; without it, those of all threads that this daemon does not know, deleted ones above all.
 
-    With `dryRun`, nothing is deleted; it is the default.
+    `all`: everything of ours goes from the repositories, whosever it is: no file can be reverted any more. With `dryRun`,
+    nothing is deleted; it is the default.
     """
 
     folder: str | None = None
     thread_ids: list[str] | None = None
+    all: bool = False
     dry_run: bool = True
 
 
@@ -151,8 +176,9 @@ class CheckpointStorage(Result, frozen=True, kw_only=True):
 
 
 class PruneResult(Result, frozen=True, kw_only=True):
-    """Whose checkpoints went, or would. Git frees the space in its own time; `git gc --prune=now` does so at once."""
+    """Whose checkpoints went, or would. `kept`: folders that stay, because a restore has saved files of yours in them."""
 
     repositories: list[RepositoryStorage]
     refs: int
     deleted: bool
+    kept: list[str] = []

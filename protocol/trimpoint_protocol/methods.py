@@ -132,8 +132,8 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
 
     `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a
     sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy.
-    `tokens` tells of a trim; `undo` is what to type to take the command back. With `dryRun` nothing was changed, and the answer says
-    what would be. `operationId` is that of its progress, where it came to an operation.
+    `tokens` tells of a trim, `files` of a revert; `undo` is what to type to take the command back. With `dryRun` nothing was changed,
+    and the answer says what would be. `operationId` is that of its progress, where it came to an operation.
     """
 
     handled: bool
@@ -148,6 +148,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     new_thread_id: str | None = None
     blocker: Blocker | None = None
     compression: CompressionPreview | None = None
+    files: checkpoints.RevertedFiles | None = None
     tokens: TokenChange | None = None
     undo: str | None = None
     dry_run: bool | None = None
@@ -398,6 +399,12 @@ METHODS: dict[str, Method] = {
             checkpoints.CheckpointDiffParams,
             checkpoints.CheckpointDiff,
             "How the files differ between two moments.",
+        ),
+        Method(
+            "checkpoint/preview",
+            checkpoints.RevertPreviewParams,
+            CommandOutcome,
+            "What a revert would do, in the shape of its answer.",
         ),
         Method(
             "checkpoint/storage",

@@ -22,9 +22,11 @@ from trimpoint.config import CompactionSection, Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
 
+from tests.deadlines import STEP_S
+
 ROOT = Path(__file__).parents[2]
 CODEX = Path(codex_cli_bin.bundled_codex_path())
-DEADLINE_S = 60.0
+DEADLINE_S = STEP_S
 SETTINGS = ("TRIMPOINT_", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 

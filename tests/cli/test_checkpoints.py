@@ -68,16 +68,27 @@ async def test_checkpoints_are_listed_compared_and_let_go(stage: CliHarness, ter
         assert thread in told.out
         assert (await stage.run("checkpoints", "--prune")).code == 3
         commit = document["turns"][0]["commit"]
-        git(stage.worktree, "update-ref", "refs/trimpoint/checkpoints/gone/turn", commit)
+        store = "--git-dir=.git/trimpoint-checkpoints.git"
+        git(stage.worktree, store, "update-ref", "refs/trimpoint/checkpoints/gone/turn", commit)
         preview = await stage.run("checkpoints", "--prune")
         assert (preview.code, "do it with --yes" in preview.err) == (0, True)
-        assert "refs/trimpoint/checkpoints/gone/" in git(stage.worktree, "for-each-ref")
+        assert "refs/trimpoint/checkpoints/gone/" in git(stage.worktree, store, "for-each-ref")
         done = await stage.run("checkpoints", "--prune", "--yes", "--repository", os.curdir)
         assert "Let go of 1 checkpoint." in done.out
-        refs = git(stage.worktree, "for-each-ref")
+        refs = git(stage.worktree, store, "for-each-ref")
         assert "checkpoints/gone/" not in refs
         assert f"checkpoints/{thread}/" in refs
         assert (await stage.run("checkpoints", "--yes")).code == 2
+        assert (await stage.run("checkpoints", "--all")).code == 2
+        dry = await stage.run("revert", "--dry-run")
+        assert (dry.code, "Nothing has been done." in dry.out) == (0, True)
+        reverted = await stage.run("revert")
+        assert reverted.out.splitlines()[-1].strip() == "To undo: trimpoint revert --undo"
+        preview = await stage.run("checkpoints", "--prune", "--all")
+        assert (preview.code, "No file could be reverted any more" in preview.err) == (0, True)
+        removed = await stage.run("checkpoints", "--prune", "--all", "--yes")
+        assert (removed.code, "Removed" in removed.out) == (0, True)
+        assert not [path for path in (stage.worktree / ".git").rglob("*") if "trimpoint" in path.name]
 
 
 async def test_a_thread_outside_of_a_repository_says_so(stage: CliHarness) -> None:

@@ -1,14 +1,18 @@
 """What can be typed, and what wrong input is told."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from trimpoint.cli.daemon_commands import app_server
+from trimpoint.cli.daemon_commands.completion import candidates
 from trimpoint.cli.exits import CliError, Exit, UsageError, sole_error
 from trimpoint.cli.main import main
-from trimpoint.cli.parsing.arguments import parse
+from trimpoint.cli.parsing.arguments import parse, root_parser, sub_parsers
+from trimpoint.config import parse_config
 
 HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
 
@@ -32,7 +36,8 @@ finally:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("", "COMMAND"),
+        ("journal", "Missing: ACTION"),
+        ("ask -s x y", "--sandbox takes one of read-only, workspace-write, danger-full-access, not x"),
         ("statsu", "Did you mean status?"),
         ("clear abc", "N takes the number of turns to keep, 0 to 1,000,000, not 'abc'"),
         ("clear -1", "not '-1'"),
@@ -112,11 +117,151 @@ def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyP
     assert seen == [["a=1"]]
 
 
-def test_the_version_is_ours(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_names_all_that_a_report_needs(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([option]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["trimpoint", "Python", "Codex", "protocol:"]
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("--json status", "status --json"),
+        ("--socket X -j clear 3", "clear --socket X -j 3"),
+        ("-t abc journal inspect", "journal inspect -t abc"),
+    ],
+)
+def test_options_may_stand_before_the_command(line: str, same: str) -> None:
+    assert parse(line.split()) == parse(same.split())
+
+
+def test_without_a_command_what_is_here_is_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["--state-dir", str(tmp_path), "--socket", f"{tmp_path}/s"]) == 0
+    assert "trimpoint serve" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["help", "--help", "help clear", "clear -h", "help journal inspect"])
+def test_help_is_there_in_each_of_its_forms(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("trimpoint ")
+        main(line.split())
+    assert (ended.value.code, capsys.readouterr().out[:16]) == (0, "usage: trimpoint")
+
+
+def test_help_fits_a_narrow_terminal_and_names_every_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    listed = {line.split()[0] for line in lines if line.startswith("  ") and line.split()}
+    assert set(sub_parsers(root_parser())) - listed == {"overview", "version"}
+
+
+CODEX_STANDS_IN = """#!/bin/sh
+echo "codex got: $*"
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "got"),
+    [
+        ("trimpoint", "login --device-auth", "login --device-auth"),
+        ("trimpoint", "-m gpt-5 exec hello", "-m gpt-5 exec hello"),
+        ("trimpoint", "codex doctor", "doctor"),
+        ("trimpoint", "codex", ""),
+        ("trimpoint", "app-server daemon stop", "app-server daemon stop"),
+        ("trimpoint", "app-server --version", "--version"),
+        ("codex", "--version", "--version"),
+        ("codex", "", ""),
+        ("codex", "resume --last", "resume --last"),
+        ("codex", "status", "status"),
+    ],
+)
+def test_what_is_codexs_own_is_handed_to_codex(tmp_path: Path, program: str, line: str, got: str) -> None:
+    stand_in = tmp_path / "real"
+    stand_in.write_text(CODEX_STANDS_IN)
+    stand_in.chmod(0o755)
+    called = tmp_path / program
+    called.write_text(f"#!{sys.executable}\nimport sys\nfrom trimpoint.cli.main import main\nsys.exit(main())\n")
+    called.chmod(0o755)
+    environment = os.environ | {"TRIMPOINT_CODEX": str(stand_in), "HOME": str(tmp_path)}
+    done = subprocess.run([str(called), *line.split()], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == f"codex got: {got}".rstrip(" ") + ("\n" if got else " \n")
+
+
+def without_home(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """A command where nothing names a home: no HOME, and a uid that no list of users has."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("HOME", "XDG_", "TRIMPOINT_"))}
+    program = "import pwd, sys; pwd.getpwuid = lambda uid: {}[uid]; from trimpoint.cli.main import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, env=own | environment, check=False
+    )
+
+
+@pytest.mark.parametrize("words", [["status"], ["doctor"], ["serve"], ["journal", "inspect"], []])
+def test_without_a_home_folder_a_sentence_says_what_to_set(words: list[str]) -> None:
+    done = without_home(*words)
+    assert (done.returncode, "HOME is not set" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
+
+
+def test_without_a_home_folder_named_places_are_enough(tmp_path: Path) -> None:
+    places = {"TRIMPOINT_STATE_DIR": str(tmp_path), "TRIMPOINT_SOCKET": f"{tmp_path}/s"}
+    assert without_home("status", **places).returncode == Exit.NO_DAEMON
+
+
+@pytest.mark.parametrize("words", [["--version"], ["config", "show"], ["schema", "--out", "/dev/full/x"]])
+def test_full_or_closed_output_is_a_sentence(words: list[str], tmp_path: Path) -> None:
+    environment = os.environ | {"HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "trimpoint", *words]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, env=environment, check=False
+    )
+    assert "Traceback" not in closed.stderr
+
+
+def test_a_configuration_can_be_begun_shown_and_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "inner" / "config.toml"
+    words = ["--config", str(file)]
+    assert main(["config", "init", *words]) == 0
+    text = file.read_text()
+    assert "# min_messages = 6" in text
+    uncommented = "\n".join(line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines())
+    assert parse_config(uncommented, "it").compaction.min_messages == 6
+    assert main(["config", "init", *words]) == Exit.FAILED
+    capsys.readouterr()
+    assert main(["config", "path", *words]) == 0
+    assert capsys.readouterr().out == f"{file}\n"
+    assert main(["config", "show", "--json", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["settings"]["compaction.min_messages"]["origin"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["ti"], {"timeline"}),
+        (["clear", "--th"], {"--thread"}),
+        (["ask", "-s", ""], {"read-only", "workspace-write", "danger-full-access"}),
+        (["journal", "i"], {"inspect"}),
+        (["completion", "f"], {"fish"}),
+        (["clear", ""], set()),
+    ],
+)
+def test_the_word_at_hand_is_completed(words: list[str], wanted: set[str]) -> None:
+    assert {word for word, _ in candidates(words)} == wanted
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_lines(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    assert f"trimpoint completion {shell} --words" in capsys.readouterr().out
+    assert main(["completion", shell, "--words", "timel"]) == 0
+    assert capsys.readouterr().out.startswith("timeline")
 
 
 def test_a_bad_configuration_names_line_and_nearest_key(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import anyio.to_thread
 import pytest
 
 from tests.cli.stage import CliHarness
+from tests.deadlines import STEP_S
 
 pytestmark = pytest.mark.codex
 
@@ -36,5 +37,5 @@ async def test_a_prometheus_on_this_machine_can_be_let_in(stage: CliHarness) -> 
 
 def _fetched(url: str) -> str:
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with direct.open(url, timeout=10) as answer:
+    with direct.open(url, timeout=STEP_S) as answer:
         return str(answer.read().decode())

@@ -8,6 +8,7 @@ import pytest
 from trimpoint.testkit import call, hang, say
 
 from tests.cli.stage import CliHarness, Terminal
+from tests.deadlines import SCENARIO_S
 
 pytestmark = pytest.mark.codex
 
@@ -133,7 +134,7 @@ async def test_a_question_that_another_client_answers_is_withdrawn(stage: CliHar
 
 async def test_a_daemon_that_ends_under_a_command_is_said(stage: CliHarness) -> None:
     stage.script.then(hang("I begin"))
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with stage.serving() as serve, stage.running("probe", "--prompt", "one") as probe:
             await probe.said("I begin")
             serve.process.send_signal(signal.SIGTERM)

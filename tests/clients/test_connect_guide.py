@@ -9,6 +9,7 @@ import anyio
 import pytest
 from trimpoint.testkit import say
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, opened_harness
 
 pytestmark = pytest.mark.codex
@@ -39,6 +40,6 @@ async def _run(harness: Harness, language: str, command: list[str]) -> str:
     [code] = re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     (harness.worktree / "client").write_text(code)
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(harness.home)}
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         done = await anyio.run_process(command, cwd=harness.worktree, env=environment, stderr=-2)
     return done.stdout.decode()

@@ -12,6 +12,8 @@ from textwrap import dedent
 import anyio
 from trimpoint.codex.appserver.process import ChildExit, CodexChild, LaunchProfile, StopGrace
 
+from tests.deadlines import STEP_S
+
 # The package carries no types.
 REAL_CODEX = Path(import_module("codex_cli_bin").bundled_codex_path())
 INITIALIZE = b'{"id":1,"method":"initialize","params":{"clientInfo":{"name":"process-test","version":"0"}}}\n'
@@ -100,5 +102,5 @@ def _runs_in(group: int, stat: Path) -> bool:
 
 async def has_ended(pidfd: int) -> None:
     """Wait, not long, until the process behind the descriptor has ended."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         await anyio.wait_readable(pidfd)

@@ -12,9 +12,10 @@ from trimpoint.codex.appserver.peer import FastPath, Peer, ProviderExited
 from trimpoint.codex.appserver.process import CodexChild, LaunchProfile, spawn_codex
 
 from tests.codex.children import IMPATIENT
+from tests.deadlines import SCENARIO_S, STEP_S
 
 CLIENT_INFO = {"name": "peer-test", "version": "0"}
-DEADLINE_S = 20.0
+DEADLINE_S = STEP_S
 
 # For "emit" it says `params.text`, the request's id in place of ID; "never" it ignores; of the rest it tells.
 SCRIPTED_CHILD = """
@@ -82,7 +83,7 @@ class PeerSession:
 
 @contextlib.asynccontextmanager
 async def peer_session(profile: LaunchProfile, **limits: int) -> AsyncGenerator[PeerSession]:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with spawn_codex(profile, grace=IMPATIENT) as child:
             timeline = Timeline()
             yield PeerSession(child, timeline, Peer(child, timeline, **limits))

@@ -9,6 +9,8 @@ from msgspec import Raw
 from trimpoint.operations.compaction.answer_watch import AnswerWatch
 from trimpoint.operations.compaction.compaction import CompactionFailed
 
+from tests.deadlines import STEP_S
+
 STARTED = ("turn/started", {"turn": {"id": "turn-1"}})
 PROMPT = ("item/started", {"item": {"type": "userMessage"}})
 RAW_PROMPT = ("rawResponseItem/completed", {"item": {"type": "message", "role": "user"}})
@@ -44,7 +46,7 @@ def ends(status: str, error: str | None = None) -> Said:
 )
 async def test_the_model_has_answered(answer: Said) -> None:
     heard = watch(STARTED, PROMPT, RAW_PROMPT, answer, ends("failed", "boom"))
-    with anyio.fail_after(1):
+    with anyio.fail_after(STEP_S):
         await heard.answered()
     assert heard.turn_id == "turn-1"
 
@@ -60,7 +62,7 @@ async def test_the_model_has_answered(answer: Said) -> None:
     ids=["before the turn", "the prompt", "a compaction", "something else"],
 )
 async def test_an_answer_watch_is_unanswered_before_the_model_answers(said: tuple[Said, ...]) -> None:
-    with anyio.fail_after(1):
+    with anyio.fail_after(STEP_S):
         with pytest.raises(CompactionFailed, match="no room"):
             await watch(*said, ends("failed", "no room")).answered()
         with pytest.raises(CompactionFailed, match="without an answer"):
@@ -70,5 +72,5 @@ async def test_an_answer_watch_is_unanswered_before_the_model_answers(said: tupl
 async def test_an_aborted_answer_watch_never_answers() -> None:
     heard = watch(STARTED)
     heard.abort("Codex went away")
-    with anyio.fail_after(1), pytest.raises(CompactionFailed, match="Codex went away"):
+    with anyio.fail_after(STEP_S), pytest.raises(CompactionFailed, match="Codex went away"):
         await heard.answered()

@@ -14,6 +14,7 @@ from trimpoint.core.model.decision import Policy
 from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
 from trimpoint.threads.registry import ThreadRegistry
 
+from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
 
 MESSAGE = "Codex ran out of room in the model's context window."
@@ -73,7 +74,7 @@ async def stage(policy: Policy | None = None) -> AsyncIterator[Stage]:
         writer.record_facts(ev.TurnStarted("turn-1", 1), prompt, failed)
         await writer.flush()
         setup = Stage(engine, disk, tasks)
-        with anyio.fail_after(5):
+        with anyio.fail_after(STEP_S):
             yield setup
 
 

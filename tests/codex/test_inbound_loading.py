@@ -14,6 +14,7 @@ from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 
+from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
 
 
@@ -59,7 +60,7 @@ async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[ThreadRegist
         assert engine.loaded(THREAD) is None
         listener = Listener()
         inbound = NotificationRouter(engine, listener, without_delay, tasks)
-        with anyio.fail_after(5):
+        with anyio.fail_after(STEP_S):
             yield engine, inbound, listener, tasks
 
 

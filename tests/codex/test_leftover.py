@@ -36,6 +36,7 @@ from tests.codex.children import (
     listen,
     scripted,
 )
+from tests.deadlines import STEP_S
 
 pytestmark = pytest.mark.processes
 
@@ -130,7 +131,7 @@ async def test_a_child_that_survives_sigkill_is_given_up_and_stays_on_record(
     tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grace = StopGrace(after_eof_s=0.05, after_term_s=0.05, after_kill_s=0.05)
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         with monkeypatch.context() as powerless:
             async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=grace) as child:
                 await listen(child).line()
@@ -172,7 +173,7 @@ def test_only_a_direct_child_of_trimpoint_takes_itself_for_its_provider() -> Non
 
 async def test_a_child_is_on_record_exactly_while_it_runs(tmp_path: Path, state_dir: Path) -> None:
     profile = scripted(tmp_path, STUBBORN)
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(profile, state_dir=state_dir, grace=IMPATIENT) as child:
             record = read_record(state_dir)
             assert (record.pid, record.mark, record.codex) == (child.pid, child.mark, str(profile.codex))
@@ -184,7 +185,7 @@ async def test_a_child_is_on_record_exactly_while_it_runs(tmp_path: Path, state_
 async def test_a_state_directory_that_cannot_be_written_does_not_keep_codex_from_running(
     tmp_path: Path,
 ) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, SAY_PID), state_dir=tmp_path / "missing") as child:
             assert await listen(child).line() == str(child.pid)
 
@@ -250,14 +251,14 @@ def test_what_outlived_a_leftover_in_its_group_is_ended_too(tmp_path: Path, stat
 
 
 async def reap_impatiently(state_dir: Path) -> list[ChildRecord]:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         return await reap_orphans(state_dir, term_grace_s=0.5)
 
 
 async def test_a_leftover_that_survives_keeps_its_record(
     tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
             await listen(child).line()
             with monkeypatch.context() as powerless:
@@ -276,7 +277,7 @@ async def test_a_leftover_that_survives_keeps_its_record(
     ids=["start", "boot", "looks"],
 )
 async def test_a_pid_that_was_used_again_is_left_alone(tmp_path: Path, state_dir: Path, forged: dict[str, Any]) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
             await listen(child).line()
             forge_record(state_dir, **forged)
@@ -287,7 +288,7 @@ async def test_a_pid_that_was_used_again_is_left_alone(tmp_path: Path, state_dir
 
 @pytest.mark.parametrize("proof", [{"mark": "1-another"}, {"codex": "/another/codex"}], ids=["binary", "mark"])
 async def test_one_proof_of_identity_is_enough(tmp_path: Path, state_dir: Path, proof: dict[str, Any]) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
             await listen(child).line()
             forge_record(state_dir, **proof)
@@ -296,7 +297,7 @@ async def test_one_proof_of_identity_is_enough(tmp_path: Path, state_dir: Path, 
 
 
 async def test_records_of_the_dead_and_unreadable_ones_are_removed(tmp_path: Path, state_dir: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, SAY_PID), state_dir=state_dir) as child:
             listen(child)
             await child.closed()

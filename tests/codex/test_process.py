@@ -31,6 +31,7 @@ from tests.codex.children import (
     listen,
     scripted,
 )
+from tests.deadlines import SCENARIO_S, STEP_S
 
 pytestmark = pytest.mark.processes
 
@@ -45,7 +46,7 @@ def codex_home() -> Generator[Path]:
 
 
 async def test_the_real_codex_ends_with_status_0_when_its_input_ends(codex_home: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(LaunchProfile(REAL_CODEX, codex_home=codex_home)) as child:
             sink = listen(child)
             child.write(INITIALIZE)
@@ -57,7 +58,7 @@ async def test_the_real_codex_ends_with_status_0_when_its_input_ends(codex_home:
 
 async def test_overrides_reach_the_real_codex(codex_home: Path) -> None:
     profile = LaunchProfile(REAL_CODEX, overrides=("model_provider=1",), codex_home=codex_home)
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(profile) as child:
             listen(child)
             exit_ = await child.closed()
@@ -69,7 +70,7 @@ async def test_a_flood_on_the_real_codex_s_stderr_neither_blocks_it_nor_grows_th
     codex_home: Path,
 ) -> None:
     environment = (("RUST_LOG", "trace"),)
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with spawn_codex(LaunchProfile(REAL_CODEX, (), codex_home, environment)) as child:
             sink = listen(child)
             child.write(INITIALIZE)
@@ -82,7 +83,7 @@ async def test_a_flood_on_the_real_codex_s_stderr_neither_blocks_it_nor_grows_th
 
 
 async def test_a_child_that_ignores_everything_is_killed(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, STUBBORN), grace=IMPATIENT) as child:
             await listen(child).line()
     assert child.exit == ChildExit(signal=signal.SIGKILL)
@@ -91,7 +92,7 @@ async def test_a_child_that_ignores_everything_is_killed(tmp_path: Path) -> None
 
 async def test_a_child_that_ignores_the_end_of_input_gets_sigterm_first(tmp_path: Path) -> None:
     grace = StopGrace(after_eof_s=0.05, after_term_s=10)
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, SAY_PID + WAIT_FOR_EVER), grace=grace) as child:
             await listen(child).line()
     assert child.exit == ChildExit(signal=signal.SIGTERM)
@@ -99,7 +100,7 @@ async def test_a_child_that_ignores_the_end_of_input_gets_sigterm_first(tmp_path
 
 async def test_what_was_written_is_sent_before_the_input_ends(tmp_path: Path) -> None:
     size = 4 * 1024 * 1024
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, "print(len(sys.stdin.buffer.read()), flush=True)")) as child:
             sink = listen(child)
             child.write(bytes(size // 2))
@@ -108,7 +109,7 @@ async def test_what_was_written_is_sent_before_the_input_ends(tmp_path: Path) ->
 
 
 async def test_a_child_full_of_unread_output_can_still_end(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, "sys.stdout.write('x' * 8_000_000); sys.exit(3)")) as child:
             pass
     assert child.exit == ChildExit(status=3)
@@ -121,7 +122,7 @@ async def test_a_child_that_takes_its_time_after_its_last_word_is_given_its_grac
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     body = f"sys.stdin.read()\nos.close(1)\nopen({str(gate)!r}).read()\nsys.exit(5)"
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body), grace=StopGrace(after_eof_s=15)) as child:
             listen(child)
             async with anyio.create_task_group() as tasks:
@@ -138,7 +139,7 @@ async def test_whatever_is_left_of_the_group_goes_with_its_leader(tmp_path: Path
         print(member.pid, flush=True)
         sys.stdin.read()
     """
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             member = int(await listen(child).line())
             with ending_of(member) as pidfd:
@@ -152,7 +153,7 @@ async def test_a_stranger_that_holds_the_pipes_does_not_hold_up_the_end(tmp_path
         print(stranger.pid, flush=True)
         sys.stdin.read()
     """
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             stranger = int(await listen(child).line())
         os.kill(stranger, signal.SIGKILL)
@@ -160,7 +161,7 @@ async def test_a_stranger_that_holds_the_pipes_does_not_hold_up_the_end(tmp_path
 
 
 async def test_cancellation_does_not_leak_a_child(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         children: list[CodexChild] = []
         with anyio.CancelScope() as scope:
             async with spawn_codex(scripted(tmp_path, STUBBORN), grace=IMPATIENT) as child:
@@ -173,7 +174,7 @@ async def test_cancellation_does_not_leak_a_child(tmp_path: Path) -> None:
 
 
 async def test_stopping_twice_at_once_is_harmless(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, STUBBORN), grace=IMPATIENT) as child:
             sink = listen(child)
             await sink.line()
@@ -197,7 +198,7 @@ async def test_stopping_twice_at_once_is_harmless(tmp_path: Path) -> None:
     ],
 )
 async def test_the_way_it_ended_is_told(tmp_path: Path, body: str, exit_: ChildExit, said: str) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             listen(child)
             assert await child.closed() == exit_
@@ -209,14 +210,14 @@ async def test_the_end_is_noticed_without_pidfds_too(tmp_path: Path, monkeypatch
         raise OSError(38, "Function not implemented")
 
     monkeypatch.setattr(os, "pidfd_open", unsupported)
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, "sys.exit(7)")) as child:
             listen(child)
             assert await child.closed() == ChildExit(status=7)
 
 
 async def test_all_it_said_arrives_before_its_end(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, "sys.stdout.write('x' * 3_000_000)")) as child:
             sink = listen(child)
             await child.closed()
@@ -224,7 +225,7 @@ async def test_all_it_said_arrives_before_its_end(tmp_path: Path) -> None:
 
 
 async def test_whoever_listens_to_an_ended_child_hears_of_the_end(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, "sys.exit(7)")) as child:
             await child.closed()
             assert listen(child).exits == [ChildExit(status=7)]
@@ -233,7 +234,7 @@ async def test_whoever_listens_to_an_ended_child_hears_of_the_end(tmp_path: Path
 @pytest.mark.parametrize("stream", ["stdout", "stdin"])
 async def test_a_child_that_closes_a_pipe_and_stays_is_killed(tmp_path: Path, stream: str) -> None:
     body = f"os.close(sys.{stream}.fileno())\nprint(1, file=sys.stderr, flush=True)\n" + WAIT_FOR_EVER
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             listen(child)
             while not child.stderr_tail():
@@ -245,7 +246,7 @@ async def test_a_child_that_closes_a_pipe_and_stays_is_killed(tmp_path: Path, st
 
 async def test_a_child_that_stops_reading_half_way_is_killed(tmp_path: Path) -> None:
     body = "os.read(0, 1)\nos.close(0)\n" + WAIT_FOR_EVER
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             listen(child)
             child.write(bytes(4_000_000))
@@ -257,7 +258,7 @@ async def test_a_child_that_stops_reading_half_way_is_killed(tmp_path: Path) -> 
 
 async def test_the_tail_of_stderr_is_bounded_and_without_colours(tmp_path: Path) -> None:
     body = r"sys.stderr.write('x' * 100_000 + '\x1b[31mred\x1b[0m \x1b]8;;http://a\x07link\x1b]8;;\x1b\\ end')"
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             listen(child)
             await child.closed()
@@ -286,7 +287,7 @@ async def test_a_file_that_is_no_program_ends_with_the_reason_on_stderr(tmp_path
     broken = tmp_path / "codex"
     broken.write_bytes(b"\x7fELF of another machine")
     broken.chmod(0o755)
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(LaunchProfile(broken)) as child:
             listen(child)
             assert await child.closed() == ChildExit(status=126)
@@ -298,7 +299,7 @@ async def test_a_child_leads_a_session_in_its_folder_and_gets_its_overrides(tmp_
         print(os.getsid(0) == os.getpid(), os.getcwd(), sys.argv[1:], flush=True)
     """
     profile = msgspec.structs.replace(scripted(tmp_path, body), cwd=tmp_path, overrides=("a=1", "b=2"))
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(profile) as child:
             line = await listen(child).line()
     assert line == f"True {tmp_path} ['app-server', '-c', 'a=1', '-c', 'b=2']"
@@ -321,7 +322,7 @@ async def test_a_child_ignores_and_blocks_no_signal_even_when_the_daemon_does(tm
     path = tmp_path / "codex"
     path.write_text("#!/bin/sh\ngrep -E 'Sig(Ign|Blk)' /proc/self/status | tr '\\n' ' '; echo\n")
     path.chmod(0o755)
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with spawn_codex(LaunchProfile(path)) as child:
             line = await listen(child).line()
     assert re.fullmatch(r"SigBlk:\s+0+ SigIgn:\s+0+ ?", line)

@@ -23,6 +23,7 @@ from trimpoint.threads.errors import CommandRefused
 from trimpoint_protocol.commands import ArchiveAndNew, ArchiveThread, CompactContext, RenameThread, TrimContext
 
 from tests.codex.children import scripted
+from tests.deadlines import STEP_S
 
 THREAD = "01900000-0000-7000-8000-000000000001"
 STAND_IN = """
@@ -68,7 +69,7 @@ async def thread_on(version: str, *lacks: str, folder: Path) -> AsyncIterator[Cl
     (folder / "bin").mkdir()
     profile = scripted(folder / "bin", "\n    " + constants + STAND_IN)
     socket = folder / "s" / "t.sock"
-    with anyio.fail_after(20):
+    with anyio.fail_after(STEP_S):
         async with running_daemon(Config(), folder / "state", profile) as daemon, anyio.create_task_group() as tasks:
             await tasks.start(lambda task_status: serve_unix(socket, daemon.serve, task_status=task_status))
             async with connect(socket) as client:

@@ -174,6 +174,7 @@ class Conversation:
         if operation.reverting.commit:
             self.advance(Phase.CHECKPOINTING)
             self.checkpoint(None, "safety")
+            self.report(ev.RevertPlanned(operation.id, "refs/planned", "planned", ("a",), ("b",), ("c",)))
         self.advance(Phase.STARTING)
         if resolve_target(self.state, operation.reverting) is not None:
             prepared = f"codex-thread-{self.state.generation.number + 1}"

@@ -56,6 +56,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.CheckpointFailed("turn-2", "before", "no git repository"),
     ev.RevertRequested("operation", "turn-1", "files+context", False, True, "/work", "c0ffee"),
     ev.RevertPrepared("operation", SECRET),
+    ev.RevertPlanned("operation", "refs/trimpoint/checkpoints/thread/reverted", "beef", ("a",), ("b",), ("c",)),
     ev.FilesRestored("operation", "c0ffee", 3, 1),
     ev.Reverted("operation", "turn-1", "files+context", True),
     ev.RequestOpened("0", "item/commandExecution/requestApproval"),

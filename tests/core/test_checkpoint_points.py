@@ -77,7 +77,8 @@ def test_safety_is_the_state_before_the_last_revert() -> None:
     thread, _, commits = conversation()
     assert "no files were reverted" in refused(thread, "safety", "now").message
     thread.revert(turn_count=1, scope="files+context")
-    safety = thread.state.checkpoints[-1].commit
+    safety, reverted = (one.commit for one in thread.state.checkpoints[-2:])
+    assert reverted == "planned"
     assert safety not in commits.values()
     assert compared(thread, "safety", "now") == (safety, "")
 

@@ -229,7 +229,7 @@ def test_files_are_those_of_the_checkpoint_after_the_turn() -> None:
     thread.finish_revert()
     past = thread.state.undo_state
     assert past is not None
-    assert past.commit == thread.state.checkpoints[-1].commit
+    assert past.commit == thread.state.checkpoints[-2].commit
     thread.do(revert(undo=True))
     assert thread.state.operation.reverting.commit == past.commit
     thread.finish_revert()

@@ -259,7 +259,7 @@ def test_arguments_are_members_of_the_command_they_become() -> None:
 
 
 def revert(**arguments: object) -> Invocation:
-    nothing = {"turn_id": None, "turn_count": None, "undo": False, "scope": "files+context", "force": False}
+    nothing = {"turn_id": None, "turn_count": None, "undo": False, "scope": "files+context", "force": False, "dry_run": False}
     return Invocation("revert", {**nothing, **arguments})
 
 
@@ -270,6 +270,7 @@ def revert(**arguments: object) -> Invocation:
         ("/Revert 0", revert(turn_count=0)),
         ("/revert 12 --context", revert(turn_count=12, scope="context")),
         ("/revert --FORCE 3", revert(turn_count=3, force=True)),
+        ("/revert 3 --dry-run", revert(turn_count=3, dry_run=True)),
         ("/revert --undo --context", revert(undo=True, scope="context")),
         (
             "/revert 01a22083-72a1-7823-bc85-7f3e7361c173",

@@ -9,9 +9,10 @@ from trimpoint.core.model import events as ev
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.threads.writer import ThreadWriter
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 
-GONE_DEADLINE_S = 10.0
+GONE_DEADLINE_S = STEP_S
 
 
 def codex_dies_while_writing(monkeypatch: pytest.MonkeyPatch, harness: Harness, event: type[ev.Event]) -> None:

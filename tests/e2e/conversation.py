@@ -9,9 +9,10 @@ import anyio
 from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.testkit import ModelRequest, Reply, Script, ScriptedModel, reasoning, run, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.expectation import ExpectedTurn, Line, Piece, counts_of, pieces, shown_lines
 
-TURN_DEADLINE_S = 20.0
+TURN_DEADLINE_S = STEP_S
 
 
 class ScriptedTurn:

@@ -13,9 +13,10 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.testkit import codex_environment, config_flags
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import CODEX_BIN, Harness
 
-START_DEADLINE_S = 30.0
+START_DEADLINE_S = STEP_S
 MAX_LINE_BYTES = 65_536
 
 

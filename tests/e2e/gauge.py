@@ -5,11 +5,12 @@ from typing import Any
 import anyio
 from trimpoint.testkit import Usage, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conversation import Conversation
 
 ANSWER_TOKENS = 10
 BASELINE_TOKENS = 12_000
-METER_DEADLINE_S = 10.0
+METER_DEADLINE_S = STEP_S
 
 
 def spending(input_tokens: int) -> Usage:

@@ -11,6 +11,7 @@ from trimpoint.config import DiscardSection
 from trimpoint.core.context.segments import FOLLOW_UP_PREFIX
 from trimpoint.testkit import ModelRequest, Reply, call, held, run, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.codex
 
 LINES = "for i in $(seq 200); do echo line-$i-of-{}; done"
 LOOKUP = {"type": "function", "name": "lookup", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
-DEADLINE_S = 20.0
+DEADLINE_S = STEP_S
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from trimpoint.config import ContextSection
 from trimpoint.testkit import failure, held, remote_overrides, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.daemon_process import daemon_process, kill
@@ -26,7 +27,7 @@ def configure(harness: Harness, **context: Any) -> None:
 
 async def until_auto(talk: Conversation, state: str, after: int = 0) -> dict[str, Any]:
     """The first meter heard from there on whose automatic compaction is in this state."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(STEP_S):
         heard = await talk.client.expect(
             lambda m: m.get("method") == "context/updated" and m["params"]["auto"]["state"] == state, after
         )
@@ -35,7 +36,7 @@ async def until_auto(talk: Conversation, state: str, after: int = 0) -> dict[str
 
 async def until_compacted(talk: Conversation, after: int = 0) -> dict[str, Any]:
     """The end of a compaction that nobody asked for."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(STEP_S):
         heard = await talk.client.expect(
             lambda m: m.get("method") == "commands/progress" and m["params"]["phase"] in ("ready", "failed"), after
         )
@@ -62,7 +63,7 @@ async def test_a_critical_context_is_compacted_and_a_prompt_that_comes_meanwhile
         async with anyio.create_task_group() as tasks:
             talk.script.then(say("late answer", usage=spending(35_000)))
             tasks.start_soon(talk.prompt, "prompt that waits")
-            with anyio.fail_after(20):
+            with anyio.fail_after(STEP_S):
                 blocked = await talk.type("/clear")  # takes its turn behind the prompt: the daemon has that by now
             assert len(harness.model.turn_requests()) == asked_before
             release.set()
@@ -203,7 +204,7 @@ async def test_a_daemon_killed_while_it_compacts_loses_nothing_and_tries_once_mo
         await gauge.turn(30_000)
         harness.script.at_compaction(held(say("never"), anyio.Event()))
         await gauge.turn(CRITICAL)
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
         await kill(process)
     async with another_daemon(harness, talk.thread_id) as again:

@@ -10,6 +10,7 @@ import pytest
 from trimpoint.config import LimitsSection
 from trimpoint.testkit import held, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.wire import JsonRpcClient, Message, connect_socket
 
@@ -327,7 +328,7 @@ async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(harness
             lines = [f'{{"id":{request_id},"method":"{method}","params":{{}}}}\n' for request_id in IDS]
             await stream.send("".join(lines).encode())
             heard = b""
-            with anyio.fail_after(20):
+            with anyio.fail_after(STEP_S):
                 while not all(f'{{"id":{request_id},'.encode() in heard for request_id in IDS):
                     heard += await stream.receive()
 
@@ -392,7 +393,7 @@ async def test_a_client_that_sends_content_length_is_answered_in_it(harness: Har
         for byte in b"".join(framed):
             await stream.send(bytes([byte]))
         heard = b""
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             while b'"id":2' not in heard or b"-32700" not in heard:
                 heard += await stream.receive()
         assert heard.startswith(b"Content-Length: ")
@@ -403,7 +404,7 @@ async def test_broken_framing_ends_that_connection_alone_and_says_why(harness: H
     async with speaking(harness), await anyio.connect_unix(harness.socket) as stream:
         await stream.send(b"Content-Length: many\r\n\r\n{}")
         heard = b""
-        with anyio.fail_after(20), pytest.raises(anyio.EndOfStream):  # noqa: PT012 - it is heard until it ends
+        with anyio.fail_after(STEP_S), pytest.raises(anyio.EndOfStream):  # noqa: PT012 - it is heard until it ends
             while True:
                 heard += await stream.receive()
         assert b"parse_error" in heard

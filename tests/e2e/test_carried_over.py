@@ -6,6 +6,7 @@ import anyio
 import pytest
 from trimpoint.testkit import call, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
@@ -23,7 +24,7 @@ async def test_settings_as_they_stand_now_are_carried_over(harness: Harness) -> 
             approvalPolicy="on-request",
             sandboxPolicy={"type": "workspaceWrite", "networkAccess": True},
         )
-        with anyio.fail_after(10):
+        with anyio.fail_after(STEP_S):
             await talk.client.expect(
                 lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
             )
@@ -83,7 +84,7 @@ async def _ended(pid: int) -> None:
     except ProcessLookupError:
         return
     try:
-        with anyio.fail_after(10):
+        with anyio.fail_after(STEP_S):
             await anyio.wait_readable(pidfd)
     finally:
         os.close(pidfd)

@@ -9,6 +9,7 @@ import anyio.lowlevel
 import pytest
 from trimpoint.testkit import Usage, reasoning, run, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.expectation import UNANSWERED, Piece, pieces
@@ -79,7 +80,7 @@ async def test_reasoning_without_a_seal_and_a_call_without_a_result_are_kept(har
 async def _killed_in_a_command(talk: Conversation, harness: Harness) -> None:
     """A turn in which Codex dies while a command runs that it has told of already."""
     talk.script.then(run("touch begun; sleep 60"))
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.prompt, "run")
             while not (harness.worktree / "begun").exists():

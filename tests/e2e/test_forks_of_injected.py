@@ -7,6 +7,7 @@ import anyio
 import pytest
 from trimpoint.testkit import say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.expectation import Piece, pieces
@@ -74,7 +75,7 @@ async def test_a_fork_right_after_a_clear_is_whole_after_a_restart(harness: Harn
         await run(talk, "/clear 2")
         fork = await fork_of(talk)
         os.kill(harness.child_pid(), signal.SIGKILL)
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await fork.until_codex_answers()
         request = await fork.turn()
         read = await fork.client.request("thread/read", threadId=fork.thread_id, includeTurns=True)

@@ -19,6 +19,7 @@ from trimpoint.config import LimitsSection
 from trimpoint.gateway.transport.connection import Transport
 from trimpoint.gateway.transport.listeners import serve_unix
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness
 from tests.e2e.daemon_process import daemon_process
 from tests.e2e.wire import DEADLINE_S, JsonRpcClient, connect_socket
@@ -120,7 +121,7 @@ async def _thousand(harness: Harness) -> int:
         await everyone.wait()
         writer.close()
 
-    with anyio.fail_after(90):
+    with anyio.fail_after(SCENARIO_S):
         async with anyio.create_task_group() as tasks:
             for _ in range(1000):
                 tasks.start_soon(one)
@@ -258,7 +259,7 @@ async def _taking_part(harness: Harness, thread_id: str) -> AsyncIterator[tuple[
 
 async def _until_turn_completed(reader: asyncio.StreamReader) -> int:
     size, tail = 0, b""
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         while b'"turn/completed"' not in tail:
             data = await reader.read(256 * 1024)
             assert data, "the one that reads was dropped"

@@ -20,6 +20,7 @@ from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.testkit import codex_overrides, held, remote_overrides, run, say
 from trimpoint.threads.ids import new_uuid7
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, Overrides, longer, opened_harness
 from tests.e2e.conversation import AnswersByPrompt, Conversation
 from tests.e2e.daemon_process import codex_processes, daemon_process, kill
@@ -32,7 +33,7 @@ DAEMON_KILLS = 8
 # The pause before Codex is started again doubles with each death.
 CHILD_KILLS = 4
 OVERRIDES = pytest.mark.parametrize("overrides", [codex_overrides, remote_overrides], ids=["inline", "sealed"])
-ROUND_DEADLINE_S = 60.0
+ROUND_DEADLINE_S = SCENARIO_S
 # From the beginning of a command to a little after its end, on a machine that is not busy.
 LONGEST_S = {"clear": 0.15, "compact": 0.3, "new": 0.15, "turn": 0.15}
 

@@ -13,6 +13,7 @@ import pytest
 from trimpoint.cli.connection.client import ConnectionLost, RemoteError
 from trimpoint.testkit import run, say
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.daemon_process import daemon_process, kill
@@ -24,7 +25,7 @@ KILLS = 8 * longer()
 # A little longer than a revert of so many files takes on a machine that is not busy.
 LONGEST_S = 0.6
 FILES = 400
-ROUND_DEADLINE_S = 60.0
+ROUND_DEADLINE_S = SCENARIO_S
 
 
 async def edit_everything(talk: Conversation) -> None:

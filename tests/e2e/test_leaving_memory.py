@@ -7,6 +7,7 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.config import ThreadsSection
 from trimpoint.threads import registry as engines
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
@@ -35,7 +36,7 @@ async def test_a_thread_goes_when_its_client_goes_and_comes_back_whole(harness: 
 
 
 async def _until_unloaded(talk: Conversation, client: Client) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(STEP_S):
         while True:
             answer = await client.request("orchestration/snapshot")
             if not next(row for row in answer["threads"] if row["id"] == talk.thread_id)["loaded"]:

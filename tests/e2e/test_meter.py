@@ -15,6 +15,7 @@ from trimpoint.config import ModelSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import ModelRequest, Reply, overflow, run, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import CODEX_BIN, Harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.gauge import MeterProbe, spending
@@ -143,7 +144,7 @@ async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repea
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         before = await gauge.turn(200_000)
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             os.kill(harness.child_pid(), signal.SIGKILL)
             await talk.until_codex_answers()
         killed = await gauge.meter()
@@ -244,7 +245,7 @@ async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(h
 
     async with harness.conversation() as talk:
         talk.script.then(*[respond] * 9)  # how often the parent is asked once more depends on who is quicker
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await talk.prompt("asked the parent")
             reported = await talk.client.expect(
                 lambda m: (

@@ -6,6 +6,7 @@ import anyio
 import pytest
 from trimpoint.testkit import call, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
@@ -19,7 +20,7 @@ async def test_an_interrupted_tool_call_leaves_the_thread_free(harness: Harness)
         answer = await client.request("thread/start", cwd=str(harness.worktree), dynamicTools=[TOOL])
         talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         talk.script.then(call("lookup", {}))
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             params = {"threadId": talk.thread_id, "input": [{"type": "text", "text": "prompt-1."}]}
             turn = (await client.request("turn/start", **params))["turn"]
             question = await client.received("item/tool/call")
@@ -40,7 +41,7 @@ async def test_a_thread_with_a_running_terminal_comes_back_from_the_archive(harn
         )
         await talk.prompt("prompt-0.")
         pid = int(await anyio.to_thread.run_sync(marker.read_text))
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await talk.client.request("thread/archive", threadId=talk.thread_id)
             await talk.client.request("thread/unarchive", threadId=talk.thread_id)
             await talk.turn()

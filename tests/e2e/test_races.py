@@ -17,6 +17,7 @@ import pytest
 from trimpoint.cli.connection.client import Message, RemoteError
 from trimpoint.testkit import ModelRequest, call, held, say
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, longer, opened_harness
 from tests.e2e.conversation import AnswersByPrompt, Conversation
 from tests.e2e.expectation import ExpectedThread, Findings, Piece, pieces, right_one
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.codex
 
 SEEDS = range(longer())
 RACES = 48
-ROUND_DEADLINE_S = 30.0
+ROUND_DEADLINE_S = SCENARIO_S
 # What the other client hears just before it fires; a status is heard at both ends.
 Moment = tuple[str | None, str | None]
 NEAR_THE_START: tuple[Moment, ...] = (("thread/status/changed", "active"), ("turn/started", None), ("item/completed", None))

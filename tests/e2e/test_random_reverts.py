@@ -13,6 +13,7 @@ import anyio
 import pytest
 from trimpoint.testkit import run, say
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, pieces
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.codex
 
 STEPS = 14
 SEEDS = range(3 * longer())
-WALK_DEADLINE_S = 120.0
+WALK_DEADLINE_S = SCENARIO_S
 NAMES = ("kept.txt", "a", "b c", "d/e", "d/f", "d/g/h", "link")
 
 
@@ -45,7 +46,7 @@ class Walk:
         self.before_revert: list[Copy] | None = None
         self.context: list[Piece] = []
         self.steps: list[str] = []
-        self.untracked = 0
+        self.mine: dict[str, tuple[str, bytes]] = {}
 
     async def step(self) -> None:
         """One more thing that happens."""
@@ -115,12 +116,11 @@ class Walk:
         await self._arrived(self.copies.pop())
 
     async def user_edits(self) -> None:
-        """A person changes a file between turns; the next turn's baseline has it."""
-        await self._captured()
-        self.untracked += 1
-        (self.harness.worktree / f"mine-{self.untracked}").write_bytes(self.random.randbytes(20))
-        if len(self.copies) == 1:  # before the first turn is right before it
-            self.copies[0] = self.copies[0]._replace(files=worktree_files(self.harness.worktree))
+        """A person writes a file between turns. No revert takes it back."""
+        await self.captured()
+        name = f"mine-{len(self.mine)}"
+        self.mine[name] = ("file", self.random.randbytes(20))
+        (self.harness.worktree / name).write_bytes(self.mine[name][1])
         await self.turn()
 
     async def child_dies(self) -> None:
@@ -128,7 +128,7 @@ class Walk:
         os.kill(self.harness.child_pid(), signal.SIGKILL)
         await self.talk.until_codex_answers()
 
-    async def _captured(self) -> None:
+    async def captured(self) -> None:
         """Until the files of the last turn are captured: what a person writes before that counts as the turn's."""
         while self.copies[-1].turns:
             checkpoints = (await self.talk.snapshot())["checkpoints"]
@@ -142,7 +142,7 @@ class Walk:
     async def _arrived(self, copy: Copy | None = None) -> None:
         copy = copy or self.copies[-1]
         self.context = copy.context
-        assert worktree_files(self.harness.worktree) == copy.files, " ".join(self.steps)
+        assert worktree_files(self.harness.worktree) == copy.files | self.mine, " ".join(self.steps)
         turns = (await self.talk.snapshot())["turns"]
         assert [turn["id"] for turn in turns] == copy.turns, self.steps
 
@@ -170,6 +170,7 @@ async def test_any_turn_can_be_had_back_byte_for_byte(harness: Harness, seed: in
             walk = Walk(talk, harness, seed)
             for _ in range(STEPS):
                 await walk.step()
+            await walk.captured()
             shutil.rmtree(harness.worktree / ".git" / "trimpoint", ignore_errors=True)  # what we keep there can be made again
             await walk.turn()
             await walk.revert()

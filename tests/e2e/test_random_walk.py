@@ -15,6 +15,7 @@ import pytest
 from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import ModelRequest, Reply, cut_off, failure, held, http_error, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation, ScriptedTurn
 from tests.e2e.expectation import ExpectedThread, ExpectedTurn, ItemsSeen, Piece, pieces, shown_lines
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.codex
 STEPS = 24
 SEEDS = range(4 * longer())
 SEALED_SEEDS = range(1000, 1000 + longer())
-STEP_DEADLINE_S = 30.0
+STEP_DEADLINE_S = STEP_S
 MIN_MESSAGES = 2
 
 

@@ -7,6 +7,7 @@ import anyio
 import pytest
 from trimpoint.testkit import hang, run
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, pieces
@@ -85,10 +86,10 @@ async def test_what_codex_did_before_it_was_killed_is_read_back_after_a_revert(h
         talk.script.then(run("echo killed"), hang())
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.prompt, "killed-prompt.")
-            with anyio.fail_after(20):
+            with anyio.fail_after(STEP_S):
                 await harness.model.wait_for_request(lambda request: pieces(request.input)[-1] == Piece("output", "killed"))
             os.kill(harness.child_pid(), signal.SIGKILL)
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await talk.until_codex_answers()
         await talk.turn()
         assert (await talk.type("/clear 2"))["status"] == "completed"

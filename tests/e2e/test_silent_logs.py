@@ -8,6 +8,7 @@ import pytest
 from trimpoint.config import LogSection
 from trimpoint.testkit import http_error, run, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.daemon_process import daemon_process
 from tests.e2e.wire import JsonRpcClient, connect_socket
@@ -67,5 +68,5 @@ async def _misbehave(wire: JsonRpcClient, thread_id: str) -> None:
     await wire.ask("commands/execute", threadId=thread_id, text={"a": marked("wrong type")})
     await wire.ask("timeline/read", threadId=marked("thread"))
     await wire.ask("thread/resume", threadId=marked("thread"))
-    with anyio.fail_after(10):
+    with anyio.fail_after(STEP_S):
         await wire.ask("thread/inject_items", threadId=thread_id, items=[{"type": marked("item"), "content": marked("content")}])

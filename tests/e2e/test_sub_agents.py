@@ -4,6 +4,7 @@ import anyio
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, held, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
@@ -27,7 +28,7 @@ async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(harness:
 
     async with harness.conversation() as talk:
         talk.script.then(*[respond] * 3)
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await talk.prompt("prompt-1.")
             await harness.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
             blocked = await talk.type("/clear")

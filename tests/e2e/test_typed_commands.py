@@ -5,6 +5,7 @@ import pytest
 from trimpoint.cli.connection.client import RemoteError
 from trimpoint.testkit import ModelRequest, Reply, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
@@ -45,7 +46,7 @@ async def test_a_wrong_command_says_what_is_right_and_is_never_sent(harness: Har
 async def test_an_input_that_names_no_command_is_a_prompt(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await talk.prompt("/clearance of goods")
     assert harness.model.requests[-1].mentions("/clearance of goods")
 

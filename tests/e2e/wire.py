@@ -14,10 +14,11 @@ import msgspec
 from anyio.streams.stapled import StapledByteStream
 from trimpoint.codex.appserver.launch import child_environment, launch_command
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 
 Message = dict[str, Any]
-DEADLINE_S = 20.0
+DEADLINE_S = STEP_S
 READ_CHUNK_BYTES = 256 * 1024
 
 
@@ -90,11 +91,14 @@ class JsonRpcClient:
 
     async def until(self, wanted: Callable[[Any], bool], after: int = 0) -> Any:
         """The first message from position `after` on that is wanted, waiting for it if need be."""
+        # Each message is looked at once: after ten thousand deltas, looking at all of them again with each one takes long.
+        position = after
         with anyio.fail_after(DEADLINE_S):
             while True:
-                for message in self.received[after:]:
-                    if wanted(message):
-                        return message
+                while position < len(self.received):
+                    position += 1
+                    if wanted(self.received[position - 1]):
+                        return self.received[position - 1]
                 assert not self.is_closed, f"the connection was closed after {self.received[-3:]}"
                 await self._changed.wait()
 

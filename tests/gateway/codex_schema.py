@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tests.deadlines import SCENARIO_S
+
 LIST_ENTRY, MAP_ENTRY = "[]", "{}"
 VARIANTS = ("anyOf", "oneOf", "allOf")
 # What a schema may say about a value without saying what it is.
@@ -43,7 +45,7 @@ class CodexSchema:
     def of(cls, codex: str, folder: Path) -> "CodexSchema":
         """That of a binary."""
         command = [codex, "app-server", "generate-json-schema", "--experimental", "--out", str(folder)]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, check=True, capture_output=True, timeout=SCENARIO_S)
         return cls((folder / "codex_app_server_protocol.schemas.json").read_bytes())
 
     def messages(self, union: str) -> dict[str, Any]:

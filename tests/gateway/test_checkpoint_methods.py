@@ -16,14 +16,15 @@ from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.git.capture.capture import CaptureLimits, capture
-from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, keep, list_refs
+from trimpoint.git.capture.refs import checkpoint_ref, keep, list_refs
+from trimpoint.git.capture.upkeep import remove_all
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
 
 from tests.gateway.stage import FakeClient
-from tests.git.worktrees import found, git, new_repository, write
+from tests.git.worktrees import found, new_repository, write
 from tests.threads.stage import Disk, Store
 
 pytestmark = pytest.mark.processes
@@ -148,8 +149,7 @@ async def test_a_list_survives_checkpoints_and_repositories_that_are_gone(setup:
     thread = await setup.thread()
     await setup.turn(thread, {"a": "2\n"})
     repository = await found(setup.folder)
-    await delete_refs(repository, [ref.ref for ref in await list_refs(repository)])
-    git(setup.folder, "gc", "--quiet", "--prune=now")
+    await remove_all(repository)
     assert [row.changed for row in (await setup.list()).turns] == [None, None]
     refusal = await setup.refused()
     assert (refusal.reason, "no longer in the repository" in refusal.message) == (Reason.CHECKPOINT_NOT_FOUND, True)

@@ -22,6 +22,8 @@ from trimpoint.gateway.transport.connection import (
 )
 from trimpoint_protocol import jsonrpc
 
+from tests.deadlines import STEP_S
+
 MIB = 1024 * 1024
 # Tests end by events; this is only for those that would otherwise never end.
 NEVER_S = 3600.0
@@ -118,7 +120,7 @@ async def connected(
         talk = Talk(Client(theirs), Connection(Transport(end, end, "a test"), limits, on_message), anyio.Event())
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_run, talk)
-            with anyio.fail_after(10):
+            with anyio.fail_after(STEP_S):
                 yield talk
             tasks.cancel_scope.cancel()
 
@@ -461,7 +463,7 @@ async def test_a_client_that_left_while_it_was_owed_an_answer_is_noticed_when_it
     ours, theirs = socket.socketpair()
     end = EndOfInput(ours)
     connection = Connection(Transport(end, end, ""), PATIENT, Recorder())
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(connection.run)
             theirs.sendall(request(1))
@@ -484,7 +486,7 @@ async def test_a_stream_that_breaks_while_it_is_read_ends_the_connection() -> No
         end = BrokenEnd(ours.fileno())
         theirs.sendall(b"x")
         connection = Connection(Transport(end, end, ""), PATIENT, answer_everything)
-        with anyio.fail_after(5):
+        with anyio.fail_after(STEP_S):
             await connection.run()
     assert connection.closed_because == "the client is gone: Connection reset by peer"
 
@@ -499,7 +501,7 @@ async def test_files_serve_as_a_stream_too(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"".join(map(request, range(2000))))
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("ab") as sink:
         transport = Transport(dup_nonblocking(source.fileno(), os.O_RDONLY), dup_nonblocking(sink.fileno(), os.O_WRONLY), "files")
-        with anyio.fail_after(10):
+        with anyio.fail_after(STEP_S):
             await Connection(transport, PATIENT, answer_everything).run()
     answers = [json.loads(line)["id"] for line in (tmp_path / "out").read_bytes().splitlines()]
     assert answers == list(range(2000))

@@ -20,6 +20,7 @@ from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, CommandList, Empty, Result
 
+from tests.deadlines import STEP_S
 from tests.gateway.stage import FakeClient
 
 SECRET = "a secret out of the program"
@@ -176,7 +177,7 @@ async def test_a_cancelled_call_stays_cancelled() -> None:
     async def call() -> None:
         answers.append(await methods.call("commands/list", None, a_call()))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
             await begun.wait()
@@ -202,7 +203,7 @@ async def test_calls_at_the_same_time_keep_apart() -> None:
     async def run(number: int) -> None:
         results[number] = await methods.call("commands/list", None, calls[number])
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run, 0)
             tasks.start_soon(run, 1)

@@ -16,6 +16,7 @@ from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint_protocol import jsonrpc
 
+from tests.deadlines import STEP_S
 from tests.gateway.stage import FakeClient
 
 STARTS_THAT_LAST = [kind for kind in HANDLE_TYPES if kind.over != kind.starts]
@@ -89,7 +90,7 @@ class Setup:
         request = jsonrpc.decode(msgspec.json.encode({"id": request_id, "method": method, "params": params}))
         assert isinstance(request, jsonrpc.Request)
         exchange = ClientRequest(fake_client.client, request, fake_client.connection.send)
-        with anyio.fail_after(5):
+        with anyio.fail_after(STEP_S):
             try:
                 exchange.answer(await self.table.get(method, self.codex.handle)(exchange))
             except ProviderError as error:

@@ -15,6 +15,7 @@ from trimpoint.gateway.session.request import ClientRequest
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 
+from tests.deadlines import STEP_S
 from tests.gateway.stage import FakeClient
 
 USER_AGENT = "trimpoint/0.163.0 (Debian 12.0.0; x86_64) xterm (trimpoint; 0.1.0)"
@@ -79,7 +80,7 @@ async def test_a_client_says_what_it_does_not_want_to_hear() -> None:
 
 async def test_a_second_handshake_is_refused_even_while_the_first_is_under_way() -> None:
     setup = Setup(is_there=False)
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(setup.initialize, {"clientInfo": INFO})
             await anyio.wait_all_tasks_blocked()
@@ -97,7 +98,7 @@ async def test_what_is_sent_behind_the_handshake_waits_for_it() -> None:
         await require_initialized(setup.client)
         passed.append(setup.client.initialized)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(setup.initialize, {"clientInfo": INFO})
             await anyio.wait_all_tasks_blocked()

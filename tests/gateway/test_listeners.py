@@ -37,6 +37,8 @@ from trimpoint.gateway.transport.listeners import (
 )
 from trimpoint_protocol import jsonrpc
 
+from tests.deadlines import STEP_S
+
 REQUEST = b'{"id":1,"method":"m"}\n'
 ANSWER = b'{"id":1,"result":"m"}\n'
 
@@ -81,7 +83,7 @@ async def serving(
         )
 
     async with anyio.create_task_group() as tasks:
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await tasks.start(serve)
             yield
         tasks.cancel_scope.cancel()
@@ -109,7 +111,7 @@ async def received(sock: socket.socket) -> bytes:
 
 
 async def refusal_of(place: Path | socket.socket) -> listeners.ListenError:
-    with pytest.raises(listeners.ListenError) as caught, anyio.fail_after(5):
+    with pytest.raises(listeners.ListenError) as caught, anyio.fail_after(STEP_S):
         await serve_unix(place, serve_answers)
     assert caught.value.hint
     return caught.value
@@ -538,7 +540,7 @@ STRAYS = [b"printed before", b"a stray print", b"a child read 0", b"printed last
 
 @pytest.mark.processes
 def test_over_pipes_nothing_but_answers_reaches_stdout() -> None:
-    done = subprocess.run(**server_command(), input=REQUEST + REQUEST, capture_output=True, timeout=30, check=True)
+    done = subprocess.run(**server_command(), input=REQUEST + REQUEST, capture_output=True, timeout=STEP_S, check=True)
     assert done.stdout == ANSWER * 2
     assert all(stray in done.stderr for stray in STRAYS)
 
@@ -565,13 +567,13 @@ def test_files_are_read_and_written_from_where_they_stand(tmp_path: Path) -> Non
     with (tmp_path / "in").open("rb", buffering=0) as source, (tmp_path / "out").open("r+b") as sink:
         source.seek(8)
         sink.seek(5)
-        subprocess.run(**server_command(), stdin=source, stdout=sink, stderr=subprocess.DEVNULL, timeout=30, check=True)
+        subprocess.run(**server_command(), stdin=source, stdout=sink, stderr=subprocess.DEVNULL, timeout=STEP_S, check=True)
     assert (tmp_path / "out").read_bytes() == b"kept\n" + ANSWER
 
 
 @pytest.mark.processes
 def test_no_input_at_all_ends_it() -> None:
-    done = subprocess.run(**server_command(), stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
+    done = subprocess.run(**server_command(), stdin=subprocess.DEVNULL, capture_output=True, timeout=STEP_S, check=True)
     assert done.stdout == b""
 
 
@@ -599,7 +601,7 @@ def test_on_a_terminal_it_answers_and_leaves_the_terminal_blocking() -> None:
 def test_without_stdin_or_stdout_it_says_what_is_missing(fd: int) -> None:
     command = server_command()
     command["args"] = ["sh", "-c", f'exec "$@" {fd}>&-', "sh", *command["args"]]
-    done = subprocess.run(**command, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(**command, capture_output=True, timeout=STEP_S, check=False)
     assert done.returncode == 1
     assert f"file descriptor {fd}: is closed".encode() in done.stderr
 
@@ -608,5 +610,5 @@ def test_without_stdin_or_stdout_it_says_what_is_missing(fd: int) -> None:
 def test_a_closed_stderr_is_no_trouble() -> None:
     command = server_command()
     command["args"] = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command["args"]]
-    done = subprocess.run(**command, input=REQUEST, capture_output=True, timeout=30, check=True)
+    done = subprocess.run(**command, input=REQUEST, capture_output=True, timeout=STEP_S, check=True)
     assert done.stdout == ANSWER

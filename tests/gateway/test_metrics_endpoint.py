@@ -8,7 +8,9 @@ import pytest
 from structlog.testing import capture_logs
 from trimpoint.gateway.metrics.metrics_endpoint import MAX_CONNECTIONS, MAX_HEAD_BYTES, Address, serve_metrics
 
-DEADLINE_S = 10.0
+from tests.deadlines import STEP_S
+
+DEADLINE_S = STEP_S
 
 
 def text() -> str:

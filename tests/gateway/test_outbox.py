@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from trimpoint.gateway.transport.outbox import WRITE_CHUNK_BYTES, Outbox, Sink
 
+from tests.deadlines import STEP_S
+
 MIB = 1024 * 1024
 
 
@@ -106,7 +108,7 @@ async def test_more_than_a_socket_holds_arrives_whole() -> None:
         message = bytes(range(256)) * (16 * MIB // 256)
         watched.outbox.append(message)
         received = bytearray()
-        with anyio.fail_after(10):
+        with anyio.fail_after(STEP_S):
             while len(received) < len(message):
                 received += await asyncio.get_running_loop().sock_recv(theirs, MIB)
         assert received == message
@@ -134,7 +136,7 @@ async def test_beyond_its_bound_the_client_is_dropped_with_a_reason(writable_fd:
         assert watched.outbox.dropped_because is not None
     assert "101 bytes wait" in watched.outbox.dropped_because
     assert [(log["event"], log["queued_bytes"]) for log in logs] == [("client_dropped", 101)]
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         await watched.ended.wait()
     assert watched.reasons == [watched.outbox.dropped_because]
 
@@ -197,7 +199,7 @@ async def test_a_backlog_leaves_in_portions_so_that_others_get_their_turn(writab
     await loop_turn()
     sink.room_bytes = 16 * MIB
     seen_by_others: list[int] = []
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         while watched.outbox.queued_bytes:
             await loop_turn()
             seen_by_others.append(len(sink.taken))
@@ -209,7 +211,7 @@ async def test_a_client_that_is_gone_is_told_of_in_a_turn_of_its_own(writable_fd
     watched = Watched(BrokenSink(writable_fd))
     watched.outbox.append(b"x" * WRITE_CHUNK_BYTES)
     assert not watched.reasons
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         await watched.ended.wait()
     assert watched.reasons == ["the client is gone: Broken pipe"]
     assert watched.outbox.dropped_because is None

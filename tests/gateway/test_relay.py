@@ -10,6 +10,8 @@ from trimpoint.codex.appserver.peer import Outcome, ProviderExited
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.ordered_request import request_in_order
 
+from tests.deadlines import STEP_S
+
 
 class Codex:
     """A link and its peer in one, that answers when it is told to."""
@@ -52,7 +54,7 @@ async def test_the_answer_is_dealt_with_before_the_next_word_of_codex() -> None:
         )
         order.append("awaited")
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await codex.asked.wait()
@@ -68,7 +70,7 @@ async def test_an_error_of_codex_is_raised_and_nothing_is_made_of_it() -> None:
         with pytest.raises(ProviderExited):
             await request_in_order(codex.link(), "m", {}, lambda _: pytest.fail("there was no answer"))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await codex.asked.wait()
@@ -85,7 +87,7 @@ async def test_a_defect_in_what_is_made_of_the_answer_belongs_to_who_asked() -> 
         with pytest.raises(ZeroDivisionError):
             await request_in_order(codex.link(), "m", {}, explode)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await codex.asked.wait()
@@ -94,7 +96,7 @@ async def test_a_defect_in_what_is_made_of_the_answer_belongs_to_who_asked() -> 
 
 async def test_who_is_cancelled_forgets_the_request_and_a_late_answer_does_no_harm() -> None:
     codex = Codex()
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(request_in_order, codex.link(), "m", {}, lambda _: pytest.fail("nobody waits"))
             await codex.asked.wait()
@@ -109,7 +111,7 @@ async def test_a_request_waits_no_longer_than_it_may() -> None:
     async def ask() -> None:
         await request_in_order(codex.link(), "m", {}, bytes, deadline_s=3600.0)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await codex.asked.wait()

@@ -10,6 +10,7 @@ from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.restore.plan import RestorePlan, plan_restore
 from trimpoint.git.restore.restore import restore
 
+from tests.deadlines import SCENARIO_S
 from tests.git.worktrees import captured, contents, found, new_repository, write
 
 # Saves as editors do, by a new file or in place, and says what it saves before it does.
@@ -40,7 +41,7 @@ async def test_an_editor_that_keeps_saving_loses_nothing(tmp_path: Path, way: st
     async with await anyio.open_process([sys.executable, "-c", _EDITOR, str(edited), way]) as editor:
         assert editor.stdin is not None
         assert editor.stdout is not None
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             for _ in range(10):
                 saved = (await editor.stdout.receive()).decode().split()[-1]
                 present = await captured(folder)

@@ -12,11 +12,12 @@ from trimpoint.git.capture import capture as capturing
 from trimpoint.git.capture.capture import CaptureLimits, capture
 from trimpoint.git.capture.refs import checkpoint_ref, keep
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing import process
+from trimpoint.git.plumbing import initial_index, process
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
 
-from tests.git.worktrees import captured, found, git, new_repository, users_side, write
+from tests.deadlines import SCENARIO_S, STEP_S
+from tests.git.worktrees import captured, found, git, kept, new_repository, users_side, write
 
 
 async def test_hooks_monitors_reflogs_and_signing_are_not_touched(tmp_path: Path) -> None:
@@ -65,8 +66,8 @@ async def test_variables_that_leaked_in_change_nothing(tmp_path: Path, monkeypat
         made = await captured(folder)
         repository = await found(folder)
         await keep(repository, checkpoint_ref("thread", "turn"), made.commit)
-    assert git(folder, "ls-tree", "--name-only", made.commit) == b"a\nb\n"
-    assert git(folder, "ls-tree", expected) == git(folder, "ls-tree", f"{made.commit}", "--", "a")
+    assert kept(folder, "ls-tree", "--name-only", made.commit) == b"a\nb\n"
+    assert kept(folder, "ls-tree", expected) == kept(folder, "ls-tree", f"{made.commit}", "--", "a")
     assert users_side(other) == others
     assert before.keys() == users_side(folder).keys()
     assert not (tmp_path / "trace").exists()
@@ -98,7 +99,7 @@ async def test_a_file_that_was_changed_in_the_very_tick_of_a_capture_is_not_miss
     for number in range(20):
         write(folder, {"a": str(number % 10)})
         made = await captured(folder)
-        assert git(folder, "cat-file", "blob", f"{made.commit}:a") == str(number % 10).encode()
+        assert kept(folder, "cat-file", "blob", f"{made.commit}:a") == str(number % 10).encode()
 
 
 async def test_a_private_index_that_was_lost_or_damaged_is_made_anew(tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ async def test_objects_that_were_collected_are_written_again(tmp_path: Path) -> 
     await captured(folder)
     git(folder, "gc", "--quiet", "--prune=now")
     made = await captured(folder)
-    assert git(folder, "cat-file", "blob", f"{made.commit}:untracked") == b"precious"
+    assert kept(folder, "cat-file", "blob", f"{made.commit}:untracked") == b"precious"
 
 
 async def test_a_lock_that_a_killed_git_left_does_not_stop_us(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ async def test_captures_of_one_work_tree_wait_for_one_another(tmp_path: Path) ->
     async def once() -> None:
         commits.append((await capture(repository)).commit)
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with anyio.create_task_group() as tasks:
             for _ in range(5):
                 tasks.start_soon(once)
@@ -200,7 +201,7 @@ async def test_a_cancelled_capture_leaves_no_process_and_the_next_one_works(
         slowed.setattr(capturing, "gather", slow)
         with pytest.raises(GitFailed, match="it took longer than 2 seconds"):
             await capture(repository, CaptureLimits(deadline_s=2))
-    with anyio.fail_after(20):
+    with anyio.fail_after(STEP_S):
         while any(_runs(pid) for pid in (tmp_path / "pid").read_text().split()):
             await checkpoint()
     await capture(repository)
@@ -231,7 +232,7 @@ async def test_a_file_that_will_not_be_read_is_left_out_after_another_look(
     monkeypatch.setattr(process, "run_git", refusing)
     made = await captured(folder)
     assert [str(each) for each in made.left_out] == ["'odd\\nname' cannot be read"]
-    assert git(folder, "ls-tree", "-r", "--name-only", made.commit) == b"a\nb\n"
+    assert kept(folder, "ls-tree", "-r", "--name-only", made.commit) == b"a\nb\n"
 
 
 def _runs(pid: str) -> bool:
@@ -257,3 +258,16 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> list[GitRun]:
 def _without_status(side: dict[str, bytes | None]) -> dict[str, bytes | None]:
     # With a file monitor, `git status` itself writes to the index.
     return {name: value for name, value in side.items() if not name.endswith("/index")}
+
+
+async def test_a_private_folder_that_vanishes_under_a_capture_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = await found(new_repository(tmp_path / "tree", {"a": "x"}))
+
+    def gone(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", str(repository.private_dir / "index"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(initial_index.shutil, "copy2", gone)
+        with pytest.raises(GitFailed, match="index cannot be used"):
+            await capture(repository)
+    await capture(repository)

@@ -11,6 +11,7 @@ import pytest
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
 
+from tests.deadlines import SCENARIO_S
 from tests.git.worktrees import captured, contents, found, new_repository, write
 
 _KILLS = [
@@ -61,5 +62,5 @@ async def test_what_was_swapped_out_at_the_moment_of_the_kill_is_rescued(tmp_pat
 def _killed(folder: Path, present: str, target: str, call: str, number: int) -> None:
     command = [sys.executable, "-m", "tests.git.restoring_process", str(folder), present, target, call, str(number)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, env=environment, check=False, timeout=60)
+    done = subprocess.run(command, env=environment, check=False, timeout=SCENARIO_S)
     assert done.returncode == -signal.SIGKILL

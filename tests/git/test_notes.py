@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of
+from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of, notes_of
 from trimpoint.git.errors import FilesChanged, RestoreFailed, name_paths
 
-_REASONS: list[LeftOutReason] = ["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse"]
+_REASONS: list[LeftOutReason] = ["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse", "secret", "tooMuch"]
 
 
 @given(st.lists(st.builds(Omission, st.binary(min_size=1), st.sampled_from(_REASONS), st.none() | st.integers(0, 2**60))))
@@ -28,7 +28,21 @@ def test_each_is_said_in_a_sentence() -> None:
         "'new\\nline/' is a repository of its own",
         "'new\\nline/' is neither a file nor a link",
         "'new\\nline/' lies outside of the sparse checkout",
+        "'new\\nline/' is called like a secret (see checkpoints.secret_names)",
+        "'new\\nline/' is too much together with other untracked files (see checkpoints.max_untracked_bytes)",
     ]
+
+
+def test_what_can_be_many_is_said_in_one_sentence() -> None:
+    many = [Omission(b"%d" % number, "tooMuch", 1000) for number in range(7)]
+    secrets = [Omission(b".env", "secret"), Omission(b"id_rsa", "secret")]
+    assert notes_of([*many, *secrets, Omission(b"big", "tooLarge", 5)]) == [
+        "big is too large (5 bytes)",
+        "called like secrets (checkpoints.secret_names): .env, id_rsa",
+        "too much (checkpoints.max_untracked_bytes): 7 untracked files of 7,000 bytes, 0, 1, 2, 3, 4 and 2 more",
+    ]
+    assert "1 untracked file of 1,000 bytes, 0" in notes_of(many[:1])[0]
+    assert notes_of([]) == []
 
 
 def test_many_paths_are_named_in_part() -> None:

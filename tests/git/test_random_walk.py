@@ -11,7 +11,7 @@ from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
 
-from tests.git.worktrees import captured, contents, found, git, new_repository, users_side, write
+from tests.git.worktrees import captured, contents, found, git, kept, new_repository, users_side, write
 
 _NAMES = [
     b"a",
@@ -88,7 +88,7 @@ async def _go_to(repository: Repository, last_seen: str, target: str) -> None:
     assert plan.conflicts == ()
     assert plan.kept_unknown == ()
     await restore(repository, plan)
-    assert (await captured(repository.worktree)).tree == git(
+    assert (await captured(repository.worktree)).tree == kept(
         repository.worktree, "rev-parse", f"{target}^{{tree}}"
     ).decode().strip()
 

@@ -16,6 +16,7 @@ from trimpoint.git.plumbing import atomic_rename, staging
 from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
 from trimpoint.git.restore.restore import restore
 
+from tests.deadlines import STEP_S
 from tests.git.worktrees import captured, contents, found, git, new_repository, write
 
 _BEFORE: dict[str, str | bytes] = {"a": "1", "b": "1", "folder/c": "1", "swap/x": "1", "gone/deep/d": "1", "same": "0"}
@@ -355,7 +356,7 @@ async def _process(script: str, *arguments: str) -> AsyncGenerator[None]:
     """Another process, which has printed a line and waits."""
     async with await anyio.open_process([sys.executable, "-c", script, *arguments]) as process:
         assert process.stdout is not None
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await process.stdout.receive()
         try:
             yield

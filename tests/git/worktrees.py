@@ -23,6 +23,16 @@ def git(folder: Path, *arguments: str, check: bool = True, stdin: bytes = b"") -
     ).stdout
 
 
+def store_of(folder: Path) -> Path:
+    """The repository of ours that keeps the checkpoints of the one that `folder` is the top of."""
+    return folder / ".git" / "trimpoint-checkpoints.git"
+
+
+def kept(folder: Path, *arguments: str, check: bool = True) -> bytes:
+    """What git says of our own repository there."""
+    return git(folder, f"--git-dir={store_of(folder)}", *arguments, check=check)
+
+
 def new_repository(folder: Path, files: dict[str, str | bytes] | None = None, *, commit: bool = True) -> Path:
     """A repository with these files, committed."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,19 +84,14 @@ def users_side(folder: Path) -> dict[str, bytes | None]:
     common = (folder / os.fsdecode(git(folder, "rev-parse", "--git-common-dir").strip())).resolve()
     files = {str(path): path.read_bytes() for path in _own_files(git_dir) | _own_files(common)}
     refs = git(folder, "for-each-ref")
-    kept = b"\n".join(line for line in refs.splitlines() if b"refs/trimpoint/" not in line)
     status = git(folder, "--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--ignored")
-    return files | {"refs": kept, "status": status}
+    return files | {"refs": refs, "status": status}
 
 
 def _own_files(git_dir: Path) -> set[Path]:
-    # Objects and the refs that we add are all that is allowed to be new.
-    ours = {"objects", "trimpoint", "worktrees", "modules"}
-    return {
-        path
-        for path in git_dir.rglob("*")
-        if path.is_file() and path.relative_to(git_dir).parts[0] not in ours and "refs/trimpoint" not in str(path)
-    }
+    # Our folders are all that is allowed to be new. Objects are those of the user, which tests add to.
+    ours = {"objects", "trimpoint", "trimpoint-checkpoints.git", "worktrees", "modules"}
+    return {path for path in git_dir.rglob("*") if path.is_file() and path.relative_to(git_dir).parts[0] not in ours}
 
 
 def _content(path: bytes) -> tuple[str, bytes]:

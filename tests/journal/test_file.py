@@ -27,6 +27,8 @@ from trimpoint.journal import (
     inspect,
 )
 
+from tests.deadlines import STEP_S
+
 from .contract import JournalContract, StateStoreContract, StoreHarness, payloads, write
 from .faults import FaultyFiles, Hold
 
@@ -151,7 +153,7 @@ async def test_the_loop_goes_on_while_a_sync_takes_its_time(path: Path, files: F
     journal = await FileJournal.open(path, files=files)
     hold = files.hold("datasync")
     files.calls.clear()
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(write, journal, b"a")
             await reached(hold)

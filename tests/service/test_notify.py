@@ -9,6 +9,8 @@ import pytest
 from trimpoint.service.notify import Notifier, notifier_from
 from trimpoint.service.reporting import reported
 
+from tests.deadlines import STEP_S
+
 
 class Manager:
     """A service manager's ear."""
@@ -30,7 +32,7 @@ class Manager:
 
     async def hears(self) -> str:
         """The next message."""
-        with anyio.fail_after(5):
+        with anyio.fail_after(STEP_S):
             await anyio.wait_readable(self._socket)
         return self._socket.recv(4096).decode()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from trimpoint.service import units
 
+from tests.deadlines import SCENARIO_S
 from tests.service.systemd import tool
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,12 @@ def setting(unit: str, key: str) -> str | None:
 def verified(folder: Path) -> "subprocess.CompletedProcess[str]":
     command = [tool("systemd-analyze"), "verify", "--user", "--man=no", *map(str, sorted(folder.glob("trimpoint.*")))]
     return subprocess.run(
-        command, env={**os.environ, "XDG_RUNTIME_DIR": str(folder)}, capture_output=True, text=True, check=False, timeout=60
+        command,
+        env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SCENARIO_S,
     )
 
 
@@ -51,7 +57,7 @@ def test_the_hardening_is_there_as_systemd_sees_it_and_what_would_break_codex_is
     units.install(tmp_path, rendered())
     command = [tool("systemd-analyze"), "security", "--user", "--offline=true", "--json=short", str(tmp_path / units.SERVICE)]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=SCENARIO_S)
     seen = {row["json_field"]: row["set"] for row in json.loads(done.stdout)}
     for guard in ("NoNewPrivileges", "RestrictRealtime", "SystemCallFilter_module", "SystemCallFilter_raw_io", "NotifyAccess"):
         assert seen[guard], guard
@@ -62,7 +68,7 @@ def test_the_hardening_is_there_as_systemd_sees_it_and_what_would_break_codex_is
     assert not seen["MemoryDenyWriteExecute"]
     assert not seen["ProtectHome"]
     overall = subprocess.run(
-        [*command[:2], "--threshold=82", *command[2:]], env=environment, capture_output=True, check=False, timeout=60
+        [*command[:2], "--threshold=82", *command[2:]], env=environment, capture_output=True, check=False, timeout=SCENARIO_S
     )
     assert overall.returncode == 0, "less is hardened than was"
 

@@ -27,6 +27,7 @@ from trimpoint.testkit import (
     throwaway_codex_home,
 )
 
+from tests.deadlines import STEP_S
 from tests.testkit.codex_over_stdio import CODEX_BIN, CodexOverStdio, codex_over_stdio
 
 pytestmark = pytest.mark.codex
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.codex
 
 @asynccontextmanager
 async def setup(script: Script) -> AsyncGenerator[tuple[ScriptedModel, CodexOverStdio], None]:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with (
             ScriptedModel(script) as model,
             throwaway_codex_home() as home,
@@ -108,7 +109,7 @@ async def compact_remotely(model: ScriptedModel, overrides: list[str], home: Pat
 async def test_the_built_in_provider_leaves_the_websocket_at_once_and_compacts_encrypted(
     tmp_path: Path,
 ) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with ScriptedModel(Script(encrypted_summary="BLOB")) as model, throwaway_codex_home() as home:
             await log_in(CODEX_BIN, home, api_key="sk-dummy")
             await compact_remotely(model, openai_overrides(model), home, tmp_path)
@@ -119,7 +120,7 @@ async def test_the_built_in_provider_leaves_the_websocket_at_once_and_compacts_e
 async def test_a_custom_provider_named_openai_compacts_encrypted_without_login(
     tmp_path: Path,
 ) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with ScriptedModel(Script(encrypted_summary="BLOB")) as model, throwaway_codex_home() as home:
             await compact_remotely(model, remote_overrides(model), home, tmp_path)
     assert model.websocket_attempts == 0

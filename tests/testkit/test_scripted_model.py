@@ -26,6 +26,8 @@ from trimpoint.testkit import (
     say,
 )
 
+from tests.deadlines import STEP_S
+
 
 def asking(text: str) -> bytes:
     """A request body whose only input is what a user says."""
@@ -99,7 +101,7 @@ async def client_of(model: ScriptedModel) -> AsyncGenerator[HttpClient, None]:
 
 @asynccontextmanager
 async def served(respond: Respond) -> AsyncGenerator[tuple[ScriptedModel, HttpClient], None]:
-    with anyio.fail_after(5):
+    with anyio.fail_after(STEP_S):
         async with ScriptedModel(respond) as model, client_of(model) as client:
             yield model, client
 

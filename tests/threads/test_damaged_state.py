@@ -14,6 +14,7 @@ from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 
+from tests.deadlines import SCENARIO_S
 from tests.threads.stage import OTHER, THREAD, begin, turn
 
 RULES = IdleRules(evict_after_s=0.0, snapshot_after_records=3)
@@ -72,7 +73,7 @@ async def test_whatever_happens_to_a_derived_file_nothing_is_lost(tmp_path: Path
     files = await written(tmp_path)
     path = tmp_path / name
     content = files[path]
-    with anyio.fail_after(120):
+    with anyio.fail_after(SCENARIO_S):
         for at in range(0, len(content), max(1, len(content) // 50)):
             restore_files(files, tmp_path)
             path.write_bytes(content[:at] if hurt == "cut" else content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
@@ -91,7 +92,7 @@ async def test_a_cut_anywhere_in_a_journal_leaves_its_thread_a_past_and_the_othe
         files = {path: content for path, content in files.items() if path.parent.name != "snapshots"}
     path = tmp_path / "threads" / f"{THREAD}.journal"
     content, before = files[path], list[str]()
-    with anyio.fail_after(120):
+    with anyio.fail_after(SCENARIO_S):
         for at in range(0, len(content), 17):
             restore_files(files, tmp_path)
             path.write_bytes(content[:at])
@@ -111,7 +112,7 @@ async def test_a_flipped_byte_anywhere_in_a_journal_is_never_believed(tmp_path: 
         files = {path: content for path, content in files.items() if path.parent.name != "snapshots"}
     path = tmp_path / "threads" / f"{THREAD}.journal"
     content = files[path]
-    with anyio.fail_after(120):
+    with anyio.fail_after(SCENARIO_S):
         for at in range(0, len(content), 17):
             restore_files(files, tmp_path)
             path.write_bytes(content[:at] + bytes([content[at] ^ 0x40]) + content[at + 1 :])

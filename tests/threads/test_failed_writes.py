@@ -16,6 +16,7 @@ from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
+from tests.deadlines import STEP_S
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published, turn
 
 
@@ -33,7 +34,7 @@ def store(disk: Disk) -> Store:
 async def engine(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ThreadRegistry]:
     """One that leaves it to the test when a failed write is tried again."""
     monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 3600)
-    with anyio.fail_after(10):
+    with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(store, Policy()) as engine:
             yield engine
 
@@ -248,7 +249,7 @@ async def test_a_fact_that_fits_no_more_is_lost_alone(writer: ThreadWriter, disk
 async def test_the_flusher_tries_again_until_the_disk_takes_it(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 0)
     tried = anyio.Event()
-    with anyio.fail_after(10):
+    with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(Store(disk), Policy()) as engine:
             writer = await begin(engine)
             disk.on_refusal = lambda: tried.set() if disk.refused > 5 else None

@@ -15,6 +15,7 @@ from trimpoint.threads.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol import methods as m
 
+from tests.deadlines import STEP_S
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, turn
 
 ORPHAN = encode_record(ev.Record(99, 99, 0, (ev.EntryRecorded("never started", "m", "message", "user", "hello"),)))
@@ -82,7 +83,7 @@ async def test_a_damaged_thread_can_be_followed() -> None:
         await engine.thread(THREAD)
         nothing: Any = None
         handlers = ExtensionHandlers(HandlerDeps(engine, nothing, nothing, nothing, nothing, nothing, nothing, "", lambda: None))
-        with anyio.fail_after(5):
+        with anyio.fail_after(STEP_S):
             result: Any = await handlers.table["orchestration/subscribeThread"](call, m.SubscribeParams(thread_id=THREAD))
     for then in call.after:
         then()

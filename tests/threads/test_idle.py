@@ -15,6 +15,7 @@ from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint_protocol import commands as wire
 
+from tests.deadlines import STEP_S
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published, turn
 
 AT_ONCE = IdleRules(evict_after_s=0.0, snapshot_after_records=3)
@@ -24,7 +25,7 @@ SNAPSHOT = f"snapshots/{THREAD}"
 @asynccontextmanager
 async def running(disk: Disk | None = None, rules: IdleRules = AT_ONCE) -> AsyncGenerator[ThreadRegistry]:
     async with ThreadRegistry.running(Store(disk or Disk()), Policy(), rules) as engine:
-        with anyio.fail_after(5):
+        with anyio.fail_after(STEP_S):
             yield engine
 
 

@@ -9,6 +9,7 @@ from trimpoint.threads.errors import CommandRefused, JournalRefuses, Replacement
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint_protocol.commands import ArchiveAndNew
 
+from tests.deadlines import STEP_S
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published
 
 NEW = "01900000-0000-7000-8000-00000000000a"
@@ -45,7 +46,7 @@ async def test_the_command_is_carried_out_though_the_second_journal_is_refused(d
 async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
     tried_again = anyio.Event()
-    with anyio.fail_after(10):
+    with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(Store(disk), Policy()) as engine:
             await begin(engine)
             disk.fill(NEW)
@@ -96,7 +97,7 @@ async def test_the_daemon_starts_while_the_disk_refuses_the_second_journal(
     monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
     await left_half_done(disk)
     disk.fill(thread_id)
-    with anyio.fail_after(10):
+    with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(Store(disk), Policy()) as engine:
             with published(engine, ev.ThreadCreated, NEW) as durable:
                 disk.free()

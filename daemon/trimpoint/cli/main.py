@@ -3,37 +3,45 @@
 The law: nothing heavy is imported before it is known which command it is (`--help` takes less than 150 ms).
 """
 
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 
-from trimpoint.cli.daemon_commands import app_server
+from trimpoint.cli.daemon_commands import app_server, codex_itself
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
 
 _DAEMON = "trimpoint.cli.daemon_commands.serve"
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_missing_streams()
     try:
-        return _run(arguments)
+        return _run(arguments, "trimpoint" if argv is not None else sys.argv[0])
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         return _close_broken_pipe()
-    except (CliError, BaseExceptionGroup) as raised:
+    except (CliError, OSError, BaseExceptionGroup) as raised:
         error = sole_error(raised)
+        if isinstance(error, BrokenPipeError):
+            return _close_broken_pipe()
+        if isinstance(error, OSError) and error.errno in _DISK_FULL:
+            error = _disk_full(error)
         if not isinstance(error, CliError):
             raise
-        return _report(error, as_json="--json" in arguments)
+        return _report(error, as_json=bool({"--json", "-j"}.intersection(arguments)))
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], program: str) -> int:
+    codex_itself.hand_over(arguments, program)
     if app_server.is_meant(arguments):
         return app_server.run(arguments)
     parsed = parse(arguments)
@@ -57,6 +65,28 @@ def _without_rich() -> Generator[None]:
         yield
     finally:
         del sys.modules["rich"]
+
+
+def _open_missing_streams() -> None:
+    """Output that the caller has closed goes nowhere; no file that is opened later may take its place."""
+    for fd, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDONLY if fd == 0 else os.O_WRONLY)
+            if opened != fd:
+                os.dup2(opened, fd)
+                os.close(opened)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(fd, "r" if fd == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _disk_full(error: OSError) -> CliError:
+    place = error.filename or "where the output goes"
+    failure = CliError(f"{place}: {error.strerror}.", "Make room, then do it again.", reason="no_space")
+    if error.filename is None:
+        _close_broken_pipe()  # else Python tries once more at its end, and fails aloud
+    return failure
 
 
 def _report(error: CliError, *, as_json: bool) -> int:

@@ -38,6 +38,7 @@ def one_line(text: str, limit: int = 200) -> str:
 def for_shells(text: str) -> str:
     """A sentence of the daemon's with the commands as they are typed in a shell, not in a chat."""
     said = text.replace(" Nothing was sent to the agent.", "")
+    said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
     return re.sub(r"(?<![\w/.~-])/(clear|compact|compress|revert|new)\b(?!/)", r"trimpoint \1", said)
 
 

@@ -18,7 +18,7 @@ _VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
 # A home that is none: with its own one, Codex would write a few files even to say its version (measured: 0.163).
 _NO_HOME = "/proc/self/no-codex-home"
 _SOURCES = {"flag": "named by --codex", "config": "configured", "path": "found on PATH", "bundled": "from the PyPI package"}
-_LOGIN_HINT = "Run `codex login`. Not needed if your Codex configuration names a provider that has a key of its own."
+_LOGIN_HINT = "Run `trimpoint login`. Not needed if your Codex configuration names a provider that has a key of its own."
 
 
 class _Auth(msgspec.Struct):
@@ -41,7 +41,7 @@ def check(installation: Installation) -> Iterator[Finding]:
     except (CodexNotFound, CodexUnusable) as error:
         yield fail(f"{error}", error.hint)
         return
-    yield _with_version(binary, _version(binary.path))
+    yield _with_version(binary, binary_version(binary.path))
 
 
 def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
@@ -55,7 +55,9 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
     }
     text = f"{facts['version'] or 'version unknown'}, {binary.path} ({_SOURCES[binary.source]})"
     if version is None:
-        return fail(f"{text}: it does not say its version", "Try `codex --version`; install it anew if that fails.", **facts)
+        return fail(
+            f"{text}: it does not say its version", "Try `trimpoint codex --version`; install it anew if that fails.", **facts
+        )
     if version < OLDEST_SUPPORTED:
         return fail(f"{text}: too old", f"Install Codex {oldest} or newer.", **facts)
     if version > NEWEST_TESTED:
@@ -64,7 +66,8 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
     return ok(f"{text}; tested are {oldest} to {newest}", **facts)
 
 
-def _version(binary: Path) -> Version | None:
+def binary_version(binary: Path) -> Version | None:
+    """The version that a Codex says it has; None when it says none."""
     environment = {**os.environ, "CODEX_HOME": _NO_HOME}
     try:
         done = subprocess.run(
@@ -83,7 +86,7 @@ def check_login(installation: Installation) -> Iterator[Finding]:
     try:
         auth = msgspec.json.decode(path.read_bytes(), type=_Auth)
     except FileNotFoundError:
-        hint = f"{_LOGIN_HINT} A login in the system's keyring is not seen here: `codex login status`."
+        hint = f"{_LOGIN_HINT} A login in the system's keyring is not seen here: trimpoint login status."
         yield warn(f"no login in {installation.codex_home}", hint, codexHome=str(installation.codex_home), kind=None)
         return
     except msgspec.MsgspecError:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from trimpoint.config import Config
+from trimpoint.config import Config, home
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 
@@ -53,7 +53,7 @@ class Installation:
     def codex_home(self) -> Path:
         """Where Codex keeps its login and threads."""
         named = self.environ.get("CODEX_HOME")
-        return Path(named) if named else Path(self.environ.get("HOME", "~")).expanduser() / ".codex"
+        return Path(named) if named else home(self.environ) / ".codex"
 
 
 class Check(NamedTuple):

@@ -10,6 +10,7 @@ from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
@@ -54,9 +55,10 @@ class RouteDeps(NamedTuple):
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
     """Builds every handler; those that work in the background run in `tasks`."""
     engine, link, side = deps.engine, deps.link, deps.client_side
-    router, threads, captures, sessions, lost_endings = deps.operations
+    router, threads, captures, sessions, worktrees, lost_endings = deps.operations
     identity = side.identity
-    slash = SlashRunner(engine, sessions, rules.wait_s, rules.discard)
+    previews = RevertPreviews(engine, sessions, identity, worktrees)
+    slash = SlashRunner(engine, sessions, previews, rules.wait_s, rules.discard)
     starts = TurnStarts(sessions, threads, identity, captures)
     agent_tools = AgentTools(engine, sessions, rules.discard, starts, rules.wait_s, tasks)
     side.codex_events.add_interceptor(agent_tools.intercept)
@@ -86,5 +88,6 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **ContextMessages(engine, sessions, rules.discard).table,
         **CheckpointMethods(engine, identity, captures.limits).table,
         **CheckpointStorage(engine).table,
+        **previews.table,
     }
     return Routes(ExtensionMethods(extensions), side.handles.wrap(handlers, methods.forward), methods.forward)

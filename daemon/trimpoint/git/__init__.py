@@ -1,7 +1,7 @@
-"""Checkpoints: a work tree as it was, kept in hidden refs of the user's repository, and brought back.
+"""Checkpoints: a work tree as it was, kept in a repository of ours beside the user's, and brought back.
 
-The law: the user's index, HEAD, branches, stash, hooks, reflogs and `git status` are not ours. We write objects,
-refs under `refs/trimpoint/`, and one folder `trimpoint` in the git directory.
+The law: the user's objects, refs, index, HEAD, stash, hooks, reflogs and `git status` are not ours. We write in two
+folders of the git directory: `trimpoint` and `trimpoint-checkpoints.git`.
 
 `plumbing` runs git and handles files, `capture` takes checkpoints, `restore` goes back to one, `errors`
 names what can go wrong. Nothing here knows threads.

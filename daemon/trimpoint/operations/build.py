@@ -39,6 +39,7 @@ class Operations(NamedTuple):
     threads: ProviderThreads
     captures: TurnCaptures
     sessions: Sessions
+    worktrees: FileReverts
     lost_endings: LostEndings
 
 
@@ -51,7 +52,8 @@ def build_operations(
     engine.keep_in_memory(router.has_fast_path)
     threads = ProviderThreads(engine, link, router)
     limits = RunnerLimits(rules.compaction_deadline_s)
-    runner = OperationRunner(engine, threads, FileReverts(engine, captures), limits, tasks)
+    worktrees = FileReverts(engine, captures)
+    runner = OperationRunner(engine, threads, worktrees, limits, tasks)
     sessions = Sessions(engine, threads, runner, rules.wait_s, tasks)
     lost_endings = LostEndings(engine, threads, EndingLimits(), tasks)
-    return Operations(router, threads, captures, sessions, lost_endings)
+    return Operations(router, threads, captures, sessions, worktrees, lost_endings)

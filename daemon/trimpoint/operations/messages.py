@@ -1,17 +1,26 @@
 """What an operation's outcome is called, in a sentence for a person."""
 
+from collections.abc import Sequence
+
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
-from trimpoint.threads.worktrees import Restored
+from trimpoint.core.views.trim_outcome import undo_line
+from trimpoint.threads.worktrees import Preview, Restored
 
 AFTER_OVERFLOW = (
     "/clear N keeps the last N turns in the agent's context, /clear keeps none. "
     "Neither needs the model, so both work when nothing fits any more."
 )
 """What a person can do about a context that is full."""
+
+
+UNDO = "/revert --undo"
+"""Takes back a revert, another undo included."""
+
+SHOWN_PATHS = 10
 
 
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
@@ -40,7 +49,7 @@ def reverted_message(state: ThreadState, operation: Operation, restored: Restore
     """How a revert ended well; asked before the record that makes it so."""
     reverting = operation.reverting
     assert reverting is not None
-    message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}"
+    message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}{_kept(reverting.kept)}"
     target = resolve_target(state, reverting)
     if target is None:
         message += " The context is what it was."
@@ -50,7 +59,30 @@ def reverted_message(state: ThreadState, operation: Operation, restored: Restore
         message += f" Not carried over: {', '.join(not_carried)}."
     if target is not None and state.generation.session_approvals:
         message += " What you approved for the session will be asked for again."
-    return message
+    return f"{message}\n{undo_line(UNDO)}"
+
+
+def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) -> str:
+    """What a revert would do. Nothing has been done."""
+    refusals = "; ".join(files.refusals[:SHOWN_PATHS]) if not reverting.force else ""
+    if refusals:
+        return f"The revert would be refused, because files would be lost: {refusals}. Nothing has been done."
+    message = f"It would go back {_destination(state, reverting)}."
+    if reverting.commit:
+        message += f" Files to write: {_listed(files.written)}. Files to remove: {_listed(files.removed)}.{_kept(files.kept)}"
+    target = resolve_target(state, reverting)
+    context = f"would hold {_count(len(target.active), 'turn')}" if target is not None else "would stay what it is"
+    return f"{message} The context {context}. Nothing has been done."
+
+
+def _listed(paths: Sequence[str]) -> str:
+    rest = len(paths) - SHOWN_PATHS
+    return ", ".join(paths[:SHOWN_PATHS]) + (f" and {rest} more" if rest > 0 else "") if paths else "none"
+
+
+def _kept(paths: Sequence[str]) -> str:
+    """What others have done meanwhile."""
+    return f" Changed by others since, and left so: {_listed(paths)}." if paths else ""
 
 
 def _destination(state: ThreadState, reverting: Reverting) -> str:
@@ -66,7 +98,13 @@ def _files(reverting: Reverting, restored: Restored) -> str:
         return "Files are as they were."
     if restored == (0, 0):
         return "The files were the same already."
-    return f"{_count(restored.written, 'file')} written, {restored.removed} removed; the state before is kept in a safety checkpoint."
+    written = f"{_count(restored.written, 'file')} written{_named(reverting.written)}"
+    removed = f"{restored.removed} removed{_named(reverting.removed)}"
+    return f"{written}, {removed}; the state before is kept in a safety checkpoint."
+
+
+def _named(paths: Sequence[str]) -> str:
+    return f" ({_listed(paths)})" if paths else ""
 
 
 def _has_summary(target: RevertTarget) -> bool:

@@ -62,8 +62,8 @@ class RevertSteps:
             case Phase.REQUESTED:
                 journal_phase_deferred(writer, operation, Phase.STARTING, "Preparing the session.")
             case Phase.CHECKPOINTING:
-                safety = await self._worktrees.secure(writer, reverting)
-                await journal_phase(writer, operation, Phase.STARTING, "Preparing the session.", "", safety)
+                secured = await self._worktrees.secure(writer, reverting, operation.id)
+                await journal_phase(writer, operation, Phase.STARTING, "Preparing the session.", "", *secured)
             case Phase.RESTORING:
                 await self._restore(writer, operation, reverting)
             case _:

@@ -239,10 +239,14 @@ class Sessions:
 
         :raises EngineError: when it was refused; see `ThreadRegistry.dispatch`.
         """
-        await self._prepare(await self._engine.thread(command.thread_id), command)
+        await self.prepare(await self._engine.thread(command.thread_id), command)
         return await self._engine.dispatch(command)
 
-    async def _prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+    async def prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+        """Has everything at hand that a command is decided by.
+
+        :raises EngineError: this Codex cannot carry it out, or another program uses the thread.
+        """
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
         if isinstance(command, DiscardContext):

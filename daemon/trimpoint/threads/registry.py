@@ -44,6 +44,8 @@ class ThreadRegistry:
 
     def __init__(self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup) -> None:
         self.unreadable: dict[str, str] = {}
+        self.relearned: list[str] = []
+        """Threads whose journals the catalogue did not fit: the daemon before may have died at work on them."""
         self.policy = policy
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
@@ -266,6 +268,7 @@ class ThreadRegistry:
         try:
             await self.thread(thread_id)
             await self._evict(thread_id)
+            self.relearned.append(thread_id)
         except ThreadNotFound:
             log.warning("journal_empty", thread_id=thread_id)
         except JournalRefuses as error:

@@ -23,6 +23,22 @@ class WorktreeRefuses(EngineError):
         return self.message
 
 
+class Secured(NamedTuple):
+    """The files as they are, and what the revert makes of them."""
+
+    safety: ev.CheckpointCaptured
+    planned: ev.RevertPlanned
+
+
+class Preview(NamedTuple):
+    """What a revert would do to the files. `refusals`: what it would be refused for, unless forced."""
+
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    refusals: tuple[str, ...]
+
+
 class Restored(NamedTuple):
     """How many files were written and removed."""
 
@@ -33,8 +49,15 @@ class Restored(NamedTuple):
 class Worktrees(Protocol):
     """Both sides of a revert of files. What is restored is only what differs, and never what the thread has not seen."""
 
-    async def secure(self, writer: ThreadWriter, reverting: Reverting) -> ev.CheckpointCaptured:
-        """Check that the target is there and may be restored, and capture the files as they are now.
+    async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
+        """Find out what `secure` and `restore` would do, and change nothing.
+
+        :raises WorktreeRefuses: the target is not there.
+        """
+        ...
+
+    async def secure(self, writer: ThreadWriter, reverting: Reverting, operation_id: str) -> Secured:
+        """Check that the target is there and may be restored, capture the files as they are now, and plan.
 
         :raises WorktreeRefuses: it is not there, or somebody else changed files that would be written.
         """

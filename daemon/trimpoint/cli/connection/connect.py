@@ -24,6 +24,7 @@ _START_ONE = "Start one with `trimpoint serve`, or say where it listens with --s
 # What Codex says when another process has the thread open (measured: 0.163).
 _HELD = "already has an active writer"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_GREETING_DEADLINE_S = 15.0
 _REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
 
 
@@ -46,7 +47,7 @@ def with_daemon(arguments: argparse.Namespace, command: Command, **capabilities:
 async def _with_daemon(arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]) -> int:
     try:
         async with open_first(sockets_of(settings_of(arguments))) as client:
-            await client.initialize("trimpoint-cli", **capabilities)
+            await _greet(client, capabilities)
             try:
                 return await command(client)
             except RemoteError as error:
@@ -57,6 +58,16 @@ async def _with_daemon(arguments: argparse.Namespace, command: Command, capabili
         raise NoDaemon(
             "The daemon closed the connection.", "Is it still running? See its log; under systemd: `trimpoint service logs`."
         ) from None
+
+
+async def _greet(client: Client, capabilities: dict[str, Any]) -> None:
+    with anyio.move_on_after(_GREETING_DEADLINE_S) as waiting:
+        await client.initialize("trimpoint-cli", **capabilities)
+    if waiting.cancelled_caught:
+        raise NoDaemon(
+            f"Something accepts connections at the daemon's socket and has not answered for {_GREETING_DEADLINE_S:.0f} s.",
+            "If it is a daemon, it is stuck: see trimpoint doctor and its log.",
+        )
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from trimpoint.cli.exits import CliError, UsageError
-from trimpoint.config import Config, ConfigInvalid, default_socket_path, default_state_dir, load_config
+from trimpoint.config import Config, ConfigInvalid, HomeUnknown, default_socket_path, default_state_dir, load_config
 
 
 class Settings(NamedTuple):
@@ -28,8 +28,11 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     config = _config(arguments)
     named_socket = arguments.socket or config.socket
     named_state_dir = arguments.state_dir or config.state_dir
-    state_dir = _path(named_state_dir) if named_state_dir else default_state_dir(os.environ)
-    socket = _path(named_socket) if named_socket else default_socket_path(os.environ)
+    try:
+        state_dir = _path(named_state_dir) if named_state_dir else default_state_dir(os.environ)
+        socket = _path(named_socket) if named_socket else default_socket_path(os.environ)
+    except HomeUnknown as error:
+        raise UsageError(str(error), error.hint, reason="no_home") from None
     return Settings(_with_overrides(config, arguments), state_dir, socket, bool(named_socket))
 
 

@@ -5,9 +5,7 @@ The overrides before `app-server` are Codex's too: that is how the official Pyth
 
 import argparse
 import importlib
-import os
 from collections.abc import Iterator
-from typing import NoReturn
 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing.arguments import parse
@@ -27,8 +25,6 @@ _VALUE_WITHOUT_EFFECT = frozenset(
 )
 # What an editor's extension sends. Codex is one for all clients here, and reports about none unless its configuration says so.
 _NOT_FOR_ONE_CLIENT = frozenset({"--analytics-default-enabled"})
-# Codex's own tools about its protocol: nothing of a conversation passes through them.
-_FOR_CODEX = frozenset({"generate-ts", "generate-json-schema"})
 _STDIO = "stdio://"
 _HINT = (
     "trimpoint app-server takes -c KEY=VALUE, --config KEY=VALUE, --enable FEATURE, --disable FEATURE and "
@@ -38,14 +34,19 @@ _HINT = (
 
 def is_meant(arguments: list[str]) -> bool:
     """Whether this is a command line for Codex: `app-server`, after nothing but Codex's options."""
+    return first_word(arguments) == NAME
+
+
+def first_word(arguments: list[str]) -> str | None:
+    """The first word that is no option of Codex's, nor the value of one."""
     words = iter(arguments)
     for word in words:
         option, attached = _option(word)
         if option in _FOR_OVERRIDES | _VALUE_WITHOUT_EFFECT:
             _value(attached, words)
         elif option not in _WITHOUT_EFFECT:
-            return word == NAME
-    return False
+            return word
+    return None
 
 
 def _option(word: str) -> tuple[str, str | None]:
@@ -61,12 +62,10 @@ def _value(attached: str | None, words: Iterator[str]) -> str:
 
 
 def run(arguments: list[str]) -> int:
-    """Serve the client at stdin and stdout, or become Codex for what is Codex's alone.
+    """Serve the client at stdin and stdout.
 
     :raises UsageError: it asks for something that trimpoint does not do.
     """
-    if _FOR_CODEX.intersection(arguments):
-        _become_codex(arguments)
     if {"-h", "--help"}.intersection(arguments):
         parse(["stdio", "--help"])
     overrides = list(_overrides(arguments))
@@ -107,9 +106,3 @@ def _checked(text: str) -> str:
 def _check_listen(url: str) -> None:
     if url != _STDIO:
         raise UsageError(f"trimpoint app-server listens on {_STDIO} only, not on {url!r}.", _HINT)
-
-
-def _become_codex(arguments: list[str]) -> NoReturn:
-    settings = importlib.import_module("trimpoint.cli.connection.settings")
-    codex = str(settings.codex_binary(argparse.Namespace(config=None, codex=None)))
-    os.execv(codex, [codex, *arguments])

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -12,7 +13,8 @@ from trimpoint.cli.connection.endpoint import read_published_socket
 from trimpoint.cli.connection.settings import Settings, settings_of
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, printable, stdout_console
-from trimpoint.config import Config, default_config_path, default_socket_path, default_state_dir
+from trimpoint.cli.views.timeline_view import with_glyph
+from trimpoint.config import Config, HomeUnknown, default_config_path, default_socket_path, default_state_dir
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import CheckResult, Installation, examine, max_severity
 from trimpoint.doctor.kernel import is_listening
@@ -23,19 +25,25 @@ _FLAGS = (("socket", "socket"), ("state_dir", "state_dir"), ("codex", "codex.pat
 
 def run(arguments: argparse.Namespace) -> int:
     """Look at everything; exit code 1 if something will not work, 0 otherwise, warnings or not."""
-    results = examine(CHECKS, _installation(arguments))
+    results = examine(CHECKS, installation_of(arguments))
     status = max_severity(results)
     if arguments.json:
         findings = [{"check": result.check, **_document(result)} for result in results]
         print_json({"status": status, "findings": findings})
     else:
-        stdout_console().print(_table(results))
+        _print(results, verbose=arguments.verbose)
     return Exit.FAILED if status == "fail" else Exit.DONE
 
 
-def _installation(arguments: argparse.Namespace) -> Installation:
+def installation_of(arguments: argparse.Namespace) -> Installation:
+    """What flags, environment and file make of this installation."""
     flags = {key: str(getattr(arguments, name)) for name, key in _FLAGS if getattr(arguments, name)}
-    path = Path(arguments.config) if arguments.config else default_config_path(os.environ)
+    try:
+        path = Path(arguments.config) if arguments.config else default_config_path(os.environ)
+        default_state_dir(os.environ)
+    except HomeUnknown as error:
+        # Nearly everything that is looked at lies below it.
+        raise UsageError(str(error), "Set HOME.", reason="no_home") from None
     try:
         settings = settings_of(arguments)
     except UsageError as error:
@@ -56,22 +64,48 @@ def _document(result: CheckResult) -> dict[str, object]:
     return {"status": finding.status, "text": finding.text, "hint": finding.hint, "facts": finding.facts}
 
 
-def _table(results: list[CheckResult]) -> Table:
+def _print(results: list[CheckResult], *, verbose: bool) -> None:
+    """What needs doing first, then in a line what is all right, and at last how much there is to do."""
+    console = stdout_console()
+    to_do = [result for result in results if result.finding.status != "ok"]
+    fine = [result for result in results if result.finding.status == "ok"]
+    for result in sorted(to_do, key=lambda one: one.finding.status != "fail"):
+        console.print(_block(result))
+    if verbose:
+        for result in fine:
+            console.print(_block(result))
+        console.print(_settings(results))
+    elif fine:
+        names = ", ".join(dict.fromkeys(result.check for result in fine))
+        console.print(with_glyph(*_MARKS["ok"], Text(names)))
+    hint = "" if verbose else "  (all that was found: trimpoint doctor --verbose)"
+    console.print(Text.assemble((_to_do(len(to_do)), "bold"), (hint, "dim")))
+
+
+def _to_do(count: int) -> str:
+    return f"{count} thing{'s' if count > 1 else ''} to do" if count else "Nothing to do"
+
+
+def _block(result: CheckResult) -> RenderableType:
+    """The mark, what was found, and below it what to do; as wide as the terminal, however narrow that is."""
+    finding = result.finding
+    text = Text.assemble((f"{result.check}: ", "bold"), one_line(finding.text, 1000))
+    if finding.hint:
+        text.append(f"\n→ {printable(finding.hint)}", "dim" if finding.status == "ok" else "")
+    return with_glyph(*_MARKS[finding.status], text)
+
+
+def _settings(results: list[CheckResult]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    for column in (True, True, False):
-        table.add_column(no_wrap=column, overflow="fold")
-    before = ""
-    for check, finding in results:
-        mark = Text(*_MARKS[finding.status])
-        table.add_row(mark, Text(check if check != before else "", "bold"), Text(one_line(finding.text, 1000)))
-        if finding.hint:
-            table.add_row("", "", Text(f"→ {printable(finding.hint)}", "dim" if finding.status == "ok" else ""))
-        for key, setting in finding.facts.get("settings", {}).items():
-            table.add_row("", Text(key, "dim"), _setting(setting["value"], setting["origin"]))
-        before = check
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", ratio=1)
+    for result in results:
+        for key, setting in result.finding.facts.get("settings", {}).items():
+            table.add_row(Text(f"  {key}", "dim"), setting_text(setting["value"], setting["origin"]))
     return table
 
 
-def _setting(value: object, origin: str) -> Text:
+def setting_text(value: object, origin: str) -> Text:
+    """A setting's value, and its origin where that is not the default."""
     shown = Text(one_line(json.dumps(value, ensure_ascii=False), 200), "dim" if origin == "default" else "")
     return shown.append("" if origin == "default" else f"  ({one_line(origin)})", "dim")

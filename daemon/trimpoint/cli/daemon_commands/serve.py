@@ -11,9 +11,12 @@ import structlog
 from trimpoint import __version__
 from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, stop_asked
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
-from trimpoint.cli.exits import Exit
+from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
 from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, version_text
+from trimpoint.config import HomeUnknown, home
+from trimpoint.doctor.codex import binary_version
 from trimpoint.service.activation import handed_over
 from trimpoint.service.notify import own_notifier
 from trimpoint.service.reporting import reported
@@ -27,18 +30,45 @@ def run(arguments: argparse.Namespace) -> int:
     :raises CliError: it could not start.
     """
     settings = settings_of(arguments)
-    profile = LaunchProfile(codex_binary(arguments), settings.config.codex.overrides)
-    return run_daemon(settings, partial(_serve, settings, profile, arguments.json))
+    codex = codex_binary(arguments)
+    about_codex = _look_at_codex(codex)
+    profile = LaunchProfile(codex, settings.config.codex.overrides)
+    return run_daemon(settings, partial(_serve, settings, profile, None if arguments.json else about_codex))
 
 
-async def _serve(settings: Settings, profile: LaunchProfile, as_json: bool, stop: StopSignals) -> int:
+def _look_at_codex(codex: Path) -> list[str]:
+    """What a person should know of it before the first prompt.
+
+    :raises CliError: it is too old to work with.
+    """
+    version = binary_version(codex)
+    if version is not None and version < OLDEST_SUPPORTED:
+        oldest = version_text(OLDEST_SUPPORTED)
+        raise CliError(
+            f"The Codex at {codex} is {version_text(version)}, which is too old.",
+            f"Install Codex {oldest} or newer, or name another one with --codex.",
+            reason="codex_too_old",
+        )
+    lines = [f"Codex {version_text(version) if version else 'of a version that it does not say'}, {codex}"]
+    if version is None:
+        lines.append("! It may be something else of that name: see trimpoint doctor.")
+    elif version > NEWEST_TESTED:
+        lines.append(f"! It is newer than {version_text(NEWEST_TESTED)}, the newest that was tested.")
+    with suppress(HomeUnknown):
+        home_folder = Path(os.environ.get("CODEX_HOME") or home(os.environ) / ".codex")
+        if not (home_folder / "auth.json").exists():
+            lines.append("! No login was found: run `trimpoint login`, unless your provider has a key of its own.")
+    return lines
+
+
+async def _serve(settings: Settings, profile: LaunchProfile, about_codex: list[str] | None, stop: StopSignals) -> int:
     with closing(own_notifier()) as notifier:
         handed = handed_over(os.environ, os.getpid())
         if handed is not None:
             settings = _at(settings, handed.path)
         listener = handed.listener if handed is not None else None
         async with daemon_on_socket(settings, profile, listener=listener) as daemon:
-            _announce(settings, as_json)
+            _announce(settings, about_codex)
             async with reported(notifier, daemon.describe):
                 log.info("stopping", asked_by=await stop_asked(daemon, stop))
     log.info("stopped")
@@ -52,10 +82,12 @@ def _at(settings: Settings, path: Path) -> Settings:
     return settings._replace(socket=path)
 
 
-def _announce(settings: Settings, as_json: bool) -> None:
-    """On stdout, once clients can connect; whoever started us may wait for this line."""
+def _announce(settings: Settings, about_codex: list[str] | None) -> None:
+    """On stdout, once clients can connect; whoever started us may wait for the first line. None: for a program, as JSON."""
     with suppress(OSError):
-        if as_json:
+        if about_codex is None:
             print_json({"listening": str(settings.socket), "pid": os.getpid(), "stateDir": str(settings.state_dir)})
-        else:
-            print(f"trimpoint {__version__} listens on {settings.socket} (pid {os.getpid()})", flush=True)
+            return
+        print(f"trimpoint {__version__} listens on {settings.socket} (pid {os.getpid()})")
+        print(*about_codex, sep="\n")
+        print('Now try, in another terminal: trimpoint ask "What is in this project?"', flush=True)

@@ -3,10 +3,11 @@
 import argparse
 import difflib
 import re
+import shutil
+import textwrap
 from collections.abc import Sequence
 from typing import NoReturn
 
-from trimpoint import __version__
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing import daemon_arguments as daemons
 from trimpoint.cli.parsing import thread_arguments as threads
@@ -19,10 +20,53 @@ exit codes:
   3  skipped: nothing had to change, or the thread is busy; nothing did change
   4  no daemon answers
 
+Without --thread a command takes the last thread of this folder (its git work tree) and says which.
 --json prints one JSON document, or JSON lines where something is followed, and nothing else.
-Without --thread a command takes the thread that was used last and is not archived, and says which.
-Colour and progress appear on a terminal only; NO_COLOR is respected.
+Options may stand before the command. Colour and progress appear on a terminal only; NO_COLOR is respected.
+What is Codex's own goes to Codex: trimpoint login, logout, exec, mcp … and trimpoint codex WORD.
 """
+
+GROUPS = (
+    ("talk", (daemons.add_ask, threads.add_interrupt, threads.add_watch)),
+    (
+        "the agent's context",
+        (threads.add_context, threads.add_clear, threads.add_compact, threads.add_compress, threads.add_new),
+    ),
+    (
+        "history and files",
+        (threads.add_timeline, threads.add_revert, threads.add_diff, threads.add_checkpoints, threads.add_export),
+    ),
+    (
+        "threads",
+        (
+            threads.add_threads,
+            threads.add_rename,
+            threads.add_fork,
+            threads.add_archive,
+            threads.add_unarchive,
+            threads.add_delete,
+        ),
+    ),
+    (
+        "the daemon",
+        (
+            daemons.add_serve,
+            daemons.add_status,
+            daemons.add_shutdown,
+            daemons.add_logs,
+            daemons.add_service,
+            daemons.add_metrics,
+        ),
+    ),
+    (
+        "this installation",
+        (daemons.add_doctor, daemons.add_config, daemons.add_journal, daemons.add_completion, daemons.add_demo),
+    ),
+    ("for programs", (daemons.add_probe, daemons.add_stdio, daemons.add_schema)),
+)
+# These take a value, wherever they stand.
+_WITH_VALUE = frozenset({"--socket", "--state-dir", "--config", "-t", "--thread", "--codex", "-c"})
+_WITH_ACTIONS = frozenset({"config", "journal", "service"})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,13 +75,80 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             _unknown_command(unknown[1].lower(), unknown[2], re.findall(r"[\w-]+", unknown[3]))
         sentence = re.sub(r"^argument (\S+): (?=takes )", r"\1 ", message)
+        choice = re.match(r"argument (\S+): invalid choice: ('.*?') \(choose from (.*)\)", message)
+        if choice:
+            sentence = f"{choice[1]} takes one of {choice[3]}, not {choice[2]}".replace("'", "")
+        sentence = sentence.replace("the following arguments are required", "missing")
         raise UsageError(f"{sentence[:1].upper()}{sentence[1:]}.", f"See {self.prog} --help.")
 
 
 def _unknown_command(kind: str, name: str, known: list[str]) -> NoReturn:
     nearest = difflib.get_close_matches(name, known, n=1)
     guess = f"Did you mean {nearest[0]}? " if nearest else ""
-    raise UsageError(f"There is no {kind} {name!r}.", f"{guess}There are: {', '.join(known)}.")
+    there_are = "trimpoint help lists all commands." if kind == "command" else f"There are: {', '.join(known)}."
+    raise UsageError(f"There is no {kind} {name!r}.", f"{guess}{there_are}")
+
+
+class _Root(_Parser):
+    """The whole command line. Its help groups the commands, which argparse cannot."""
+
+    groups: list[tuple[str, list[str]]]
+
+    def format_help(self) -> str:
+        summaries = {action.dest: action.help or "" for action in _choices(self)}
+        width = max(map(len, summaries))
+        blocks = ["usage: trimpoint COMMAND [OPTION …]\n", _wrapped(f"{self.description}\n")]
+        for title, names in self.groups:
+            rows = (_wrapped(f"  {name:<{width}}  {summaries[name]}\n", width + 4) for name in names)
+            blocks.append(f"{title}:\n" + "".join(rows))
+        blocks.append(_wrapped("trimpoint help COMMAND tells more of one, trimpoint --version what is installed.\n"))
+        return "\n".join([*blocks, "".join(_wrapped(line, 5) for line in EPILOG.splitlines(keepends=True))])
+
+
+def _wrapped(line: str, indent: int = 0) -> str:
+    """A line folded between words at the edge of the terminal."""
+    columns = shutil.get_terminal_size().columns
+    if len(line) <= columns or not line.strip():
+        return line
+    is_list = line.startswith(" ")
+    return (
+        textwrap.fill(line.rstrip(), columns, subsequent_indent=" " * (indent if is_list else 0), break_on_hyphens=False) + "\n"
+    )
+
+
+def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
+    """The sub-commands of a parser, each with its name as `dest`; argparse keeps them without a public name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return action._choices_actions
+    return ()
+
+
+def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of sub-commands by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def root_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = _Root(
+        prog="trimpoint",
+        description="Keep long Codex conversations going: clear, compact, compress and revert them.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=_Parser)
+    parser.groups = []
+    for title, adders in GROUPS:
+        before = set(commands.choices)
+        for add in adders:
+            add(commands)
+        parser.groups.append((title, [name for name in commands.choices if name not in before]))
+    daemons.add_unlisted(commands)
+    return parser
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -46,49 +157,30 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     :raises UsageError: it is not right.
     :raises SystemExit: `--help` or `--version` was asked for and has been printed.
     """
-    parser = _Parser(
-        prog="trimpoint",
-        description="Talk to Codex through a daemon that can clear, compact and renew an agent's context.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"trimpoint {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for add in (
-        daemons.add_ask,
-        daemons.add_serve,
-        daemons.add_stdio,
-        daemons.add_status,
-        daemons.add_metrics,
-        threads.add_context,
-        threads.add_clear,
-        threads.add_compact,
-        threads.add_compress,
-        threads.add_revert,
-        threads.add_new,
-        threads.add_timeline,
-        threads.add_checkpoints,
-        threads.add_diff,
-        threads.add_watch,
-        threads.add_threads,
-        threads.add_rename,
-        threads.add_archive,
-        threads.add_unarchive,
-        threads.add_delete,
-        threads.add_fork,
-        threads.add_interrupt,
-        daemons.add_probe,
-        daemons.add_shutdown,
-        threads.add_export,
-        daemons.add_journal,
-        daemons.add_service,
-        daemons.add_doctor,
-        daemons.add_schema,
-        daemons.add_demo,
-    ):
-        add(commands)
-    parsed, rest = parser.parse_known_args(arguments)
+    parser = root_parser()
+    ordered = _in_order(list(arguments), parser)
+    parsed, rest = parser.parse_known_args(ordered)
     if rest:
         raise UsageError(f"trimpoint {parsed.command} does not take {rest[0]!r}.", f"See trimpoint {parsed.command} --help.")
     return parsed
+
+
+def _in_order(arguments: list[str], parser: argparse.ArgumentParser) -> list[str]:
+    """The command line with the command first: `help X` as `X --help`, options before the command after it."""
+    if arguments[:1] == ["help"]:
+        words = [word for word in arguments[1:] if not word.startswith("-")]
+        return [*words, "--help"]
+    if arguments[:1] and arguments[0] in {"-V", "-v", "--version"}:
+        return ["version", *arguments[1:]]
+    options: list[str] = []
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] not in {"-h", "--help"}:
+        options.append(rest.pop(0))
+        if options[-1] in _WITH_VALUE and rest:
+            options.append(rest.pop(0))
+    if not rest:
+        return ["overview", *options]
+    command_words = 1
+    if rest[0] in _WITH_ACTIONS and len(rest) > 1 and rest[1] in sub_parsers(sub_parsers(parser)[rest[0]]):
+        command_words += 1
+    return [*rest[:command_words], *options, *rest[command_words:]]

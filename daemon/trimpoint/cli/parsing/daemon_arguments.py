@@ -4,6 +4,7 @@ import argparse
 
 from trimpoint.cli.parsing.options import (
     Commands,
+    add_location_options,
     command,
     for_clients,
     for_daemons,
@@ -37,6 +38,12 @@ examples:
   trimpoint ask "What does this project do?"
   trimpoint ask --new --sandbox workspace-write "Add a docstring to greet."
   git diff | trimpoint ask - > review.md
+"""
+
+COMPLETION = """\
+  bash:  trimpoint completion bash >> ~/.bashrc
+  zsh:   trimpoint completion zsh > "${fpath[1]}/_trimpoint"
+  fish:  trimpoint completion fish > ~/.config/fish/completions/trimpoint.fish
 """
 
 PROBE = """\
@@ -134,7 +141,7 @@ def add_journal(commands: Commands) -> None:
 
 def _offline(actions: Commands, name: str, summary: str, details: str = "") -> argparse.ArgumentParser:
     parser = command(actions, name, f"daemon_commands.journal:run_{name}", summary, details)
-    parser.add_argument("--thread", metavar="ID", help="which thread: its id, or the beginning or end of it (default: all)")
+    parser.add_argument("-t", "--thread", metavar="ID", help="which thread: its id, or the beginning or end of it (default: all)")
     json_option(parser)
     parser.add_argument("--state-dir", metavar="DIR", help="where the journals are")
     parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
@@ -167,6 +174,7 @@ def add_doctor(commands: Commands) -> None:
     parser = command(
         commands, "doctor", "daemon_commands.doctor:run", "say what is found on this machine, what is wrong and what to do"
     )
+    parser.add_argument("--verbose", action="store_true", help="with everything that is all right, and all settings")
     json_option(parser)
     for_daemons(parser)
 
@@ -186,3 +194,45 @@ def add_demo(commands: Commands) -> None:
     parser.add_argument("--plain", action="store_true", help="no colour and no animation")
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
     json_option(parser)
+
+
+def add_unlisted(commands: Commands) -> None:
+    """What `trimpoint` alone and `trimpoint --version` do."""
+    overview = commands.add_parser("overview", allow_abbrev=False)
+    overview.set_defaults(run="trimpoint.cli.thread_commands.overview:run", command="overview")
+    for_clients(overview)
+    version = commands.add_parser("version", allow_abbrev=False)
+    version.set_defaults(run="trimpoint.cli.daemon_commands.version:run", command="version")
+    json_option(version)
+
+
+def add_logs(commands: Commands) -> None:
+    """`logs`."""
+    parser = command(commands, "logs", "daemon_commands.logs:run", "show the daemon's log, wherever it goes")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")
+    parser.add_argument("-n", "--lines", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
+    add_location_options(parser)
+
+
+def add_config(commands: Commands) -> None:
+    """`config`."""
+    parser = command(commands, "config", "daemon_commands.config:run_show", "show or begin the configuration")
+    actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
+    for action, summary in (
+        ("show", "show what is in force and where it comes from"),
+        ("init", "write a file with all settings, commented out"),
+        ("path", "print where the file is"),
+    ):
+        sub = command(actions, action, f"daemon_commands.config:run_{action}", summary)
+        sub.set_defaults(command=f"config {action}")
+        json_option(sub)
+        for_daemons(sub)
+
+
+def add_completion(commands: Commands) -> None:
+    """`completion`."""
+    parser = command(
+        commands, "completion", "daemon_commands.completion:run", "print what makes a shell complete trimpoint", COMPLETION
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+    parser.add_argument("--words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -71,7 +71,7 @@ def add_revert(commands: Commands) -> None:
     parser.add_argument("turn", metavar="TURN", nargs="?", help="number or id of the turn to go back to")
     parser.add_argument("--undo", action="store_true", help="take back the last revert")
     parser.add_argument("--context", action="store_true", help="leave files alone")
-    parser.add_argument("--force", action="store_true", help="overwrite what somebody else has changed meanwhile")
+    parser.add_argument("--force", action="store_true", help="overwrite what others have made of the agent's changes")
     dry_run(parser)
     for_clients(parser, thread=True)
 
@@ -114,6 +114,7 @@ def add_checkpoints(commands: Commands) -> None:
     action.add_argument(
         "--prune", action="store_true", help="let go of those of threads that are gone; only shows them without --yes"
     )
+    parser.add_argument("--all", action="store_true", help="with --prune: remove everything of trimpoint from the repositories")
     parser.add_argument("--yes", action="store_true", help="with --prune: do it")
     parser.add_argument(
         "--repository", metavar="DIR", help="with --storage and --prune: this one only, even if no thread works in it"
@@ -127,9 +128,7 @@ def add_diff(commands: Commands) -> None:
     parser.add_argument(
         "moments", metavar="MOMENT", nargs="*", help="one: what that turn changed; two: from the end of one to the other"
     )
-    parser.add_argument(
-        "--path", metavar="PATH", action="append", default=[], help="only this file or folder, named from the root"
-    )
+    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="only this file or folder, named from here")
     parser.add_argument("--stat", action="store_true", help="only which files, and how many lines")
     parser.add_argument(
         "--max-bytes", metavar="N", type=positive, default=1024 * 1024, help="cut the diff after N bytes (default 1 MiB)"

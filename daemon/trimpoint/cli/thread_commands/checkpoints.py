@@ -31,8 +31,9 @@ _STEP = 1024
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or prune."""
-    if arguments.yes and not arguments.prune:
-        raise UsageError("--yes goes with --prune.", "See trimpoint checkpoints --help.")
+    if (arguments.yes or arguments.all) and not arguments.prune:
+        option = "--yes" if arguments.yes else "--all"
+        raise UsageError(f"{option} goes with --prune.", "See trimpoint checkpoints --help.")
     act = _prune if arguments.prune else _storage if arguments.storage else _show
     return with_daemon(arguments, partial(act, arguments))
 
@@ -47,9 +48,12 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if found.older:
         stdout_console().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
     stdout_console().print(_table(found.turns))
+    said: list[str] = []
     for row in found.turns:
-        for note in row.notes:
+        # What is not in one checkpoint is mostly not in the next either: it is said once.
+        for note in (note for note in row.notes if note not in said):
             stdout_console().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+        said = row.notes
     if found.safety is not None:
         stdout_console().print(
             Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim")
@@ -111,12 +115,14 @@ def _threads(repository: RepositoryStorage) -> Table:
 
 
 async def _prune(arguments: argparse.Namespace, client: Client) -> int:
-    params: dict[str, Any] = {**_folder(arguments), "dryRun": not arguments.yes}
+    params: dict[str, Any] = {**_folder(arguments), "dryRun": not arguments.yes, "all": arguments.all}
     answer = await client.request("checkpoint/prune", **params)
     result = msgspec.convert(answer, PruneResult)
     if arguments.json:
         print_json(answer)
-        return Exit.DONE if result.refs else Exit.SKIPPED
+        return Exit.DONE if result.refs or arguments.all else Exit.SKIPPED
+    if arguments.all:
+        return _show_removal(result)
     if not result.refs:
         stdout_console().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
         return Exit.SKIPPED
@@ -125,9 +131,26 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
         stdout_console().print(_threads(repository))
     refs = counted(result.refs, "checkpoint")
     if result.deleted:
-        stdout_console().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}. Git frees the space in its own time."))
+        stdout_console().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}."))
     else:
         print_line(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
+    return Exit.DONE
+
+
+def _show_removal(result: PruneResult) -> int:
+    for repository in result.repositories:
+        stdout_console().print(Text(repository.repository, "bold"))
+        stdout_console().print(_threads(repository))
+    refs, repositories = counted(result.refs, "checkpoint"), len(result.repositories)
+    if not result.deleted:
+        what = f"{refs} and all else that is trimpoint's would go for good ({counted(repositories, 'worktree')})"
+        print_line(Text(f"{what}. No file could be reverted any more. Nothing has been done yet: do it with --yes.", "yellow"))
+        return Exit.DONE
+    stdout_console().print(
+        Text.assemble(("✓ ", "green"), f"Removed {refs} and all else that was trimpoint's ({counted(repositories, 'worktree')}).")
+    )
+    for folder in result.kept:
+        print_line(Text(f"{folder} stays: a revert has saved files of yours in it. Look at them, then remove it.", "yellow"))
     return Exit.DONE
 
 

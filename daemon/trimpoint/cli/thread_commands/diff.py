@@ -1,6 +1,7 @@
 """`trimpoint diff`: what changed in the files, for eyes on a terminal, as git's own text elsewhere."""
 
 import argparse
+import os
 import sys
 from functools import partial
 
@@ -9,6 +10,7 @@ from trimpoint_protocol.checkpoints import CheckpointDiff
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.known_threads import current_folder, place_of
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
@@ -31,7 +33,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         "threadId": thread.id,
         "older": older,
         "newer": newer,
-        "paths": arguments.path,
+        "paths": [_from_root(path, thread.cwd) for path in arguments.path],
         "maxBytes": 0 if arguments.stat else arguments.max_bytes,
     }
     if arguments.json:
@@ -43,8 +45,18 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         sys.stdout.write(found.diff)
     else:
         _print(found)
+    if arguments.path and not found.files:
+        print_line(Text(f"Nothing differs at {', '.join(map(one_line, arguments.path))}.", "dim"))
     _print_limits(found)
     return Exit.DONE
+
+
+def _from_root(path: str, thread_folder: str) -> str:
+    """A path as the repository names it; it is given from the folder that the command is typed in, as to git."""
+    root = place_of(thread_folder)
+    full = os.path.join(os.path.realpath(current_folder()), path)
+    inside = os.path.relpath(full, root)
+    return path if inside.startswith("..") else inside
 
 
 def _print(found: CheckpointDiff) -> None:

@@ -175,11 +175,11 @@ async def _show_effect(
     meters: tuple[ContextStatus | None, ContextStatus | None],
 ) -> None:
     """What it brought, and the command that takes it back, unless the answer has said so."""
-    if outcome.command != "new" and (line := change_line(*meters)) is not None:
+    if outcome.command != "new" and not answer.get("tokens") and (line := change_line(*meters)) is not None:
         stdout_console().print(line)
     undo = answer.get("undo") or await _way_back(client, thread, outcome)
     if undo and str(undo).removeprefix("/") not in (outcome.message or ""):
-        stdout_console().print(Text(f"  Back again: {for_shells(str(undo))}", "dim"))
+        stdout_console().print(Text(f"  To undo: {for_shells(str(undo))}", "dim"))
 
 
 async def _way_back(client: Client, thread: ThreadOverview, outcome: CommandOutcome) -> str | None:

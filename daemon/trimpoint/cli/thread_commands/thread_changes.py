@@ -73,7 +73,7 @@ async def _archive(arguments: argparse.Namespace, client: Client) -> int:
     if thread.archived:
         return _skipped(arguments, thread, f"{short_id(thread.id)} is archived already.")
     await client.request("thread/archive", threadId=thread.id)
-    back = f"Back again: trimpoint unarchive {short_id(thread.id)}"
+    back = f"To undo: trimpoint unarchive {short_id(thread.id)}"
     return _done(arguments, thread, f"Archived {described(thread)}.", back)
 
 

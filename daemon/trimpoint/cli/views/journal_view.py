@@ -1,5 +1,6 @@
 """How journals look on a terminal."""
 
+from datetime import datetime
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -7,7 +8,6 @@ from rich.table import Table
 from rich.text import Text
 
 from trimpoint.cli.terminal import one_line
-from trimpoint.core.model.clock import rfc3339
 from trimpoint.journal.repair.repair import Outcome, RepairResult
 from trimpoint.journal.repair.verification import Problem, SnapshotState, Verified
 from trimpoint.threads.retention import Expired
@@ -158,4 +158,4 @@ def _snapshot(found: Verified) -> str:
 
 
 def _time(at_ms: int | None) -> str:
-    return "" if at_ms is None else rfc3339(at_ms)[:16].replace("T", " ")
+    return "" if at_ms is None else f"{datetime.fromtimestamp(at_ms / 1000).astimezone():%Y-%m-%d %H:%M}"

@@ -8,6 +8,7 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import context_items
+from trimpoint.core.decide.file_history import is_late
 from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -72,7 +73,9 @@ def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
     """The files as they were when the thread had its first `kept` turns, or why nobody knows."""
     after = _moments(state, state.turns[kept - 1].id, "after") if kept else []
     before = _moments(state, state.turns[kept].id, "before") if kept < len(state.turns) else []
-    candidates = [*after, *before]
+    # What others did before the next turn began is none of what is taken back.
+    late = [one for one in before if is_late(one)]
+    candidates = [*(one for one in before if not is_late(one)), *after, *late]
     found = next((checkpoint for checkpoint in candidates if checkpoint.commit), None)
     if found is not None:
         return found
@@ -157,7 +160,7 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
         return Rejected(Reason.INTERNAL, "The revert is no longer under way.")
     events: list[ev.AnyEvent] = []
     if reverting.commit:
-        events.append(ev.FilesRestored(operation.id, reverting.commit, command.written, command.removed))
+        events.append(ev.FilesRestored(operation.id, reverting.files, command.written, command.removed))
     events.append(ev.Reverted(operation.id, reverting.turn_id, reverting.scope, reverting.undo))
     target = resolve_target(state, reverting)
     if target is not None and command.provider_thread_id is not None:

@@ -66,6 +66,10 @@ def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: 
 def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> None:
     """The thread knows the files that it restored."""
     state.known_files = event.commit
+    assert state.operation is not None
+    assert state.operation.reverting is not None
+    reverting = state.operation.reverting
+    state.checkpoints.append(Checkpoint(None, "reverted", at_ms, reverting.repository, reverting.planned_ref, event.commit))
 
 
 def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) -> None:
@@ -77,6 +81,15 @@ def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) ->
     """The open operation aims there."""
     assert state.operation is not None
     state.operation.reverting = Reverting(event.turn_id, event.scope, event.undo, event.force, event.repository, event.commit)
+
+
+def plan_revert(state: ThreadState, event: ev.RevertPlanned, at_ms: int) -> None:
+    """The open operation knows what it makes of the files."""
+    assert state.operation is not None
+    assert state.operation.reverting is not None
+    reverting = state.operation.reverting
+    reverting.planned, reverting.planned_ref = event.commit, event.ref
+    reverting.written, reverting.removed, reverting.kept = event.written, event.removed, event.kept
 
 
 def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> None:

@@ -325,9 +325,10 @@ class TurnsReverted(Event, frozen=True, array_like=True, tag="thread.turns-rever
 
 
 class CheckpointCaptured(Event, frozen=True, array_like=True, tag="thread.checkpoint-captured"):
-    """The worktree as it was at a moment, kept as a commit behind a hidden ref.
+    """The worktree as it was at a moment, kept as a commit in a repository of ours.
 
-    `moment`: before | after (of the turn) | safety (before a revert, of no turn). `notes` say what is not in it. A turn that
+    `moment`: before | after (of the turn) | safety (before a revert, of no turn) | found (by a daemon that was not there when
+    the turn ended: what it cannot tell who did). `notes` say what is not in it. A turn that
     changed nothing names the commit and the ref of the checkpoint before it.
     """
 
@@ -369,6 +370,21 @@ class RevertPrepared(Event, frozen=True, array_like=True, tag="thread.revert-pre
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id"})
     operation_id: str
     provider_thread_id: str
+
+
+class RevertPlanned(Event, frozen=True, array_like=True, tag="thread.revert-planned"):
+    """What the revert makes of the files: `commit`, which is the target with the changes of others in it.
+
+    `written`, `removed`: paths that differ from now. `kept`: paths that others have changed since, and that stay so.
+    At most a thousand of each are named.
+    """
+
+    operation_id: str
+    ref: str
+    commit: str
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 class FilesRestored(Event, frozen=True, array_like=True, tag="thread.files-restored"):
@@ -458,6 +474,7 @@ AnyEvent = (
     | CheckpointFailed
     | RevertRequested
     | RevertPrepared
+    | RevertPlanned
     | FilesRestored
     | Reverted
     | RequestOpened

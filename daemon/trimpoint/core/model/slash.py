@@ -141,6 +141,7 @@ def _token_count(text: str) -> int | None:
 
 def _parse_revert(rest: str) -> dict[str, Any] | str:
     arguments: dict[str, Any] = {"turn_id": None, "turn_count": None, "undo": False, "scope": "files+context", "force": False}
+    arguments["dry_run"] = False
     for word in rest.split():
         match word.lower():
             case "--undo":
@@ -149,6 +150,8 @@ def _parse_revert(rest: str) -> dict[str, Any] | str:
                 arguments["scope"] = "context"
             case "--force":
                 arguments["force"] = True
+            case "--dry-run":
+                arguments["dry_run"] = True
             case _ if word.startswith("--"):
                 return f"/revert has no option {_quoted(word)}."
             case _ if arguments["turn_id"] is not None or arguments["turn_count"] is not None:
@@ -222,12 +225,13 @@ REGISTRY: dict[str, SlashCommand] = {
         ),
         SlashCommand(
             "revert",
-            "/revert [turn | --undo] [--context] [--force]",
+            "/revert [turn | --undo] [--context] [--force] [--dry-run]",
             "Take files and context back to where they were after a turn",
             "A turn is its number in the conversation, counted from 1, pruned ones too; 0 is before the first, and without one "
             "the last turn is taken back. Files are restored from the checkpoint of that turn; the state before is kept, and "
-            "--undo goes back to it. --context leaves files alone. --force overwrites what somebody else has changed "
-            "meanwhile. If it fails, nothing changes.",
+            "--undo goes back to it. What others did to the files between turns stays. --context leaves files alone. --force "
+            "overwrites what others have made of the agent's changes. --dry-run only says what would be done. "
+            "If it fails, nothing changes.",
             _parse_revert,
         ),
         SlashCommand(

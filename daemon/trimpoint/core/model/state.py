@@ -143,7 +143,10 @@ class Generation(msgspec.Struct):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """A snapshot of the worktree, or why there is none: then `commit` is empty. See `events.CheckpointCaptured`."""
+    """A snapshot of the worktree, or why there is none: then `commit` is empty. See `events.CheckpointCaptured`.
+
+    `moment` is also `reverted`: what a revert made of the files.
+    """
 
     turn_id: str | None
     moment: str
@@ -156,7 +159,10 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class Reverting(msgspec.Struct):
-    """What a revert aims at. `prepared` is the provider thread that will serve, `safety` the commit to go back to."""
+    """What a revert aims at. `prepared` is the provider thread that will serve, `safety` the commit to go back to.
+
+    `planned` and what follows: see `events.RevertPlanned`; empty in reverts of earlier versions.
+    """
 
     turn_id: str | None
     scope: str
@@ -166,6 +172,16 @@ class Reverting(msgspec.Struct):
     commit: str
     prepared: str | None = None
     safety: str = ""
+    planned: str = ""
+    planned_ref: str = ""
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> str:
+        """The commit that the files are to be like."""
+        return self.planned or self.commit
 
 
 class UndoState(msgspec.Struct):

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import structlog
+from trimpoint_protocol.checkpoints import RevertedFiles
 from trimpoint_protocol.commands import (
     AnyClientCommand,
     ArchiveAndNew,
@@ -37,6 +38,8 @@ from trimpoint.core.views.trim_outcome import (
     undo_line,
 )
 from trimpoint.core.views.view import blocker
+from trimpoint.gateway.commands.revert_previews import RevertPreviews
+from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
@@ -59,7 +62,10 @@ _STATUS_OF = {Phase.FAILED: "failed", Phase.CANCELLED: "cancelled"}
 class SlashRunner:
     """`wait_s` bounds how long an operation is watched; it goes on by itself after that."""
 
-    def __init__(self, engine: ThreadRegistry, sessions: Sessions, wait_s: float, discard: DiscardPolicy) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, sessions: Sessions, previews: RevertPreviews, wait_s: float, discard: DiscardPolicy
+    ) -> None:
+        self._previews = previews
         self._engine = engine
         self._sessions = sessions
         self._wait_s = wait_s
@@ -86,14 +92,15 @@ class SlashRunner:
             case slash.Invocation("compress", arguments):
                 arguments = {**arguments, "dry_run": arguments["dry_run"] or dry_run}
                 return await self._compress(arguments, str(thread_id), command_id, progress)
+            case slash.Invocation("revert", arguments) if arguments.pop("dry_run") or dry_run:
+                wanted = RevertToCheckpoint(command_id=command_id or new_uuid7(), thread_id=str(thread_id), **arguments)
+                return await self._previews.preview(wanted)
             case slash.Invocation(command, arguments):
                 dry_run = arguments.pop("dry_run", False) or dry_run
                 request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
                 with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
                     if dry_run and isinstance(request, TrimContext | CompactContext | ArchiveAndNew):
                         return await self._rehearse(command, request)
-                    if dry_run:
-                        return _failed(command, Reason.USAGE, f"/{command} has no dry run. Nothing was changed.")
                     return await self._dispatch(command, request, progress)
 
     async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
@@ -189,6 +196,7 @@ class SlashRunner:
             message=operation.message,
             sequence=writer.state.sequence,
             **_trim_point_of(writer.state, operation),
+            **({} if failed else _reverted(operation)),
         )
 
     async def _after_new(self, writer: ThreadWriter, result: CommandResult, progress: Progress) -> CommandOutcome:
@@ -233,6 +241,15 @@ def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id
             return RevertToCheckpoint(command_id=command_id, thread_id=thread_id, **arguments)
         case _:
             return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
+
+
+def _reverted(operation: Operation) -> dict[str, Any]:
+    """What a revert did to the files, and what takes it back."""
+    reverting = operation.reverting
+    if reverting is None:
+        return {}
+    files = RevertedFiles(written=list(reverting.written), removed=list(reverting.removed), kept=list(reverting.kept))
+    return {"undo": UNDO, "files": files if reverting.commit else None}
 
 
 def _trim_point_of(state: ThreadState, operation: Operation) -> dict[str, Any]:

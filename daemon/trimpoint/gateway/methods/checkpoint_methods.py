@@ -15,6 +15,7 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.git.capture.capture import CaptureLimits, capture
+from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import find
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.compare import Change, Diff, changes, diff
@@ -78,7 +79,7 @@ class CheckpointMethods:
         checkpoint = point.checkpoint
         if checkpoint is None:
             present = await capture(repository, self._limits)
-            notes = [str(left_out) for left_out in present.left_out]
+            notes = notes_of(present.left_out)
             now = rfc3339(time.time_ns() // 1_000_000)
             return present.commit, cp.DiffSide(label=point.label, commit=None, captured_at=now, notes=notes)
         if await find(repository, checkpoint.commit) is None:

@@ -1,6 +1,6 @@
 """`checkpoint/storage` and `checkpoint/prune`: what checkpoints keep, and letting go of those of threads that are gone.
 
-The law: refs go on request only, and never those of a thread that this daemon has in its books.
+Refs go on request only, and those of a thread that this daemon has in its books only when everything is to go.
 """
 
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.git.capture.inventory import RepositoryCheckpoints, kept_below
 from trimpoint.git.capture.refs import KeptRef, delete_refs, list_refs, refs_disk_bytes, thread_part
+from trimpoint.git.capture.upkeep import collect, remove_all
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, discover
 from trimpoint.threads.registry import ThreadRegistry
@@ -31,6 +32,8 @@ class CheckpointStorage:
         return cp.CheckpointStorage(repositories=[await self._measured(kept) for kept in await self._all_kept(params.folder)])
 
     async def _prune(self, call: Call, params: cp.PruneParams) -> cp.PruneResult:
+        if params.all:
+            return await self._remove_all(params)
         chosen = self._chosen(params.thread_ids)
         going = [
             RepositoryCheckpoints(kept.repository, refs)
@@ -44,10 +47,25 @@ class CheckpointStorage:
         if not params.dry_run:
             for kept in going:
                 await delete_refs(kept.repository, [ref.ref for ref in kept.refs])
+                await collect(kept.repository)
         return cp.PruneResult(
             repositories=[self._to_wire(kept, None) for kept in going],
             refs=sum(len(kept.refs) for kept in going),
             deleted=not params.dry_run,
+        )
+
+    async def _remove_all(self, params: cp.PruneParams) -> cp.PruneResult:
+        if params.thread_ids is not None:
+            raise Refusal(Reason.INVALID_PARAMS, "Name threads, or say all, but not both.")
+        going = await self._all_kept(params.folder)
+        stay: list[str] = []
+        for kept in going if not params.dry_run else ():
+            stay += [str(path) for path in await remove_all(kept.repository)]
+        return cp.PruneResult(
+            repositories=[self._to_wire(kept, None) for kept in going],
+            refs=sum(len(kept.refs) for kept in going),
+            deleted=not params.dry_run,
+            kept=stay,
         )
 
     @property

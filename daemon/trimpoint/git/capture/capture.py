@@ -1,7 +1,7 @@
 """Capturing a work tree: every file that is tracked or not ignored, as it is, in a commit that nothing refers to.
 
-The law: nothing of the user's is written but objects. Index, HEAD, refs, stash, reflogs and what `git status`
-says are as before.
+The law: nothing of the user's is written. Objects, index, HEAD, refs, stash, reflogs and what `git status` says are
+as before.
 """
 
 import os
@@ -13,7 +13,8 @@ from typing import Literal
 import anyio
 import msgspec
 
-from trimpoint.git.capture.omissions import LeftOutReason, Omission, message_of
+from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of
+from trimpoint.git.capture.untracked import SECRET_NAMES, called_like_secrets, sizes_of, still_too_much, too_much
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.initial_index import write_initial_index
 from trimpoint.git.plumbing.locks import worktree_lock
@@ -33,10 +34,16 @@ _ATTEMPTS = 5
 
 
 class CaptureLimits(msgspec.Struct, frozen=True):
-    """`max_file_bytes`: larger files are left out unless they were captured before and are unchanged; None: no cap."""
+    """`max_file_bytes`: larger files are left out unless they were captured before and are unchanged; None: no cap.
+
+    Of untracked files that were not captured before, no more than `max_untracked_bytes` are taken in, and none that is
+    called like one of `secret_names`.
+    """
 
     max_file_bytes: int | None = 64 * 1024 * 1024
     deadline_s: float = 120.0
+    max_untracked_bytes: int = 128 * 1024 * 1024
+    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -59,6 +66,9 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
                 return await _captured(ShadowRepository(repository, limits.deadline_s), limits)
         except TimeoutError:
             raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
+        except OSError as error:
+            # Our own folder was removed under our hands, say.
+            raise GitFailed(_DOING, f"{error.filename} cannot be used ({error.strerror})") from error
 
 
 async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpoint:
@@ -105,11 +115,28 @@ class _Capture:
         for _ in range(_ATTEMPTS):
             status = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
             await anyio.to_thread.run_sync(self._omit_unreadable, status)
+            await self._leave_out_untracked(newest, status)
             for folder in await anyio.to_thread.run_sync(self._repositories_above, status.changed | status.gone):
                 await self._skip_folder(folder, status)
             if await self._stage(status):
                 return await self._committed(newest, status)
         raise GitFailed(_DOING, "files keep changing while they are read", "Try again when less is being written.")
+
+    async def _leave_out_untracked(self, newest: Commit, status: _WorktreeStatus) -> None:
+        """Leave out secrets, and what is too much. A file that the person's index has is none of these."""
+        limits, root = self._limits, os.fsencode(self._private.repository.worktree)
+        fresh = status.untracked & status.changed
+        secrets = called_like_secrets(fresh, limits.secret_names)
+        sizes = await anyio.to_thread.run_sync(sizes_of, root, fresh - secrets)
+        if secrets or sum(sizes.values()) > limits.max_untracked_bytes:
+            listed = await git_output(self._private.users("ls-files", "-z", doing=_DOING))
+            tracked = _paths(listed.stdout)
+            secrets -= tracked
+            sizes = {path: size for path, size in sizes.items() if path not in tracked}
+        for path in secrets:
+            status.leave_out(path, Omission(path, "secret"))
+        for path in too_much(sizes, _too_much_before(newest), limits.max_untracked_bytes):
+            status.leave_out(path, Omission(path, "tooMuch", sizes[path]))
 
     async def _committed(self, newest: Commit, status: _WorktreeStatus) -> Checkpoint:
         left_out = tuple(sorted(status.left_out.values(), key=lambda each: each.path))
@@ -124,9 +151,10 @@ class _Capture:
         """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
         status.is_committed &= status.is_as_before
         await self._remove(status)
+        excludes = f"--exclude-from={self._private.excludes}"
         tracked, captured, *added = await gather(
             [
-                self._private.users(*_TRACKED_BUT_IGNORED, doing=_DOING),
+                self._private.users(*_TRACKED_BUT_IGNORED, excludes, doing=_DOING),
                 self._private.run(*_TRACKED_BUT_IGNORED, doing=_DOING),
                 *self._additions(status),
             ]
@@ -204,6 +232,13 @@ class _Capture:
             return "tooLarge", facts.st_size
         readable = path not in self._refused and os.access(full, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
         return (None if readable else "unreadable"), None
+
+
+def _too_much_before(newest: Commit) -> set[bytes]:
+    try:
+        return still_too_much(left_out_of(newest.message))
+    except ValueError:
+        return set()  # the index was made anew
 
 
 def _read_status(output: GitOutput) -> _WorktreeStatus:

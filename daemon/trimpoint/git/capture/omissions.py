@@ -9,9 +9,9 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
-from trimpoint.git.errors import name_path
+from trimpoint.git.errors import name_path, name_paths
 
-LeftOutReason = Literal["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse"]
+LeftOutReason = Literal["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse", "secret", "tooMuch"]
 
 _TITLE = "trimpoint checkpoint"
 
@@ -60,6 +60,23 @@ def left_out_of(message: str) -> tuple[Omission, ...]:
     return tuple(Omission(unquote_to_bytes(line.path), line.reason, line.size_bytes) for line in read)
 
 
+def notes_of(left_out: Sequence[Omission]) -> list[str]:
+    """What is left out, in sentences: each thing in its own, but those that can be many in one for all."""
+    notes = [str(each) for each in left_out if each.reason not in ("secret", "tooMuch")]
+    secrets = [each.path for each in left_out if each.reason == "secret"]
+    if secrets:
+        notes.append(f"called like secrets (checkpoints.secret_names): {name_paths(secrets)}")
+    too_much = [each for each in left_out if each.reason == "tooMuch"]
+    if too_much:
+        size = sum(each.size_bytes or 0 for each in too_much)
+        files = "1 untracked file" if len(too_much) == 1 else f"{len(too_much):,} untracked files"
+        notes.append(
+            f"too much (checkpoints.max_untracked_bytes): {files} of {size:,} bytes, "
+            f"{name_paths([each.path for each in too_much])}"
+        )
+    return notes
+
+
 def _said(left_out: Omission) -> str:
     match left_out.reason:
         case "tooLarge":
@@ -72,3 +89,7 @@ def _said(left_out: Omission) -> str:
             return "is neither a file nor a link"
         case "sparse":
             return "lies outside of the sparse checkout"
+        case "secret":
+            return "is called like a secret (see checkpoints.secret_names)"
+        case "tooMuch":
+            return "is too much together with other untracked files (see checkpoints.max_untracked_bytes)"

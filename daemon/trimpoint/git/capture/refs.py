@@ -1,17 +1,22 @@
-"""The refs that keep checkpoints from being collected. They go only when somebody asks for it."""
+"""The refs that keep checkpoints from being collected. They go only when somebody asks for it.
 
-import re
-from collections.abc import Sequence
+They are in the store. Those that earlier versions put into the user's repository count as well, until they are taken over.
+"""
 
+import contextlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import anyio
 import msgspec
 
 from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.capture.omissions import left_out_of
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.shadow_repository import ShadowRepository, read_commit
-
-PREFIX = "refs/trimpoint/checkpoints/"
+from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository, read_commit
+from trimpoint.git.plumbing.store import PREFIX, ref_part, store_run
 
 _DEADLINE_S = 60.0
 _FORMAT = "--format=%(refname) %(objectname) %(committerdate:unix)"
@@ -42,7 +47,7 @@ def checkpoint_ref(thread: str, name: str) -> str:
 
 def thread_part(thread: str) -> str:
     """What a thread is called in its refs."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", thread) or "_"
+    return ref_part(thread)
 
 
 async def keep(repository: Repository, ref: str, commit: str) -> None:
@@ -50,7 +55,7 @@ async def keep(repository: Repository, ref: str, commit: str) -> None:
 
     :raises GitFailed: it cannot be written, or there is no such commit
     """
-    await _users(repository, "update-ref", "--no-deref", _ours(ref), commit, doing="keep a checkpoint")
+    await git_answer(store_run(repository, "update-ref", "--no-deref", _ours(ref), commit, doing="keep a checkpoint"))
 
 
 async def find(repository: Repository, name: str) -> Checkpoint | None:
@@ -58,42 +63,128 @@ async def find(repository: Repository, name: str) -> Checkpoint | None:
 
     :raises GitFailed: git itself failed
     """
+    commit = await _in_store(repository, name) or await _in_users(repository, name)
+    return _checkpoint(commit)
+
+
+async def find_all(repository: Repository, commits: Sequence[str]) -> list[Checkpoint | None]:
+    """`find` for many commit ids, with one run of git.
+
+    :raises GitFailed: git itself failed
+    """
+    stdin = "".join(f"{commit}\n" for commit in commits).encode()
+    run = ShadowRepository(repository, _DEADLINE_S).users("cat-file", "--batch", doing="read checkpoints", stdin=stdin)
+    answer, found = await git_answer(run), list[Checkpoint | None]()
+    for _ in commits:
+        header, _, answer = answer.partition(b"\n")
+        size = int(header.split(b" ")[2]) if header.count(b" ") == 2 else None
+        found.append(_checkpoint(read_commit(header + b"\n" + answer[:size])) if size is not None else None)
+        answer = answer[size + 1 :] if size is not None else answer
+    return found
+
+
+async def list_refs(repository: Repository, thread: str | None = None) -> list[KeptRef]:
+    """All that are kept of the repository, of every work tree, or those of one thread.
+
+    :raises GitFailed: git failed
+    """
+    under = checkpoint_ref(thread, "_").removesuffix("_") if thread else PREFIX
+    ours = await _in_store_listed(repository, under)
+    taken = {each.ref for each in ours}
+    return sorted([*ours, *(each for each in await users_refs(repository, under) if each.ref not in taken)], key=_by_ref)
+
+
+async def users_refs(repository: Repository, under: str = PREFIX) -> list[KeptRef]:
+    """Those that an earlier version put into the user's repository.
+
+    :raises GitFailed: git failed
+    """
+    return _read(await _users(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints"))
+
+
+async def delete_refs(repository: Repository, refs: Sequence[str]) -> None:
+    """Let go of these. One that is gone already is no error. What they kept is removed by `upkeep.collect`.
+
+    :raises GitFailed: git failed; then none is deleted
+    """
+    stdin = _deletions(refs)
+    if repository.store_dir.is_dir():
+        await git_answer(store_run(repository, *_DELETE, doing="delete checkpoints", stdin=stdin))
+    await delete_users_refs(repository, refs)
+
+
+async def delete_users_refs(repository: Repository, refs: Iterable[str]) -> None:
+    """The same for those that are in the user's repository, and nothing if none is.
+
+    :raises GitFailed: git failed; then none is deleted
+    """
+    theirs = {each.ref for each in await users_refs(repository)}
+    if found := sorted(theirs.intersection(refs)):
+        await _users(repository, *_DELETE, doing="delete checkpoints", stdin=_deletions(found))
+
+
+async def refs_disk_bytes(repository: Repository) -> int:
+    """What only checkpoints keep on disk: the store, and of the user's repository what no ref of the user reaches.
+
+    :raises GitFailed: git failed, or is older than 2.31
+    """
+    size = await anyio.to_thread.run_sync(_size_of, repository.store_objects)
+    if not await users_refs(repository):
+        return size
+    ours = f"--glob={PREFIX}*"
+    arguments = ("rev-list", "--disk-usage", "--objects", ours, "--not", f"--exclude={PREFIX}*", "--all")
+    theirs = await _users(repository, *arguments, doing="measure the checkpoints")
+    return size + int(theirs.decode().strip() or 0)
+
+
+_DELETE = ("update-ref", "--no-deref", "-z", "--stdin")
+
+
+def _deletions(refs: Iterable[str]) -> bytes:
+    return "".join(f"delete {_ours(ref)}\0\0" for ref in refs).encode()
+
+
+async def _in_store(repository: Repository, name: str) -> Commit | None:
+    if not repository.store_dir.is_dir():
+        return None
     stdin = name.encode() + b"\n"
-    commit = read_commit(await _users(repository, "cat-file", "--batch", doing="read a checkpoint", stdin=stdin))
+    run = store_run(repository, "cat-file", "--batch", doing="read a checkpoint", stdin=stdin, reads_users=True)
+    return read_commit(await git_answer(run))
+
+
+async def _in_users(repository: Repository, name: str) -> Commit | None:
+    return read_commit(await _users(repository, "cat-file", "--batch", doing="read a checkpoint", stdin=name.encode() + b"\n"))
+
+
+async def _in_store_listed(repository: Repository, under: str) -> list[KeptRef]:
+    if not repository.store_dir.is_dir():
+        return []
+    return _read(await git_answer(store_run(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")))
+
+
+def _checkpoint(commit: Commit | None) -> Checkpoint | None:
     try:
         return Checkpoint(commit.id, commit.tree, left_out_of(commit.message)) if commit else None
     except ValueError:
         return None
 
 
-async def list_refs(repository: Repository, thread: str | None = None) -> list[KeptRef]:
-    """All that are kept in the repository, of every work tree, or those of one thread.
-
-    :raises GitFailed: git failed
-    """
-    under = checkpoint_ref(thread, "_").removesuffix("_") if thread else PREFIX
-    listed = await _users(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")
+def _read(listed: bytes) -> list[KeptRef]:
     lines = (line.split(" ") for line in listed.decode().splitlines())
     return [KeptRef(ref, commit, int(time or 0)) for ref, commit, time in lines]
 
 
-async def delete_refs(repository: Repository, refs: Sequence[str]) -> None:
-    """Let go of these. Git collects what they kept in its own time. One that is gone already is no error.
-
-    :raises GitFailed: git failed; then none is deleted
-    """
-    stdin = "".join(f"delete {_ours(ref)}\0\0" for ref in refs).encode()
-    await _users(repository, "update-ref", "--no-deref", "-z", "--stdin", doing="delete checkpoints", stdin=stdin)
+def _by_ref(kept: KeptRef) -> str:
+    return kept.ref
 
 
-async def refs_disk_bytes(repository: Repository) -> int:
-    """What only checkpoints keep on disk: objects that no branch, tag or other ref of the user reaches.
-
-    :raises GitFailed: git failed, or is older than 2.31
-    """
-    ours = f"--glob={PREFIX}*"
-    arguments = ("rev-list", "--disk-usage", "--objects", ours, "--not", f"--exclude={PREFIX}*", "--all")
-    return int((await _users(repository, *arguments, doing="measure the checkpoints")).decode().strip() or 0)
+def _size_of(folder: Path) -> int:
+    sizes = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                sizes += os.lstat(os.path.join(at, name)).st_size
+    return sizes
 
 
 async def _users(repository: Repository, *arguments: str, doing: str, stdin: bytes = b"") -> bytes:

@@ -1,6 +1,7 @@
 """How two checkpoints differ."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -97,6 +98,35 @@ async def differences(repository: Repository, old_commit: str, new_commit: str) 
     """
     words = (await _answer(repository, *_FACTS, "--no-renames", old_commit, new_commit)).split(b"\0")
     return [_difference(facts, path) for facts, path in zip(words[0::2], words[1::2], strict=False)]
+
+
+async def all_differences(repository: Repository, trees: Sequence[str]) -> list[list[Difference]]:
+    """What differs from each of these trees to the next, as `differences` tells it, with one run of git.
+
+    :raises GitFailed: one is gone, or git failed
+    """
+    pairs = [(old, new) for old, new in pairwise(trees) if old != new]
+    stdin = "".join(f"{old} {new}\n" for old, new in pairs).encode()
+    arguments = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_PLAIN)
+    run = ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING, stdin=stdin)
+    found = iter(_by_pair(await git_answer(run)) if pairs else [])
+    return [next(found) if old != new else [] for old, new in pairwise(trees)]
+
+
+def _by_pair(answer: bytes) -> list[list[Difference]]:
+    """A line for each pair, and behind it what differs."""
+    found: list[list[Difference]] = []
+    at = 0
+    while at < len(answer):
+        if answer[at : at + 1] != b":":
+            found.append([])
+            at = answer.index(b"\n", at) + 1
+            continue
+        end_of_facts = answer.index(b"\0", at)
+        end_of_path = answer.index(b"\0", end_of_facts + 1)
+        found[-1].append(_difference(answer[at:end_of_facts], answer[end_of_facts + 1 : end_of_path]))
+        at = end_of_path + 1
+    return found
 
 
 async def _answer(repository: Repository, *arguments: str) -> bytes:

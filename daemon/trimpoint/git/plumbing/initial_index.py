@@ -16,6 +16,7 @@ import anyio
 
 from trimpoint.git.plumbing.process import GitRun, gather, git_answer
 from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository
+from trimpoint.git.plumbing.store import borrow
 
 _SUBMODULE = b"160000"
 # These may convert and keep the size; line endings alone never do.
@@ -48,6 +49,8 @@ async def write_initial_index(private: ShadowRepository) -> Commit:
 def _copy_index(private: ShadowRepository) -> None:
     users = private.repository.git_dir / "index"
     private.index.unlink(missing_ok=True)
+    # What is in the user's index is in the user's objects.
+    borrow(private.repository)
     if users.exists():
         # With its time: by that git knows which entries may have changed in the very tick they were written.
         shutil.copy2(users, private.index)

@@ -31,13 +31,26 @@ async def worktree_lock(repository: Repository, deadline_s: float) -> AsyncGener
     except TimeoutError:
         raise _busy(deadline_s) from None
     try:
-        with await _locked_file(repository.private_dir, deadline_s):
+        with (
+            await _locked_file(repository.private_dir, fcntl.LOCK_EX, deadline_s),
+            await _locked_file(repository.store_dir, fcntl.LOCK_SH, deadline_s),
+        ):
             yield
     finally:
         lock.release()
 
 
-async def _locked_file(folder: Path, deadline_s: float) -> IO[bytes]:
+@contextlib.asynccontextmanager
+async def store_lock(repository: Repository, deadline_s: float) -> AsyncGenerator[None]:
+    """Hold the store and so all worktrees of the repository: nothing is written while something is removed.
+
+    :raises GitFailed: somebody else holds it until the deadline, or the lock file cannot be made
+    """
+    with await _locked_file(repository.store_dir, fcntl.LOCK_EX, deadline_s):
+        yield
+
+
+async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
     try:
         file = await anyio.to_thread.run_sync(_open, folder)
     except OSError as error:
@@ -45,7 +58,7 @@ async def _locked_file(folder: Path, deadline_s: float) -> IO[bytes]:
     try:
         with anyio.fail_after(deadline_s):
             # A lock of another process tells nobody when it is free.
-            while not _try_lock(file):  # noqa: ASYNC110
+            while not _try_lock(file, kind):  # noqa: ASYNC110
                 await anyio.sleep(_POLL_S)
     except BaseException as error:
         file.close()
@@ -57,13 +70,13 @@ async def _locked_file(folder: Path, deadline_s: float) -> IO[bytes]:
 
 def _open(folder: Path) -> IO[bytes]:
     # Not its parents: where there is no git directory any more, none is to appear.
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     return (folder / "lock").open("wb")
 
 
-def _try_lock(file: IO[bytes]) -> bool:
+def _try_lock(file: IO[bytes], kind: int) -> bool:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

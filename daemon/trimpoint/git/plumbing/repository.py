@@ -34,6 +34,16 @@ class Repository(msgspec.Struct, frozen=True):
         """Where we keep our own index; nothing in it is the user's."""
         return self.git_dir / "trimpoint"
 
+    @property
+    def store_dir(self) -> Path:
+        """The repository of ours that keeps the checkpoints of all worktrees; see `store`."""
+        return self.common_dir / "trimpoint-checkpoints.git"
+
+    @property
+    def store_objects(self) -> Path:
+        """The objects in it."""
+        return self.store_dir / "objects"
+
 
 class NoRepository(msgspec.Struct, frozen=True):
     """Why there is nothing to make checkpoints of: a sentence, and what can be done, if anything."""

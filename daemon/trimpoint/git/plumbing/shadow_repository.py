@@ -2,13 +2,13 @@
 
 The law: attributes and settings that convert files (line endings, `ident`, encodings, filters such as LFS)
 are off in here, so a blob holds exactly the bytes of the file, and writing the blob out is restoring it. Objects
-go to the user's object store, where the refs that keep them are. Nothing else is shared.
+go to the store, where the refs that keep them are (see `store`). Nothing else is shared.
 
     <git dir>/trimpoint/
         HEAD              the commit of the newest capture
         index             what was captured, with git's stat cache, so that a capture reads only what changed
         info/attributes   switches conversions off; this file wins over every .gitattributes
-        info/exclude      a link to the user's
+        info/exclude      the user's, and what `.trimpointignore` says
         config            the object format
         lock              held by the one who captures
 """
@@ -23,6 +23,7 @@ import msgspec
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.process import GitRun, gather, git_answer
 from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.store import config_of, make_store, set_newest, with_our_objects, write_if_other
 
 _ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
 
@@ -42,6 +43,9 @@ _EXACT = (
     "index.sparse=false",
 )
 
+
+IGNORE_FILE = ".trimpointignore"
+"""Lies at the top of a worktree, and says what is not to be captured, as a `.gitignore` does."""
 
 _WHO = "trimpoint"
 _WHOSE_ADDRESS = "trimpoint@localhost"
@@ -65,6 +69,11 @@ class ShadowRepository:
         self._inherited_settings: tuple[str, ...] = ()
 
     @property
+    def excludes(self) -> Path:
+        """Patterns of untracked files that are not captured, on top of the `.gitignore` files."""
+        return self.dir / "info" / "exclude"
+
+    @property
     def index(self) -> Path:
         """Our index file."""
         return self.dir / "index"
@@ -85,14 +94,21 @@ class ShadowRepository:
         self._inherited_settings = tuple(_inherited_settings(listed.stdout))
         return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
 
-    def run(self, *arguments: str | bytes, doing: str, stdin: bytes = b"", may_fail: bool = False) -> GitRun:
-        """A run with our index and exact bytes."""
+    def run(
+        self,
+        *arguments: str | bytes,
+        doing: str,
+        stdin: bytes = b"",
+        may_fail: bool = False,
+        index: Path | None = None,
+    ) -> GitRun:
+        """A run with our index, or the one named, and exact bytes."""
         return GitRun(
             git=self.repository.git,
             arguments=arguments,
             doing=doing,
             cwd=self.repository.worktree,
-            variables=self._variables(),
+            variables=self._variables() | ({"GIT_INDEX_FILE": str(index)} if index else {}),
             settings=(*self._inherited_settings, *_EXACT),
             stdin=stdin,
             deadline_s=self._deadline_s,
@@ -114,13 +130,16 @@ class ShadowRepository:
         index: Path | None = None,
         max_bytes: int | None = None,
     ) -> GitRun:
-        """A run with the user's own git directory and settings, found anew: git checks its owner each time."""
+        """A run with the user's own git directory and settings, found anew: git checks its owner each time.
+
+        It finds the objects of checkpoints too.
+        """
         return GitRun(
             git=self.repository.git,
             arguments=arguments,
             doing=doing,
             cwd=self.repository.worktree,
-            variables={"GIT_INDEX_FILE": str(index)} if index else {},
+            variables=with_our_objects(self.repository) | ({"GIT_INDEX_FILE": str(index)} if index else {}),
             stdin=stdin,
             deadline_s=self._deadline_s,
             max_bytes=max_bytes,
@@ -132,22 +151,30 @@ class ShadowRepository:
         :raises GitFailed: an object is missing, or the disk is full
         """
         tree = (await self.answer("write-tree", doing="write a tree")).decode().strip()
+        commit = await self.commit_tree(tree, message)
+        await anyio.to_thread.run_sync(self._set_head, commit.id)
+        return commit
+
+    async def commit_tree(self, tree: str, message: str) -> "Commit":
+        """Commit a tree without parents, and leave it at that.
+
+        :raises GitFailed: the disk is full
+        """
         committed = await self.answer("commit-tree", tree, doing="write a commit", stdin=message.encode())
-        commit = committed.decode().strip()
-        await anyio.to_thread.run_sync(self._set_head, commit)
-        return Commit(commit, tree, message)
+        return Commit(committed.decode().strip(), tree, message)
 
     def _set_head(self, commit: str) -> None:
         """Note the commit that the index was written to."""
         fresh = self.dir / "HEAD.new"
         fresh.write_text(f"{commit}\n")
         fresh.replace(self.dir / "HEAD")
+        set_newest(self.repository, commit)
 
     def _variables(self) -> dict[str, str]:
         return {
             "GIT_DIR": str(self.dir),
             "GIT_WORK_TREE": str(self.repository.worktree),
-            "GIT_OBJECT_DIRECTORY": str(self.repository.objects_dir),
+            "GIT_OBJECT_DIRECTORY": str(self.repository.store_objects),
             "GIT_AUTHOR_NAME": _WHO,
             "GIT_AUTHOR_EMAIL": _WHOSE_ADDRESS,
             "GIT_COMMITTER_NAME": _WHO,
@@ -157,20 +184,16 @@ class ShadowRepository:
         }
 
     def _make(self) -> None:
+        make_store(self.repository)
         for folder in ("refs", "info"):
             (self.dir / folder).mkdir(exist_ok=True)
         # Held by nobody: we have the lock. It is left over from a git that was killed.
         (self.dir / "index.lock").unlink(missing_ok=True)
-        version = "repositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256"
-        _write_if_other(self.dir / "config", f"[core]\n\t{version if self._is_sha256 else 'repositoryformatversion = 0'}\n")
-        _write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
-        _link_if_other(self.dir / "info" / "exclude", self.repository.common_dir / "info" / "exclude")
+        write_if_other(self.dir / "config", config_of(self.repository, bare=False))
+        write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
+        _write_if_other(self.excludes, _excludes(self.repository))
         if not (self.dir / "HEAD").exists():
             (self.dir / "HEAD").write_text("ref: refs/heads/none\n")
-
-    @property
-    def _is_sha256(self) -> bool:
-        return self.repository.hash_name == "sha256"
 
 
 def read_commit(batch: bytes) -> Commit | None:
@@ -193,12 +216,15 @@ def _inherited_settings(listed: bytes) -> Sequence[str]:
     return list(settings.values())
 
 
-def _write_if_other(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+def _excludes(repository: Repository) -> bytes:
+    """The patterns of the user's own file, and those that hold for checkpoints alone."""
+    files = (repository.common_dir / "info" / "exclude", repository.worktree / IGNORE_FILE)
+    return b"\n".join(path.read_bytes() for path in files if path.is_file())
 
 
-def _link_if_other(path: Path, target: Path) -> None:
-    if not path.is_symlink() or path.readlink() != target:
-        path.unlink(missing_ok=True)
-        path.symlink_to(target)
+def _write_if_other(path: Path, content: bytes) -> None:
+    # Earlier versions had a link to the user's own file here.
+    if path.is_symlink() or not path.exists() or path.read_bytes() != content:
+        fresh = path.with_name("exclude.new")
+        fresh.write_bytes(content)
+        fresh.replace(path)

@@ -23,7 +23,7 @@ from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 from trimpoint.git.plumbing.worktree import Worktree
 
-ConflictReason = Literal["changed", "open", "inTheWay"]
+ConflictReason = Literal["changed", "unknown", "found", "open", "inTheWay"]
 
 _DEADLINE_S = 60.0
 
@@ -39,7 +39,8 @@ class Step(msgspec.Struct, frozen=True):
 class Conflict(msgspec.Struct, frozen=True):
     """Why restoring `step` would cost somebody something.
 
-    `changed`: somebody else has changed `path` since the thread's newest checkpoint. `open`: a process has it open
+    `changed`: somebody else has changed `path` after the thread did. `unknown`: it cannot be told who did. `found`: neither can it, and the
+    thread is not known to have changed it. `open`: a process has it open
     for writing. `inTheWay`: `path` is in no checkpoint (ignored, mostly) and where a file or folder must go.
     """
 
@@ -86,7 +87,7 @@ async def plan_restore(repository: Repository, *, present: str, last_seen: str, 
     left_alone = await _left_alone(repository, present, target)
     plan = _steps(to_do, meanwhile, left_alone)
     changed = [Conflict(step.path, "changed", step.path) for step in (*plan.write, *plan.remove) if step.path in meanwhile]
-    found = await anyio.to_thread.run_sync(_with_conflicts_around, repository, plan)
+    found = await anyio.to_thread.run_sync(look_around, repository, plan)
     return msgspec.structs.replace(plan, conflicts=(*changed, *found))
 
 
@@ -97,10 +98,14 @@ async def _left_alone(repository: Repository, *commits: str) -> list[Omission]:
         if checkpoint is None:
             raise GitFailed("read a checkpoint", f"there is no checkpoint {commit}")
         found |= {each.path: each for each in checkpoint.left_out}
-    return [*found.values(), *await _sparse(repository)]
+    return [*found.values(), *await sparse_paths(repository)]
 
 
-async def _sparse(repository: Repository) -> list[Omission]:
+async def sparse_paths(repository: Repository) -> list[Omission]:
+    """What a sparse checkout keeps away.
+
+    :raises GitFailed: git failed
+    """
     listed = await git_answer(
         ShadowRepository(repository, _DEADLINE_S).users("ls-files", "-t", "-z", doing="list the tracked files")
     )
@@ -112,7 +117,7 @@ def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left
     unknown: list[bytes] = []
     # A person wants to know of every file that stays as it is; that a checkout is sparse, only where it matters.
     left = {each.path: each for each in left_alone if each.reason != "sparse"}
-    covering = _Covering(left_alone)
+    covering = Covering(left_alone)
     for each in to_do:
         cover = covering.of(each.path)
         if cover is not None:
@@ -121,10 +126,15 @@ def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left
             unknown.append(each.path)
         else:
             steps.append(Step(each.path, each.old, each.new))
-    return RestorePlan(_writes(steps), _removals(steps), (), tuple(unknown), tuple(left.values()))
+    return plan_of(steps, tuple(left.values()), tuple(unknown))
 
 
-class _Covering:
+def plan_of(steps: Sequence[Step], left_alone: tuple[Omission, ...], kept_unknown: tuple[bytes, ...] = ()) -> RestorePlan:
+    """Those steps as a plan, with no conflicts."""
+    return RestorePlan(_writes(steps), _removals(steps), (), kept_unknown, left_alone)
+
+
+class Covering:
     """Finds what covers a path, with one look for each of its folders."""
 
     def __init__(self, left_alone: Sequence[Omission]) -> None:
@@ -144,7 +154,8 @@ def _removals(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if step.target is None)
 
 
-def _with_conflicts_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
+def look_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
+    """What is open for writing or in the way of it, at this moment. For a worker thread."""
     steps = [*plan.write, *plan.remove]
     opened = open_for_writing(repository.worktree, [step.path for step in steps])
     conflicts = [Conflict(path, "open", path) for path in sorted(opened)]

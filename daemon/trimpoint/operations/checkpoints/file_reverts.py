@@ -6,25 +6,40 @@
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.core.decide.file_history import file_history
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.state import Reverting
 from trimpoint.git.capture.capture import Checkpoint, capture
+from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import checkpoint_ref, find, keep
 from trimpoint.git.errors import FilesChanged, GitError, name_path
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
 from trimpoint.git.restore.restore import restore
+from trimpoint.git.restore.taking_back import Leg, TakingBack, commit_of, take_back
 from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.worktrees import Restored, WorktreeRefuses
+from trimpoint.threads.worktrees import Preview, Restored, Secured, WorktreeRefuses
 from trimpoint.threads.writer import ThreadWriter
 
 SHOWN_PATHS = 10
+MAX_PATHS = 1_000
 FORCE_HINT = "Save or undo those changes and try again, or revert with --force: the safety checkpoint will have them."
+
+
+class _Looked(NamedTuple):
+    """What was found before a revert: the files as they are, what taking back comes to, and what would be lost by it."""
+
+    repository: Repository
+    present: Checkpoint
+    taking: TakingBack
+    lost: list[str]
 
 
 class FileReverts:
@@ -34,25 +49,52 @@ class FileReverts:
         self._engine = engine
         self._captures = captures
 
-    async def secure(self, writer: ThreadWriter, reverting: Reverting) -> ev.CheckpointCaptured:
+    async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
+        """See `Worktrees.preview`."""
+        async with self._captures.in_order(writer.thread_id):
+            looked = await self._look(writer, reverting)
+        return Preview(*_paths(looked.taking), tuple(looked.lost))
+
+    async def secure(self, writer: ThreadWriter, reverting: Reverting, operation_id: str) -> Secured:
         """See `Worktrees.secure`."""
+        async with self._captures.in_order(writer.thread_id):  # what the last turn left is captured first
+            self._refuse_if_others_work(writer, reverting)
+            looked = await self._look(writer, reverting)
+            if looked.lost and not reverting.force:
+                raise WorktreeRefuses(Reason.FILES_CHANGED, f"files would be lost: {_some(looked.lost)}.", FORCE_HINT)
+            try:
+                return await self._kept(writer, reverting, operation_id, looked)
+            except GitError as error:
+                raise WorktreeRefuses(Reason.WORKTREE_FAILED, str(error)) from error
+
+    async def _kept(self, writer: ThreadWriter, reverting: Reverting, operation_id: str, looked: _Looked) -> Secured:
+        repository, present, taking, _ = looked
+        target = await commit_of(repository, taking)
+        safety_ref = checkpoint_ref(writer.thread_id, f"safety-{present.commit[:12]}")
+        target_ref = checkpoint_ref(writer.thread_id, f"reverted-{target[:12]}")
+        await keep(repository, safety_ref, present.commit)
+        await keep(repository, target_ref, target)
+        notes = tuple(notes_of(present.left_out))
+        safety = ev.CheckpointCaptured(None, "safety", reverting.repository, safety_ref, present.commit, notes)
+        return Secured(safety, ev.RevertPlanned(operation_id, target_ref, target, *_paths(taking)))
+
+    async def _look(self, writer: ThreadWriter, reverting: Reverting) -> _Looked:
         try:
             repository = await _repository(reverting)
-            async with self._captures.in_order(writer.thread_id):  # what the last turn left is captured first
-                self._refuse_if_others_work(writer, reverting)
-                present = await capture(repository, self._captures.limits)
-                if await find(repository, reverting.commit) is None:
-                    raise WorktreeRefuses(Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository.")
-                plan = await _plan(repository, writer, reverting, present.commit)
-                lost = [*_named(plan.conflicts), *await _unsteady(repository, writer, present)]
-                if lost and not reverting.force:
-                    raise WorktreeRefuses(Reason.FILES_CHANGED, f"files would be lost: {_some(lost)}.", FORCE_HINT)
-                ref = checkpoint_ref(writer.thread_id, f"safety-{present.commit[:12]}")
-                await keep(repository, ref, present.commit)
+            await self._captures.catch_up(writer)
+            present = await capture(repository, self._captures.limits)
+            if await find(repository, reverting.commit) is None:
+                raise WorktreeRefuses(Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository.")
+            history = file_history(writer.state, reverting)
+            legs = [Leg(*leg) for leg in (*history.legs, (present.commit, history.now))]
+            taking = await take_back(repository, history.start, legs)
+            taking = taking if reverting.force else taking.cautious()
+            lost = [*_named(taking.plan.conflicts), *await _unsteady(repository, writer, present)]
         except GitError as error:
             raise WorktreeRefuses(Reason.WORKTREE_FAILED, str(error)) from error
-        notes = tuple(str(left_out) for left_out in present.left_out)
-        return ev.CheckpointCaptured(None, "safety", reverting.repository, ref, present.commit, notes)
+        if reverting.force:
+            taking = msgspec.structs.replace(taking, plan=taking.plan.forced())
+        return _Looked(repository, present, taking, lost)
 
     async def restore(self, writer: ThreadWriter, reverting: Reverting) -> Restored:
         """See `Worktrees.restore`."""
@@ -66,7 +108,7 @@ class FileReverts:
         try:
             repository = await _repository(reverting)
             async with self._captures.in_order(writer.thread_id):
-                plan = await _plan(repository, writer, reverting, reverting.safety)
+                plan = await _plan(repository, writer, reverting)
                 plan = plan.forced() if reverting.force else plan
                 folder = _relative(repository, self._captures.folder_of(writer.state))
                 await restore(repository, plan.reversed() if back else plan, keep_folder=folder)
@@ -102,9 +144,17 @@ async def _repository(reverting: Reverting) -> Repository:
     return found
 
 
-async def _plan(repository: Repository, writer: ThreadWriter, reverting: Reverting, present: str) -> RestorePlan:
-    known = writer.state.known_files or reverting.commit
-    return await plan_restore(repository, present=present, last_seen=known, target=reverting.commit)
+async def _plan(repository: Repository, writer: ThreadWriter, reverting: Reverting) -> RestorePlan:
+    # A revert of an earlier version has planned nothing, and goes to its target as that version would have.
+    known = reverting.safety if reverting.planned else writer.state.known_files or reverting.commit
+    return await plan_restore(repository, present=reverting.safety, last_seen=known, target=reverting.files)
+
+
+def _paths(taking: TakingBack) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """What is written, what is removed, and what others have changed and keep."""
+    written, removed = ([step.path for step in steps] for steps in (taking.plan.write, taking.plan.remove))
+    named = [tuple(name_path(path) for path in paths[:MAX_PATHS]) for paths in (written, removed, taking.kept)]
+    return named[0], named[1], named[2]
 
 
 def _relative(repository: Repository, folder: str) -> bytes | None:
@@ -115,7 +165,9 @@ def _relative(repository: Repository, folder: str) -> bytes | None:
 
 
 _CONFLICTS = {
-    "changed": "somebody else has changed it since the thread last looked",
+    "changed": "somebody else has changed it after the thread did",
+    "unknown": "it was changed while nobody looked, so it may be somebody else's work",
+    "found": "it was changed while the daemon was away",
     "open": "a program has it open for writing",
     "inTheWay": "it is in no checkpoint and in the way",
 }

@@ -13,19 +13,22 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.core.decide.file_history import LATE
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
+from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import checkpoint_ref, keep
+from trimpoint.git.capture.untracked import SECRET_NAMES
+from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
+from trimpoint.operations.checkpoints.late_captures import late_facts, uncaptured_turn
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
-
-LATE = "It was captured when the turn had begun already, and may hold some of its changes."
 
 
 class CaptureRules(NamedTuple):
@@ -40,6 +43,8 @@ class CaptureRules(NamedTuple):
     baseline_deadline_s: float = 10.0
     completion_grace_s: float = 0.25
     deadline_s: float = 120.0
+    max_untracked_bytes: int = 128 * 1024 * 1024
+    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class Baseline(NamedTuple):
@@ -65,11 +70,14 @@ class TurnCaptures:
         self._pending: set[tuple[str, str]] = set()
         self._tasks = tasks
         engine.subscribe(self._on_record)
+        if rules.enabled:
+            tasks.start_soon(self._catch_up_all, list(engine.relearned))
 
     @property
     def limits(self) -> CaptureLimits:
         """What a capture may cost."""
-        return CaptureLimits(max_file_bytes=self._rules.max_file_bytes, deadline_s=self._rules.deadline_s)
+        rules = self._rules
+        return CaptureLimits(rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names)
 
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Held while something is captured of the thread, first come first served."""
@@ -87,8 +95,35 @@ class TurnCaptures:
             return None
         with anyio.move_on_after(self._rules.baseline_deadline_s):
             async with self.in_order(writer.thread_id):
-                return await self._find_repository(writer)
+                return await self._look(writer, await self.catch_up(writer))
         return Baseline(None, None, f"Capturing the files took longer than {self._rules.baseline_deadline_s:g} seconds.")
+
+    async def catch_up(self, writer: ThreadWriter) -> Baseline | None:
+        """Capture the files after the thread's last turn if a daemon died before it could. Never raises.
+
+        Whoever calls it holds the thread's captures in order.
+
+        :returns: what was found, if anything was captured
+        """
+        turn = uncaptured_turn(writer.state)
+        if turn is None or not self._rules.enabled or len(self._under_way.get(writer.thread_id, ())) > 0:
+            return None
+        looked = await self._look(writer)
+        if looked.repository is None or looked.checkpoint is None:
+            return None
+        try:
+            writer.record_facts(*await late_facts(writer.state, turn, looked.repository, looked.checkpoint))
+        except (GitError, EngineError) as error:
+            log.warning("checkpoint_not_recorded", thread_id=writer.thread_id, turn_id=turn.id, detail=str(error))
+        return looked
+
+    async def _catch_up_all(self, thread_ids: list[str]) -> None:
+        for thread_id in thread_ids:
+            try:
+                async with self.in_order(thread_id):
+                    await self.catch_up(await self._engine.thread(thread_id))
+            except EngineError as error:
+                log.warning("checkpoint_not_recorded", thread_id=thread_id, detail=str(error))
 
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
         """The turn that `baseline` was made for has its id; call it before the turn's start is recorded."""
@@ -127,9 +162,11 @@ class TurnCaptures:
         try:
             async with self.in_order(thread_id):
                 writer = await self._engine.thread(thread_id)
-                looked = baseline or await self._find_repository(writer)
+                looked = baseline or await self._look(writer)
                 late = (LATE,) if moment == "before" and baseline is None else ()
                 writer.record_facts(*await self._facts(writer, turn_id, moment, looked, late))
+            if moment == "after" and looked.repository is not None and self._tasks is not None:
+                self._tasks.start_soon(upkeep, looked.repository)
         except EngineError as error:
             log.warning("checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error))
         finally:
@@ -138,7 +175,9 @@ class TurnCaptures:
             if not self._under_way[thread_id]:
                 del self._under_way[thread_id]
 
-    async def _find_repository(self, writer: ThreadWriter) -> Baseline:
+    async def _look(self, writer: ThreadWriter, looked: Baseline | None = None) -> Baseline:
+        if looked is not None:
+            return looked
         folder = self.folder_of(writer.state)
         try:
             repository = self._found.get(folder) or await discover(Path(folder))
@@ -160,11 +199,11 @@ class TurnCaptures:
             repeated = newest is not None and newest.problem == looked.problem
             return () if repeated else (ev.CheckpointFailed(turn_id, moment, looked.problem),)
         commit = looked.checkpoint.commit
-        notes = (*notes, *(str(left_out) for left_out in looked.checkpoint.left_out))
-        if newest is not None and newest.commit == commit:
+        notes = (*notes, *notes_of(looked.checkpoint.left_out))
+        if newest is not None and newest.commit == commit and newest.ref:
             # Nothing has changed since, so the ref that is there keeps it; a baseline that says no more than that is left out.
             ref = newest.ref
-            if moment == "before" and newest.moment == "after":
+            if moment == "before" and newest.moment == "after" and newest.turn_id == _turn_before(writer.state, turn_id):
                 return ()
         else:
             ref = checkpoint_ref(writer.thread_id, f"{turn_id}-{moment}")
@@ -173,3 +212,8 @@ class TurnCaptures:
             except GitError as error:
                 return (ev.CheckpointFailed(turn_id, moment, str(error)),)
         return (ev.CheckpointCaptured(turn_id, moment, str(looked.repository.worktree), ref, commit, notes),)
+
+
+def _turn_before(state: ThreadState, turn_id: str) -> str | None:
+    index = state.turn_index.get(turn_id, len(state.turns))
+    return state.turns[index - 1].id if index else None

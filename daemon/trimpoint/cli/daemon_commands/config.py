@@ -1,0 +1,100 @@
+"""`trimpoint config`: what is in force, where the file is, and a file to begin with."""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from trimpoint.cli.daemon_commands.doctor import installation_of, setting_text
+from trimpoint.cli.exits import CliError, Exit, UsageError
+from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.config import Config
+from trimpoint.doctor.configuration import settings
+
+_HEAD = """\
+# Settings of trimpoint. Each line is a default: take away the # to change it.
+# docs/configuration.md explains them; `trimpoint config show` tells what is in force.
+"""
+# Without a default: found anew at each start, or off.
+_EXAMPLES = {
+    "metrics.listen": '"127.0.0.1:9464"',
+    "codex.path": '"/path/to/codex"',
+    "socket": '"/path/to/trimpoint.sock"',
+    "state_dir": '"/path/to/state"',
+}
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Every setting with its origin.
+
+    :raises UsageError: the file is not right.
+    """
+    installation = installation_of(arguments)
+    if installation.config_problem is not None:
+        raise UsageError(installation.config_problem, "", reason="config_invalid")
+    found = list(settings(installation))
+    if arguments.json:
+        values = {one.key: {"value": one.value, "origin": one.origin} for one in found}
+        print_json({"path": str(installation.config_path), "settings": values})
+        return Exit.DONE
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", ratio=1)
+    for one in found:
+        table.add_row(Text(one.key, "" if one.origin != "default" else "dim"), setting_text(one.value, one.origin))
+    stdout_console().print(table)
+    return Exit.DONE
+
+
+def run_path(arguments: argparse.Namespace) -> int:
+    """Where the file is, or would be."""
+    path = installation_of(arguments).config_path
+    if arguments.json:
+        print_json({"path": str(path), "exists": path.exists()})
+    else:
+        print(path)
+    return Exit.DONE
+
+
+def run_init(arguments: argparse.Namespace) -> int:
+    """Write a file with all settings as comments, where there is none.
+
+    :raises CliError: there is one, or it cannot be written.
+    """
+    path = installation_of(arguments).config_path
+    text = "\n".join([_HEAD, *template_lines(msgspec.to_builtins(Config()))]) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise CliError(f"{path} is there already.", "Edit it; `trimpoint config show` tells what it does.") from None
+    except OSError as error:
+        raise CliError(f"{path}: {error.strerror}.", "Name another file with --config.", reason="cannot_write") from None
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        file.write(text)
+    if arguments.json:
+        print_json({"path": str(path)})
+    else:
+        stdout_console().print(Text(f"Written to {path}."))
+    return Exit.DONE
+
+
+def template_lines(defaults: dict[str, Any]) -> Iterator[str]:
+    """The settings as comments in TOML, those without a table first."""
+    for name, value in defaults.items():
+        if not isinstance(value, dict):
+            yield _line(name, name, value)
+    for table, inner in defaults.items():
+        if isinstance(inner, dict) and inner:
+            yield f"\n[{table}]"
+            yield from (_line(f"{table}.{name}", name, value) for name, value in inner.items())
+
+
+def _line(key: str, name: str, value: Any) -> str:
+    shown = _EXAMPLES.get(key, '""') if value is None else json.dumps(value, ensure_ascii=False)
+    return f"# {name} = {shown}"

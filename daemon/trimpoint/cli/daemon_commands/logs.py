@@ -1,0 +1,42 @@
+"""`trimpoint logs`: the daemon's log, found by asking where the running daemon writes it."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from trimpoint.cli.connection.settings import settings_of
+from trimpoint.cli.daemon_commands.service import run_logs
+from trimpoint.cli.exits import CliError, NoDaemon
+from trimpoint.doctor.kernel import lock_holders
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the newest lines: of the file that the daemon's stderr goes to, or of systemd's journal.
+
+    :raises NoDaemon: none runs, and systemd runs none either.
+    :raises CliError: the log goes to a terminal, or cannot be read.
+    """
+    holders = lock_holders(settings_of(arguments).state_dir / "lock")
+    if not holders:
+        if Path("/run/systemd/system").is_dir():
+            return run_logs(arguments)
+        raise NoDaemon("No daemon runs.", "`trimpoint serve` logs to its stderr.")
+    target = _stderr_of(holders[0])
+    if target.startswith("socket:"):
+        return run_logs(arguments)
+    if not os.path.isfile(target):
+        where = "to a terminal" if target.startswith("/dev/") else "nowhere that can be read again"
+        said = f"The daemon (pid {holders[0]}) logs {where}: {target}."
+        raise CliError(said, "Start it as `trimpoint serve 2>> FILE`, or with `trimpoint service install`.")
+    sys.stdout.flush()
+    follow = ["-F"] if arguments.follow else []
+    return subprocess.call(["tail", "-n", str(arguments.lines), *follow, target])
+
+
+def _stderr_of(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/fd/2")
+    except OSError as error:
+        raise CliError(f"The log of the daemon (pid {pid}) cannot be found: {error.strerror}.") from None

@@ -1,0 +1,88 @@
+"""`/revert --dry-run` and `checkpoint/preview`: what a revert would do, in the shape of its answer."""
+
+import time
+
+from trimpoint_protocol.checkpoints import RevertedFiles, RevertPreviewParams
+from trimpoint_protocol.commands import RevertToCheckpoint
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import CommandOutcome
+
+from trimpoint.core.decide.reverting import revert_to_checkpoint
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Rejected, Stamp, when_idle
+from trimpoint.core.model.state import Reverting
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.operations.messages import previewed_message
+from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.worktrees import Preview, WorktreeRefuses, Worktrees
+from trimpoint.threads.writer import ThreadWriter
+
+_NO_FILES = Preview((), (), (), ())
+
+
+class RevertPreviews:
+    """`table` maps method names to handlers."""
+
+    def __init__(self, engine: ThreadRegistry, sessions: Sessions, identity: Identity, worktrees: Worktrees) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._identity = identity
+        self._worktrees = worktrees
+        self.table: dict[str, Handler] = {"checkpoint/preview": self._preview}
+
+    async def preview(self, command: RevertToCheckpoint) -> CommandOutcome:
+        """Find out what the command would do. Nothing is changed.
+
+        :raises EngineError: when the thread does not exist
+        """
+        writer = await self._engine.thread(command.thread_id)
+        await self._sessions.prepare(writer, command)
+        stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
+        decision = when_idle(writer.state, "revert") or revert_to_checkpoint(writer.state, command, stamp)
+        if isinstance(decision, Rejected):
+            return _failed(decision.reason, decision.message)
+        requested = next(event for event in decision.events if isinstance(event, ev.RevertRequested))
+        reverting = Reverting(
+            requested.turn_id, requested.scope, requested.undo, requested.force, requested.repository, requested.commit
+        )
+        try:
+            files = await self._worktrees.preview(writer, reverting) if reverting.commit else _NO_FILES
+        except WorktreeRefuses as refused:
+            return _failed(refused.reason, f"The revert would fail: {refused} {refused.hint}".strip())
+        return _outcome(writer, reverting, files)
+
+    async def _preview(self, call: Call, params: RevertPreviewParams) -> CommandOutcome:
+        thread_id = self._identity.thread_of(params.thread_id) or params.thread_id
+        command = RevertToCheckpoint(
+            command_id=new_uuid7(),
+            thread_id=thread_id,
+            turn_id=params.turn_id,
+            turn_count=params.turn_count,
+            undo=params.undo,
+            scope=params.scope,
+            force=params.force,
+        )
+        return await self.preview(command)
+
+
+def _outcome(writer: ThreadWriter, reverting: Reverting, files: Preview) -> CommandOutcome:
+    is_refused = bool(files.refusals) and not reverting.force
+    return CommandOutcome(
+        handled=True,
+        command="revert",
+        status="failed" if is_refused else "completed",
+        reason=Reason.FILES_CHANGED if is_refused else None,
+        message=previewed_message(writer.state, reverting, files),
+        dry_run=True,
+        files=RevertedFiles(
+            written=list(files.written), removed=list(files.removed), kept=list(files.kept), refusals=list(files.refusals)
+        ),
+    )
+
+
+def _failed(reason: Reason, message: str) -> CommandOutcome:
+    status = "skipped" if reason is Reason.NOTHING_TO_REVERT else "failed"
+    return CommandOutcome(handled=True, command="revert", status=status, reason=reason, message=message, dry_run=True)

@@ -1,0 +1,177 @@
+"""Keeping the store whole and small: copying what it borrows, packing, and removing what no checkpoint needs any more.
+
+Nothing here is urgent. It runs between turns, and whatever fails leaves everything as it was.
+"""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import structlog
+
+from trimpoint.git.capture.refs import delete_users_refs, users_refs
+from trimpoint.git.errors import GitError, GitFailed
+from trimpoint.git.plumbing.locks import store_lock
+from trimpoint.git.plumbing.process import git_answer, git_output
+from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.store import NEWEST, alternates, borrow, make_store, newest_ref, store_run
+
+log = structlog.get_logger()
+
+_DEADLINE_S = 600.0
+# Somebody at work there is not to wait for us, nor we for them.
+_LOCK_DEADLINE_S = 1.0
+_COLLECT_LOCK_DEADLINE_S = 60.0
+# As git's own upkeep does, one of 256 folders of loose objects is looked into.
+_SAMPLE = "17"
+_MANY_IN_SAMPLE = 27
+
+
+async def upkeep(repository: Repository) -> None:
+    """Take over what earlier versions left in the user's repository, copy what the store borrows, and pack loose objects.
+
+    Never raises for what git or the disk refuse: there is a next time.
+    """
+    try:
+        if not await anyio.to_thread.run_sync(_has_need, repository) and not await users_refs(repository):
+            return
+        async with store_lock(repository, _LOCK_DEADLINE_S):
+            await anyio.to_thread.run_sync(_borrow_again, repository)
+            await _take_over(repository)
+            if alternates(repository).exists():
+                await _stand_alone(repository)
+            elif _has_many_loose(repository):
+                await _pack(repository, "-d")
+    except (GitError, OSError) as error:
+        log.info("checkpoint_upkeep_failed", repository=str(repository.worktree), detail=str(error))
+
+
+async def collect(repository: Repository) -> None:
+    """Remove from the disk what no checkpoint needs.
+
+    :raises GitFailed: git failed, or somebody is at work there; then it stays
+    """
+    if not repository.store_dir.is_dir():
+        return
+    async with store_lock(repository, _COLLECT_LOCK_DEADLINE_S):
+        await anyio.to_thread.run_sync(_borrow_again, repository)
+        await _forget_worktrees(repository)
+        if alternates(repository).exists():
+            await _stand_alone(repository)
+        else:
+            await _pack(repository, "-a", "-d")
+        run = store_run(repository, "prune", "--expire=now", doing="remove old checkpoints", deadline_s=_DEADLINE_S)
+        await git_answer(run)
+
+
+async def remove_all(repository: Repository) -> list[Path]:
+    """Remove everything of ours from the repository: refs, objects, indexes.
+
+    :returns: folders that stay, because they hold files of the user's that a restore had saved
+    :raises GitFailed: git failed, or somebody is at work there
+    """
+    await delete_users_refs(repository, [each.ref for each in await users_refs(repository)])
+    privates = [git_dir / "trimpoint" for git_dir in _git_dirs(repository)]
+    if not repository.store_dir.is_dir() and not any(private.is_dir() for private in privates):
+        return []
+    async with store_lock(repository, _COLLECT_LOCK_DEADLINE_S):
+        return await anyio.to_thread.run_sync(_remove_folders, repository, privates)
+
+
+async def _take_over(repository: Repository) -> None:
+    theirs = await users_refs(repository)
+    if not theirs:
+        return
+    await anyio.to_thread.run_sync(make_store, repository)
+    # Their objects are found from here at once, and copied by what follows.
+    await anyio.to_thread.run_sync(borrow, repository)
+    lines = "".join(f"update {each.ref}\0{each.commit}\0\0" for each in theirs)
+    arguments = ("update-ref", "--no-deref", "-z", "--stdin")
+    await git_answer(store_run(repository, *arguments, doing="take over checkpoints", stdin=lines.encode()))
+    await _stand_alone(repository)
+    await delete_users_refs(repository, [each.ref for each in theirs])
+
+
+async def _stand_alone(repository: Repository) -> None:
+    """Copy what is needed of the user's objects, see that all is there, and status there no more.
+
+    :raises GitFailed: something is missing; then the store goes on borrowing
+    """
+    # Looking for deltas is most of the work, and what is packed already has its own.
+    await _pack(repository, "-a", "-d", "--window=0")
+    file, aside = alternates(repository), _aside(repository)
+    await anyio.to_thread.run_sync(file.replace, aside)
+    try:
+        arguments = ("rev-list", "--objects", "--all", "--quiet")
+        await git_output(store_run(repository, *arguments, doing="check the checkpoints", deadline_s=_DEADLINE_S))
+    except BaseException:
+        aside.replace(file)
+        raise
+    aside.unlink()
+
+
+async def _pack(repository: Repository, *how: str) -> None:
+    arguments = ("-c", "repack.writeBitmaps=false", "repack", "-q", *how)
+    await git_answer(store_run(repository, *arguments, doing="pack the checkpoints", deadline_s=_DEADLINE_S))
+
+
+async def _forget_worktrees(repository: Repository) -> None:
+    """Let go of what the indexes of worktrees needed that are gone."""
+    present = {newest_ref(repository.common_dir, git_dir) for git_dir in _git_dirs(repository)}
+    run = store_run(repository, "for-each-ref", "--format=%(refname)", NEWEST, doing="list the worktrees")
+    gone = set((await git_answer(run)).decode().splitlines()) - present
+    lines = "".join(f"delete {ref}\0\0" for ref in sorted(gone))
+    arguments = ("update-ref", "--no-deref", "-z", "--stdin")
+    await git_answer(store_run(repository, *arguments, doing="forget worktrees", stdin=lines.encode()))
+
+
+def _has_need(repository: Repository) -> bool:
+    return alternates(repository).exists() or _aside(repository).exists() or _has_many_loose(repository)
+
+
+def _aside(repository: Repository) -> Path:
+    return alternates(repository).with_name("alternates.aside")
+
+
+def _borrow_again(repository: Repository) -> None:
+    """Whoever was killed while it looked whether all is there has not found it to be so."""
+    if _aside(repository).exists():
+        _aside(repository).replace(alternates(repository))
+
+
+def _has_many_loose(repository: Repository) -> bool:
+    sample = repository.store_objects / _SAMPLE
+    return sample.is_dir() and sum(1 for _ in sample.iterdir()) >= _MANY_IN_SAMPLE
+
+
+def _git_dirs(repository: Repository) -> Iterator[Path]:
+    """Those of all worktrees of the repository."""
+    yield repository.common_dir
+    linked = repository.common_dir / "worktrees"
+    if linked.is_dir():
+        yield from sorted(linked.iterdir())
+
+
+def _remove_folders(repository: Repository, privates: list[Path]) -> list[Path]:
+    stay: list[Path] = []
+    for private in privates:
+        rescued = private / "rescued"
+        if rescued.is_dir() and any(rescued.iterdir()):
+            stay.append(rescued)
+            continue
+        _remove(private)
+    _remove(repository.store_dir)
+    with contextlib.suppress(OSError):
+        (repository.common_dir / "refs" / "trimpoint").rmdir()
+    return stay
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise GitFailed("remove checkpoints", f"{folder} cannot be removed ({error.strerror})") from error

@@ -1,0 +1,182 @@
+"""Taking back what one author did to the files, and leaving what others did.
+
+What must always be true: a change of others is never undone without being named. Where nothing but the author's own
+changes lies between a path as it is and as it was, it goes back; what others did before the author's first change of
+the path is part of what it goes back to. Where others changed what the author had made, that is a conflict.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import anyio
+import msgspec
+
+from trimpoint.git.capture.omissions import Omission, message_of
+from trimpoint.git.capture.refs import find_all, users_refs
+from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.compare import Difference, Side, all_differences
+from trimpoint.git.plumbing.locks import worktree_lock
+from trimpoint.git.plumbing.process import git_answer
+from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.shadow_repository import ShadowRepository
+from trimpoint.git.plumbing.store import borrow
+from trimpoint.git.restore.plan import (
+    Conflict,
+    ConflictReason,
+    Covering,
+    RestorePlan,
+    Step,
+    look_around,
+    plan_of,
+    sparse_paths,
+)
+
+Author = Literal["thread", "others", "unknown", "found"]
+
+_DEADLINE_S = 120.0
+_REASONS: dict[Author, ConflictReason] = {"others": "changed", "found": "found"}
+
+
+class Leg(NamedTuple):
+    """A captured state, and who made it out of the one before."""
+
+    commit: str
+    author: Author
+
+
+class TakingBack(msgspec.Struct, frozen=True):
+    """What to do so that the thread's own changes are gone. `plan` goes from the present to that.
+
+    `kept`: paths that others have changed since the start, and that stay as they are. `present`: the newest state.
+    Steps with a conflict `found` are for those who insist: see `cautious`.
+    """
+
+    present: str
+    plan: RestorePlan
+    kept: tuple[bytes, ...]
+
+    def cautious(self) -> "TakingBack":
+        """The same, with all left as it is that was found after the daemon had been away."""
+        found = {conflict.step for conflict in self.plan.conflicts if conflict.reason == "found"}
+        steps = [step for step in (*self.plan.remove, *self.plan.write) if step.path not in found]
+        conflicts = tuple(conflict for conflict in self.plan.conflicts if conflict.step not in found)
+        plan = msgspec.structs.replace(plan_of(steps, self.plan.left_alone), conflicts=conflicts)
+        return msgspec.structs.replace(self, plan=plan, kept=tuple(sorted({*self.kept, *found})))
+
+
+class PathHistory:
+    """One path over time: `wanted` is what it would be without the thread's changes, `present` what it is."""
+
+    def __init__(self, start: Side | None) -> None:
+        self.start = self.wanted = self.present = start
+        # What others made of the thread's changes, and the thread of that.
+        self._mixed: list[tuple[Side | None, Author]] = []
+
+    def becomes(self, side: Side | None, author: Author) -> None:
+        """The path was changed by `author`."""
+        if author == "others" and self.present == self.wanted:
+            self.wanted = side
+        elif side != self.wanted and (author != "thread" or self.mixed is not None):
+            self._mixed.append((side, self._blended(author)))
+        self.present = side
+
+    def _blended(self, author: Author) -> Author:
+        if self.present == self.wanted:
+            return author
+        return "others" if "others" in (author, self.mixed) else "unknown"
+
+    @property
+    def mixed(self) -> Author | None:
+        """Who, besides the thread, has made what the path is now; None when the thread alone, or others alone, did."""
+        if self.present == self.wanted:
+            return None
+        return next((author for side, author in reversed(self._mixed) if side == self.present), None)
+
+
+async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> TakingBack:
+    """What taking back the thread's changes of `legs`, the last of which is the present, comes to.
+
+    :raises GitFailed: the first or the last state is gone, or git failed
+    """
+    states = await find_all(repository, [start, *(leg.commit for leg in legs)])
+    first, last = states[0], states[-1]
+    if first is None or last is None:
+        raise GitFailed("read a checkpoint", "it is no longer in the repository")
+    left_alone: dict[bytes, Omission] = {}
+    trees, authors, lost = [first.tree], list[Author](), False
+    for state, leg in zip(states[1:], legs, strict=True):
+        if state is not None:
+            trees.append(state.tree)
+            authors.append("unknown" if lost else leg.author)
+        lost = state is None
+    for state in states:
+        left_alone |= {each.path: each for each in (state.left_out if state is not None else ())}
+    paths = _histories(zip(await all_differences(repository, trees), authors, strict=True))
+    covering = [*left_alone.values(), *await sparse_paths(repository)]
+    return await anyio.to_thread.run_sync(_taking_back, repository, legs[-1].commit, paths, covering)
+
+
+async def commit_of(repository: Repository, taking: TakingBack) -> str:
+    """A commit of what the files are to be. Nothing refers to it.
+
+    :raises GitFailed: a content is gone, or the disk is full
+    """
+    if await users_refs(repository):
+        # Contents may be only where an earlier version put them.
+        await anyio.to_thread.run_sync(borrow, repository)
+    async with worktree_lock(repository, _DEADLINE_S):
+        private = ShadowRepository(repository, _DEADLINE_S)
+        index = private.dir / "index.revert"
+        try:
+            await git_answer(private.run("read-tree", taking.present, doing="read a tree", index=index))
+            stdin = b"".join(_index_lines(taking.plan, len(taking.present)))
+            arguments = ("update-index", "-z", "--index-info")
+            await git_answer(private.run(*arguments, doing="make a tree", stdin=stdin, index=index))
+            written = await git_answer(private.run("write-tree", doing="write a tree", index=index))
+        finally:
+            index.unlink(missing_ok=True)
+        commit = await private.commit_tree(written.decode().strip(), message_of(taking.plan.left_alone))
+    return commit.id
+
+
+def _histories(legs: Iterable[tuple[list[Difference], Author]]) -> dict[bytes, PathHistory]:
+    paths: dict[bytes, PathHistory] = {}
+    for differences, author in legs:
+        for each in differences:
+            if each.path not in paths:
+                paths[each.path] = PathHistory(each.old)
+            paths[each.path].becomes(each.new, author)
+    return paths
+
+
+def _taking_back(
+    repository: Repository, present: str, paths: dict[bytes, PathHistory], left_alone: Sequence[Omission]
+) -> TakingBack:
+    covering = Covering(left_alone)
+    steps: list[Step] = []
+    conflicts: list[Conflict] = []
+    kept: list[bytes] = []
+    left = {each.path: each for each in left_alone if each.reason != "sparse"}
+    for path, history in sorted(paths.items()):
+        if history.present != history.wanted:
+            if (cover := covering.of(path)) is not None:
+                left[cover.path] = cover
+                continue
+            steps.append(Step(path, history.present, history.wanted))
+            if (author := history.mixed) is not None:
+                reason = _REASONS.get(author, "unknown")
+                conflicts.append(Conflict(path, reason, path))
+        elif history.wanted != history.start:
+            kept.append(path)
+    plan = plan_of(steps, tuple(left.values()))
+    found = look_around(repository, plan)
+    return TakingBack(present, msgspec.structs.replace(plan, conflicts=(*conflicts, *found)), tuple(kept))
+
+
+def _index_lines(plan: RestorePlan, digits: int) -> Iterator[bytes]:
+    # Removals first: a file may take the place of a folder.
+    for step in plan.remove:
+        yield b"0 %s\t%s\0" % (b"0" * digits, step.path)
+    for step in plan.write:
+        assert step.target is not None
+        yield b"%o %s\t%s\0" % (step.target.mode, step.target.blob.encode(), step.path)

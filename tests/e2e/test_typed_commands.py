@@ -121,7 +121,7 @@ async def test_new_names_the_thread_that_it_made_and_the_archived_one_does_so_af
         await talk.turn()
         _, answer = await _prompt(talk, "/new")
         archived = (await talk.snapshot())["archived"]
-        new_id = answer.rstrip(".").rsplit(" ", 1)[-1]
+        [new_id] = {word.rstrip(".") for word in answer.split() if word.count("-") == 4} - {talk.thread_id}
         read = await talk.client.request("thread/read", threadId=new_id)
         for method, params in {
             "turn/start": {"input": [_text("go on")]},

@@ -196,7 +196,7 @@ class SlashRunner:
             message=operation.message,
             sequence=writer.state.sequence,
             **_trim_point_of(writer.state, operation),
-            **({} if failed else _reverted(operation)),
+            **(_reverted(operation) if status == "completed" else {}),
         )
 
     async def _after_new(self, writer: ThreadWriter, result: CommandResult, progress: Progress) -> CommandOutcome:

@@ -67,6 +67,7 @@ class Gateway:
         finally:
             self._clients.remove(client)
             self._handles.release(client)
+            self._server_requests.client_left()
             self._in_flight.pop(client.id, None)
 
     def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:

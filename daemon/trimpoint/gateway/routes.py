@@ -20,7 +20,9 @@ from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
 from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.forks import Forks
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
+from trimpoint.gateway.methods.interrupts import Interrupts
 from trimpoint.gateway.methods.revert_methods import RevertMethods
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
@@ -55,7 +57,7 @@ class RouteDeps(NamedTuple):
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
     """Builds every handler; those that work in the background run in `tasks`."""
     engine, link, side = deps.engine, deps.link, deps.client_side
-    router, threads, captures, sessions, worktrees = deps.operations
+    router, threads, captures, sessions, worktrees, lost_endings = deps.operations
     identity = side.identity
     previews = RevertPreviews(engine, sessions, identity, worktrees)
     slash = SlashRunner(engine, sessions, previews, rules.wait_s, rules.discard)
@@ -69,15 +71,17 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )  # fmt: skip
     archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
-    typed = TypedCommands(side.clients, identity, slash, methods.handlers["turn/start"])
+    typed = TypedCommands(side.clients, identity, slash, sessions, side.played)
     handlers = {
         **methods.handlers,
         **ThreadLists(engine, link, identity).handlers,
         **TerminalMethods(threads, identity).handlers,
+        **Forks(sessions, threads, identity, methods).handlers,
         **archive.handlers,
         **revert.handlers,
-        "turn/start": typed.turn_start,
+        **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,
     }
+    handlers = side.played.wrap(typed.wrap(handlers, methods.forward))
     extension_deps = HandlerDeps(
         engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down, deps.http
     )

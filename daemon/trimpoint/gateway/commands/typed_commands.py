@@ -1,14 +1,16 @@
 """Carries out slash commands that are typed as prompts, so that any client has them unchanged.
 
-The client sees a turn whose answer is the command's message. Nothing of it reaches the model or the
-ledger (docs/spec/clients.md).
+The client sees a turn whose answer is the command's message. The law: nothing of a command reaches the
+model or the ledger (docs/spec/clients.md), whichever method brought it. It is carried out, or refused
+where it cannot be.
 """
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import slash
@@ -16,50 +18,112 @@ from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.errors import as_wire_error
+from trimpoint.gateway.session.errors import Refusal, as_wire_error
+from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
+# The methods that bring input for the model beside `turn/start`: into the turn that runs, or to come after it.
+INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
+_STATUS_OF = {"cancelled": "interrupted"}
+
+
+class Typed(NamedTuple):
+    """A command, as typed; `name` is in the registry, `text` is None when there is more than text."""
+
+    name: str
+    text: str | None
+
 
 class TypedCommands:
-    """`turn_start` stands before the handler that sends prompts to the agent."""
+    """`wrap` puts it before the handlers that bring input to the agent."""
 
-    def __init__(self, clients: Clients, identity: Identity, runner: SlashRunner, prompt: Handler) -> None:
+    def __init__(
+        self, clients: Clients, identity: Identity, runner: SlashRunner, sessions: Sessions, played: PlayedTurns
+    ) -> None:
         self._clients = clients
         self._identity = identity
         self._runner = runner
-        self._prompt = prompt
+        self._sessions = sessions
+        self._played = played
 
-    async def turn_start(self, client_request: ClientRequest) -> Any:
-        """`turn/start`: run the command if the input is one, else pass it on."""
-        params = client_request.params()
-        text = sole_text(params.get("input"))
-        thread_id = self._identity.thread_of(str(params.get("threadId")))
-        if text is None or thread_id is None or isinstance(slash.parse(text), slash.NotACommand):
-            return await self._prompt(client_request)
+    def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
+        """The table of handlers with those in it that take input; what it does not name goes to `forward`."""
+        inner = {method: handlers.get(method, forward) for method in ("turn/start", *INTO_A_TURN)}
+        into = {method: self._refusing(inner[method]) for method in INTO_A_TURN}
+        return {**handlers, **into, "turn/start": self._playing(inner["turn/start"])}
+
+    def _playing(self, prompt: Handler) -> Handler:
+        async def handle(client_request: ClientRequest) -> Any:
+            typed = typed_in(client_request.params().get("input"))
+            if typed is None:
+                return await prompt(client_request)
+            thread_id = self._own_thread(client_request, typed)
+            if typed.text is None:
+                problem = f"/{typed.name} is a command and stands alone; nothing was sent to the agent."
+                raise Refusal(Reason.USAGE, problem, "Send it without the attachments.")
+            await self._run_command(client_request, thread_id, typed.name, typed.text)
+            return None
+
+        return handle
+
+    def _refusing(self, take_input: Handler) -> Handler:
+        async def handle(client_request: ClientRequest) -> Any:
+            params = client_request.params()
+            typed = typed_in(params.get("input"))
+            running = self._played.by_id(str(params.get("expectedTurnId")))
+            if typed is not None:
+                problem = f"/{typed.name} is a command, and no part of a turn; nothing was sent to the agent."
+                raise Refusal(Reason.USAGE, problem, "Send it as a prompt of its own when the turn has ended.")
+            if running is not None:
+                problem = f"The turn is the command /{running.command}, which takes no more input; nothing was sent to the agent."
+                raise Refusal(Reason.ALREADY_IN_PROGRESS, problem, "Send a prompt; it waits until the command has ended.")
+            return await take_input(client_request)
+
+        return handle
+
+    def _own_thread(self, client_request: ClientRequest, typed: Typed) -> str:
+        named = client_request.params().get("threadId")
+        thread_id = self._identity.thread_of(named) if isinstance(named, str) else None
+        if thread_id is None:
+            problem = f"/{typed.name} is a command, and trimpoint keeps no record of this thread; nothing was sent to the agent."
+            raise Refusal(Reason.NOT_SUPPORTED, problem, "Commands work in threads that were opened here and are not ephemeral.")
+        return thread_id
+
+    async def _run_command(self, client_request: ClientRequest, thread_id: str, command: str, text: str) -> None:
         client_request.client.join(thread_id)
-        turn = _Turn(thread_id, new_uuid7(), time.time())
-        client_request.answer({"turn": turn.as_object("inProgress")})
-        await self._run_command(turn, text)
-        return None
-
-    async def _run_command(self, turn: "_Turn", text: str) -> None:
-        self._send(turn, "turn/started", turn=turn.as_object("inProgress"))
-        self._send_item(turn, {"type": "userMessage", "id": new_uuid7(), "clientId": None, "content": [_text_input(text)]})
+        turn = PlayedTurn(thread_id, new_uuid7(), command, _prompt(text, client_request.params()), time.time())
+        self._played.add(turn)
         try:
-            outcome = await self._runner.run(text, turn.thread_id, None, _ignore)
-            answer, error = str(outcome.message), None
-        except Exception as failure:  # the boundary: the request was answered, so the turn must be ended
-            answer, error = "", as_wire_error(failure).message
+            client_request.answer({"turn": turn.as_object()})
+            self._send(turn, "turn/started", turn=turn.as_object())
+            self._send_item(turn, turn.prompt)
+            status, answer, error = await self._outcome(turn, text)
+        finally:
+            self._played.remove(turn)
         said = _agent_message(answer) if answer else None
         if said:
             self._send_item(turn, said)
-        status = "completed" if error is None else "failed"
-        self._send(turn, "turn/completed", turn=turn.as_object(status, error, said))
+        self._send(turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None))
 
-    def _send_item(self, turn: "_Turn", item: dict[str, Any]) -> None:
+    async def _outcome(self, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
+        """The status of the turn, what it answers, and its error."""
+
+        def note(step: CommandProgress) -> None:
+            turn.operation_id = step.operation_id
+            if turn.is_unwanted:  # interrupted before there was anything to cancel
+                self._sessions.begin_cancelling(turn.thread_id)
+
+        try:
+            outcome = await self._runner.run(text, turn.thread_id, None, note)
+        except Exception as failure:  # the boundary: the request was answered, so the turn must be ended
+            return "failed", "", as_wire_error(failure).message
+        return _STATUS_OF.get(str(outcome.status), "completed"), str(outcome.message), None
+
+    def _send_item(self, turn: PlayedTurn, item: dict[str, Any]) -> None:
         now_ms = round(time.time() * 1000)
         text = item.get("text")
         # Many clients show what is streamed and nothing else, so an answer is streamed, as the agent's are.
@@ -69,50 +133,28 @@ class TypedCommands:
             self._send(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
         self._send(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
 
-    def _send(self, played: "_Turn", method: str, **params: Any) -> None:
+    def _send(self, played: PlayedTurn, method: str, **params: Any) -> None:
         message = {"method": method, "params": {"threadId": played.thread_id, **params}}
         self._clients.broadcast(played.thread_id, method, lambda: msgspec.json.encode(message))
 
 
-class _Turn(msgspec.Struct, frozen=True):
-    """A turn that only clients see."""
-
-    thread_id: str
-    turn_id: str
-    began_s: float
-
-    def as_object(self, status: str, error: str | None = None, said: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Codex's `Turn`: with `said`, the last message, once it has ended (measured: 0.163)."""
-        ended = status != "inProgress"
-        return {
-            "id": self.turn_id,
-            "rootTurnId": self.turn_id,
-            "items": [] if said is None else [said],
-            "itemsView": "summary" if ended else "notLoaded",
-            "status": status,
-            "error": None if error is None else {"message": error, "codexErrorInfo": None, "additionalDetails": None},
-            "startedAt": int(self.began_s),
-            "completedAt": int(time.time()) if ended else None,
-            "durationMs": round((time.time() - self.began_s) * 1000) if ended else None,
-        }
+def typed_in(turn_input: Any) -> Typed | None:
+    """The command that an input is; None when it is none. A command is the first text of an input, and all of it."""
+    parts = [as_dict(part) for part in as_list(turn_input)]
+    texts = [text for part in parts if part.get("type") == "text" and isinstance(text := part.get("text"), str)]
+    text = "\n".join(one for one in texts if not one.isspace() and one)
+    match slash.parse(text):
+        case slash.NotACommand():
+            return None
+        case slash.Invocation(name, _) | slash.UsageError(name, _):
+            return Typed(name, text if len(texts) == len(parts) else None)
 
 
-def sole_text(turn_input: Any) -> str | None:
-    """The text of an input that is one text and nothing else; a command stands alone."""
-    parts = as_list(turn_input)
-    only = as_dict(parts[0]) if len(parts) == 1 else {}
-    text = only.get("text")
-    return text if only.get("type") == "text" and isinstance(text, str) else None
+def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": text, "text_elements": []}]
+    return {"type": "userMessage", "id": new_uuid7(), "clientId": params.get("clientUserMessageId"), "content": content}
 
 
 def _agent_message(text: str) -> dict[str, Any]:
     unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
     return {"type": "agentMessage", "id": new_uuid7(), "text": text, **unknown}
-
-
-def _text_input(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text, "text_elements": []}
-
-
-def _ignore(step: CommandProgress) -> None:
-    """A client of Codex knows no progress of commands; it sees the turn run."""

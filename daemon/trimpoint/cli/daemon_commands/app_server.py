@@ -73,7 +73,7 @@ def run(arguments: list[str]) -> int:
         parse(["stdio", "--help"])
     if arguments[-1:] == ["proxy"] or "proxy" in arguments[-3:-1]:
         return _proxy(arguments)
-    words = argparse.Namespace(overrides=list(_overrides(arguments)), json=False, **_NOWHERE)
+    words = argparse.Namespace(overrides=list(_overrides(arguments)), json=False, background=False, **_NOWHERE)
     url = _listen_url(arguments)
     if url == _STDIO:
         return int(importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(words))

@@ -23,7 +23,9 @@ _HEAD = """\
 """
 # Without a default: found anew at each start, or off.
 _EXAMPLES = {
+    "daemon.idle_exit_s": "60.0",
     "metrics.listen": '"127.0.0.1:9464"',
+    "http.listen": '"127.0.0.1:9465"',
     "codex.path": '"/path/to/codex"',
     "socket": '"/path/to/trimpoint.sock"',
     "state_dir": '"/path/to/state"',

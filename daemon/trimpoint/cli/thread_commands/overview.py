@@ -18,7 +18,7 @@ _SHOWN = 5
 def run(arguments: argparse.Namespace) -> int:
     """Show the last threads of this folder; exit code 0 with a daemon and without."""
     try:
-        return with_daemon(arguments, partial(_show, arguments))
+        return with_daemon(arguments, partial(_show, arguments), starts=False)
     except NoDaemon:
         if arguments.json:
             raise

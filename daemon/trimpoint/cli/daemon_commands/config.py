@@ -24,6 +24,7 @@ _HEAD = """\
 # Without a default: found anew at each start, or off.
 _EXAMPLES = {
     "metrics.listen": '"127.0.0.1:9464"',
+    "http.listen": '"127.0.0.1:4750"',
     "codex.path": '"/path/to/codex"',
     "socket": '"/path/to/trimpoint.sock"',
     "state_dir": '"/path/to/state"',

@@ -25,6 +25,7 @@ _HEAD = """\
 _EXAMPLES = {
     "metrics.listen": '"127.0.0.1:9464"',
     "http.listen": '"127.0.0.1:4750"',
+    "daemon.idle_exit_s": "900.0",
     "codex.path": '"/path/to/codex"',
     "socket": '"/path/to/trimpoint.sock"',
     "state_dir": '"/path/to/state"',

@@ -25,7 +25,7 @@ _HEAD = """\
 _EXAMPLES = {
     "daemon.idle_exit_s": "60.0",
     "metrics.listen": '"127.0.0.1:9464"',
-    "http.listen": '"127.0.0.1:9465"',
+    "http.listen": '"127.0.0.1:4750"',
     "codex.path": '"/path/to/codex"',
     "socket": '"/path/to/trimpoint.sock"',
     "state_dir": '"/path/to/state"',

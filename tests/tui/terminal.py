@@ -15,7 +15,7 @@ import pyte
 ROWS, COLUMNS = 40, 110
 # Keys that come faster count as a paste, in which Enter is a newline (measured: 0.171).
 PAUSE_S = 0.5
-WAIT_S = 60.0
+WAIT_S = 25.0
 
 _CURSOR_QUERY = re.compile(rb"\x1b\[6n")
 _DEVICE_QUERY = re.compile(rb"\x1b\[0?c")

@@ -11,9 +11,11 @@ from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
+from trimpoint.gateway.commands.shown_turns import ShownTurns
+from trimpoint.gateway.commands.skill_menu import SkillMenu
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.commands.turn_starts import TurnStarts
-from trimpoint.gateway.commands.typed_commands import TypedCommands
+from trimpoint.gateway.commands.typed_commands import PromptHandlers, TypedCommands
 from trimpoint.gateway.gateway import Routes
 from trimpoint.gateway.methods.archive_methods import ArchiveMethods
 from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
@@ -69,14 +71,16 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )  # fmt: skip
     archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
-    typed = TypedCommands(side.clients, identity, slash, methods.handlers["turn/start"])
+    prompts = PromptHandlers(*(methods.handlers[name] for name in ("turn/start", "turn/steer", "thread/queue/add")))
+    typed = TypedCommands(ShownTurns(side.clients), identity, slash, prompts)
     handlers = {
         **methods.handlers,
         **ThreadLists(engine, link, identity).handlers,
         **TerminalMethods(threads, identity).handlers,
         **archive.handlers,
         **revert.handlers,
-        "turn/start": typed.turn_start,
+        **SkillMenu(link, methods.forward).handlers,
+        **typed.handlers,
     }
     extension_deps = HandlerDeps(
         engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down, deps.http

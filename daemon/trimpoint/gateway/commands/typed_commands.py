@@ -4,97 +4,115 @@ The client sees a turn whose answer is the command's message. Nothing of it reac
 ledger (docs/spec/clients.md).
 """
 
-import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint_protocol.errors import ERROR_KINDS, Reason
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import slash
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.commands.shown_turns import ShownTurn, ShownTurns, agent_message, user_message
+from trimpoint.gateway.commands.skill_menu import command_in
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.errors import as_wire_error
+from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.errors import WireError, as_wire_error
 from trimpoint.gateway.session.request import ClientRequest
-from trimpoint.threads.ids import new_uuid7
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
+OWN_NEW = "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was changed."
+
+
+class PromptHandlers(NamedTuple):
+    """What takes the inputs that are no commands."""
+
+    start: Handler
+    steer: Handler
+    queue: Handler
+
 
 class TypedCommands:
-    """`turn_start` stands before the handler that sends prompts to the agent."""
+    """`handlers` is the table; each stands before one of `prompts`. `running` counts commands by thread."""
 
-    def __init__(self, clients: Clients, identity: Identity, runner: SlashRunner, prompt: Handler) -> None:
-        self._clients = clients
+    def __init__(self, turns: ShownTurns, identity: Identity, runner: SlashRunner, prompts: PromptHandlers) -> None:
+        self.running: Counter[str] = Counter()
+        self._turns = turns
         self._identity = identity
         self._runner = runner
-        self._prompt = prompt
+        self._prompts = prompts
+        self.handlers: dict[str, Handler] = {
+            "turn/start": self._turn_start,
+            "turn/steer": self._turn_steer,
+            "thread/queue/add": self._queue_add,
+        }
 
-    async def turn_start(self, client_request: ClientRequest) -> Any:
-        """`turn/start`: run the command if the input is one, else pass it on."""
+    async def _turn_start(self, client_request: ClientRequest) -> Any:
+        """Run the command if the input is one, else pass it on."""
         params = client_request.params()
-        text = sole_text(params.get("input"))
+        text = typed_command(params.get("input"))
         thread_id = self._identity.thread_of(str(params.get("threadId")))
-        if text is None or thread_id is None or isinstance(slash.parse(text), slash.NotACommand):
-            return await self._prompt(client_request)
+        if text is None or thread_id is None:
+            return await self._prompts.start(client_request)
         client_request.client.join(thread_id)
-        turn = _Turn(thread_id, new_uuid7(), time.time())
+        turn = ShownTurn.begun(thread_id)
         client_request.answer({"turn": turn.as_object("inProgress")})
-        await self._run_command(turn, text)
+        self.running[thread_id] += 1
+        try:
+            await self._run_command(turn, text, client_request)
+        finally:
+            self.running[thread_id] -= 1
         return None
 
-    async def _run_command(self, turn: "_Turn", text: str) -> None:
-        self._send(turn, "turn/started", turn=turn.as_object("inProgress"))
-        self._send_item(turn, {"type": "userMessage", "id": new_uuid7(), "clientId": None, "content": [_text_input(text)]})
+    async def _run_command(self, turn: ShownTurn, text: str, client_request: ClientRequest) -> None:
+        params = client_request.params()
+        self._turns.started(turn)
+        # As it came: by name and content a client recognizes what it shows already.
+        content = [_with_elements(part) for part in as_list(params.get("input"))]
+        self._turns.item(turn, user_message(content, params.get("clientUserMessageId")))
         try:
-            outcome = await self._runner.run(text, turn.thread_id, None, _ignore)
-            answer, error = str(outcome.message), None
+            answer, error = await self._answer(turn, text, client_request), None
         except Exception as failure:  # the boundary: the request was answered, so the turn must be ended
             answer, error = "", as_wire_error(failure).message
-        said = _agent_message(answer) if answer else None
+        said = agent_message(answer) if answer else None
         if said:
-            self._send_item(turn, said)
-        status = "completed" if error is None else "failed"
-        self._send(turn, "turn/completed", turn=turn.as_object(status, error, said))
+            self._turns.item(turn, said)
+        self._turns.ended(turn, error, said)
 
-    def _send_item(self, turn: "_Turn", item: dict[str, Any]) -> None:
-        now_ms = round(time.time() * 1000)
-        text = item.get("text")
-        # Many clients show what is streamed and nothing else, so an answer is streamed, as the agent's are.
-        begun = item if text is None else {**item, "text": ""}
-        self._send(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
-        if text is not None:
-            self._send(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
-        self._send(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
+    async def _answer(self, turn: ShownTurn, text: str, client_request: ClientRequest) -> str:
+        parsed = slash.parse(text)
+        if isinstance(parsed, slash.Invocation) and parsed.command == "new" and is_codex_tui(client_request.client):
+            return OWN_NEW
+        outcome = await self._runner.run(text, turn.thread_id, None, _ignore)
+        # With a colon the command can be typed into every client.
+        return str(outcome.message).replace("To undo: /revert", "To undo: :revert")
 
-    def _send(self, played: "_Turn", method: str, **params: Any) -> None:
-        message = {"method": method, "params": {"threadId": played.thread_id, **params}}
-        self._clients.broadcast(played.thread_id, method, lambda: msgspec.json.encode(message))
+    async def _turn_steer(self, client_request: ClientRequest) -> Any:
+        if self._is_command(client_request):
+            return client_request.refuse_with(_NOT_NOW)
+        return await self._prompts.steer(client_request)
+
+    async def _queue_add(self, client_request: ClientRequest) -> Any:
+        if self._is_command(client_request):
+            return client_request.refuse_with(_NOT_QUEUED)
+        return await self._prompts.queue(client_request)
+
+    def _is_command(self, client_request: ClientRequest) -> bool:
+        params = client_request.params()
+        is_ours = self._identity.thread_of(str(params.get("threadId"))) is not None
+        return is_ours and typed_command(params.get("input")) is not None
 
 
-class _Turn(msgspec.Struct, frozen=True):
-    """A turn that only clients see."""
-
-    thread_id: str
-    turn_id: str
-    began_s: float
-
-    def as_object(self, status: str, error: str | None = None, said: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Codex's `Turn`: with `said`, the last message, once it has ended (measured: 0.163)."""
-        ended = status != "inProgress"
-        return {
-            "id": self.turn_id,
-            "rootTurnId": self.turn_id,
-            "items": [] if said is None else [said],
-            "itemsView": "summary" if ended else "notLoaded",
-            "status": status,
-            "error": None if error is None else {"message": error, "codexErrorInfo": None, "additionalDetails": None},
-            "startedAt": int(self.began_s),
-            "completedAt": int(time.time()) if ended else None,
-            "durationMs": round((time.time() - self.began_s) * 1000) if ended else None,
-        }
+def typed_command(turn_input: Any) -> str | None:
+    """Return the command that an input is, if it is one of ours: one text and nothing else, or an entry of the `$` menu."""
+    text = command_in(turn_input)
+    if text is not None:
+        return text
+    text = sole_text(turn_input)
+    return None if text is None or isinstance(slash.parse(text), slash.NotACommand) else text
 
 
 def sole_text(turn_input: Any) -> str | None:
@@ -105,13 +123,29 @@ def sole_text(turn_input: Any) -> str | None:
     return text if only.get("type") == "text" and isinstance(text, str) else None
 
 
-def _agent_message(text: str) -> dict[str, Any]:
-    unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
-    return {"type": "agentMessage", "id": new_uuid7(), "text": text, **unknown}
+def _with_elements(part: Any) -> Any:
+    return {"text_elements": [], **part} if as_dict(part).get("type") == "text" else part
 
 
-def _text_input(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text, "text_elements": []}
+def _refused(message: str, hint: str) -> WireError:
+    """A refusal in Codex's form for a turn that takes no more input: its UI keeps the text and sends it when the turn has ended."""
+    kind = ERROR_KINDS[Reason.TURN_IN_PROGRESS]
+    data = {
+        "reason": Reason.TURN_IN_PROGRESS, "retryable": kind.retryable, "hint": hint, "message": message,
+        "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}}, "additionalDetails": None,
+    }  # fmt: skip
+    raw = msgspec.json.encode({"code": kind.code, "message": message, "data": data})
+    return WireError(kind.code, message, raw=raw)
+
+
+_NOT_NOW = _refused(
+    "A command cannot be run while the agent works. Nothing was sent to the agent.",
+    "Send it when the turn has ended, or interrupt the turn first.",
+)
+_NOT_QUEUED = _refused(
+    "A command cannot be queued. Nothing was sent to the agent.",
+    "Send it as a prompt when the thread is idle, or use the trimpoint command of the same name.",
+)
 
 
 def _ignore(step: CommandProgress) -> None:

@@ -1,0 +1,74 @@
+"""What a person types into Codex's own terminal UI, and what comes of it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+from trimpoint.testkit import held, say
+
+from tests.e2e.conftest import Harness, opened_harness
+from tests.tui.stage import BINARIES, SCREEN_READ_S, attached
+
+pytestmark = pytest.mark.parametrize("codex", BINARIES, ids=lambda path: "/".join(path.parts[-3:]))
+
+
+@pytest.fixture
+async def harness() -> AsyncIterator[Harness]:
+    async with opened_harness() as opened:
+        yield opened
+
+
+async def test_a_command_with_a_colon_is_carried_out_and_a_prompt_shown_once(harness: Harness, codex: Path) -> None:
+    with anyio.fail_after(SCREEN_READ_S):
+        async with harness.daemon(), attached(harness, codex) as terminal:
+            await terminal.types("Say one thing.")
+            await terminal.shows("• reply")
+            await terminal.types(":clear")
+            await terminal.shows("Context cleared")
+            await terminal.types("/compact keep the numbers")
+            await terminal.shows("Nothing to compact")
+            await terminal.types("Say another thing.")
+            shown = await terminal.shows(lambda text: text.count("• reply") == 2)
+    assert shown.count("› /compact keep the numbers") == 1
+    assert not any(request.mentions(":clear") for request in harness.model.requests)
+
+
+async def test_the_menu_of_skills_has_the_commands(harness: Harness, codex: Path) -> None:
+    with anyio.fail_after(SCREEN_READ_S):
+        async with harness.daemon(), attached(harness, codex) as terminal:
+            await terminal.types("Say one thing.")
+            await terminal.shows("• reply")
+            await terminal.types("$clea", enter=False)
+            await terminal.shows("Clear the agent's context")
+            await terminal.types("")  # chooses the entry
+            await terminal.types("")
+            await terminal.shows("Context cleared")
+            await terminal.types("Say another thing.")
+            await terminal.shows(lambda text: text.count("• reply") == 2)
+    last = next(request for request in reversed(harness.model.requests) if request.mentions("Say another thing."))
+    assert not last.mentions("• reply 1")
+    assert not any(request.mentions("$clear") for request in harness.model.requests)
+
+
+async def test_a_command_typed_while_the_agent_works_waits_and_never_reaches_it(harness: Harness, codex: Path) -> None:
+    go_on = anyio.Event()
+    harness.script.then(held(say("done at last"), go_on))
+    with anyio.fail_after(SCREEN_READ_S):
+        async with harness.daemon(), attached(harness, codex) as terminal:
+            await terminal.types("Work for a while.")
+            await harness.model.wait_for_request(lambda request: request.kind == "turn")
+            await terminal.types(" /clear")
+            go_on.set()
+            await terminal.shows("done at last")
+            await terminal.shows("Context cleared")
+    assert not any(request.mentions("/clear") for request in harness.model.requests)
+
+
+async def test_a_side_conversation_starts(harness: Harness, codex: Path) -> None:
+    with anyio.fail_after(SCREEN_READ_S):
+        async with harness.daemon(), attached(harness, codex) as terminal:
+            await terminal.types("Say one thing.")
+            await terminal.shows("• reply")
+            await terminal.types("/side what is that")
+            await terminal.shows(lambda text: ("› what is that" in text and "Side" in text) or "what is t…" in text)

@@ -23,6 +23,7 @@ import anyio
 import structlog
 
 from trimpoint.app import Daemon, running_daemon
+from trimpoint.cli.connection.control_socket import control_socket_path, explained, remove_dead_link
 from trimpoint.cli.connection.endpoint import published_socket
 from trimpoint.cli.connection.log_stream import LogStream
 from trimpoint.cli.connection.settings import Settings
@@ -169,6 +170,29 @@ async def daemon_on_socket(
                 raise
             log.warning("not_listening", problem=str(error), hint="Others cannot join this client's daemon.")
         yield daemon
+
+
+@asynccontextmanager
+async def serving_codex(daemon: Daemon, settings: Settings) -> AsyncGenerator[None]:
+    """Listen where Codex's own programs look for a background server, if that is configured.
+
+    :raises CliError: the place cannot be had.
+    """
+    if not settings.config.codex.control_socket:
+        yield
+        return
+    place = control_socket_path(os.environ)
+    serve = partial(serve_unix, place, daemon.serve, max_clients=settings.config.limits.max_clients)
+    async with anyio.create_task_group() as tasks:
+        try:
+            remove_dead_link(place)
+            await tasks.start(serve)
+        except ListenError as error:
+            problem, hint = explained(error)
+            raise CliError(f"{problem}.", hint, reason="cannot_listen") from None
+        log.info("serving_codex", socket=str(place))
+        yield
+        tasks.cancel_scope.cancel()
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 
 from trimpoint import __version__
-from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, stop_asked
+from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, serving_codex, stop_asked
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
@@ -66,7 +66,7 @@ async def _serve(settings: Settings, profile: LaunchProfile, about_codex: list[s
         handed = handed_over(os.environ, os.getpid())
         if handed is not None and handed.path is not None:
             settings = _at(settings, handed.path)
-        async with daemon_on_socket(settings, profile, handed_over=handed) as daemon:
+        async with daemon_on_socket(settings, profile, handed_over=handed) as daemon, serving_codex(daemon, settings):
             _announce(settings, daemon.http.addresses.first, about_codex)
             async with reported(notifier, daemon.describe):
                 log.info("stopping", asked_by=await stop_asked(daemon, stop))

@@ -11,7 +11,7 @@ from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.expectation import Piece, pieces
 from tests.tui.stage import BINARIES, SCREEN_READ_S, attached
 
-pytestmark = pytest.mark.parametrize("codex", BINARIES, ids=lambda path: "/".join(path.parts[-3:]))
+pytestmark = [pytest.mark.codex, pytest.mark.parametrize("codex", BINARIES, ids=lambda path: "/".join(path.parts[-3:]))]
 
 
 @pytest.fixture

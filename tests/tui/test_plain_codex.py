@@ -15,7 +15,7 @@ from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.daemon_process import daemon_process
 from tests.tui.stage import BINARIES, SCREEN_READ_S, terminal_ui
 
-pytestmark = pytest.mark.parametrize("codex", BINARIES[-1:], ids=lambda path: "/".join(path.parts[-3:]))
+pytestmark = [pytest.mark.codex, pytest.mark.parametrize("codex", BINARIES[-1:], ids=lambda path: "/".join(path.parts[-3:]))]
 
 
 @pytest.fixture

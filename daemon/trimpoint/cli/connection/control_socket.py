@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from trimpoint.config import home
 from trimpoint.gateway.transport.listeners import ListenError, SocketInUse, SocketPathTaken
 
 _IN_USE_HINT = (
@@ -18,10 +19,12 @@ _TAKEN_HINT = "Codex's own background server left it: `codex app-server daemon s
 
 
 def control_socket_path(environ: Mapping[str, str]) -> Path:
-    """Return where Codex's programs connect."""
-    named = environ.get("CODEX_HOME")
-    home = Path(named) if named else Path(environ.get("HOME") or "~").expanduser() / ".codex"
-    return Path(os.path.abspath(home)) / "app-server-control" / "app-server-control.sock"
+    """Return where Codex's programs connect.
+
+    :raises HomeUnknown: neither CODEX_HOME nor HOME says where.
+    """
+    codex_home = Path(environ.get("CODEX_HOME") or home(environ) / ".codex")
+    return Path(os.path.abspath(codex_home)) / "app-server-control" / "app-server-control.sock"
 
 
 def remove_dead_link(path: Path) -> None:

@@ -30,6 +30,7 @@ from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, UsageError, sole_error
 from trimpoint.codex.appserver.orphans import started_as_provider
 from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.config import HomeUnknown
 from trimpoint.gateway.transport.listeners import ListenError, serve_unix
 from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.logging import configure_logging
@@ -181,7 +182,10 @@ async def serving_codex(daemon: Daemon, settings: Settings) -> AsyncGenerator[No
     if not settings.config.codex.control_socket:
         yield
         return
-    place = control_socket_path(os.environ)
+    try:
+        place = control_socket_path(os.environ)
+    except HomeUnknown as error:
+        raise CliError(f"{error}.", "Set CODEX_HOME.", reason="cannot_listen") from None
     serve = partial(serve_unix, place, daemon.serve, max_clients=settings.config.limits.max_clients)
     async with anyio.create_task_group() as tasks:
         try:

@@ -130,3 +130,38 @@ async def test_a_thread_that_was_reverted_is_no_fork_of_its_own(harness: Harness
             await talk.type("/revert 1 --context")
             answer = await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
     assert answer["thread"]["forkedFromId"] is None
+
+
+async def test_a_trim_by_another_client_shows_a_line_and_the_new_size(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client, harness.client("other") as other:
+            thread_id = await begun(harness, client)
+            await Conversation(client, thread_id, harness.model, harness.script).turn()
+            after = len(client.messages)
+            await other.request("commands/execute", threadId=thread_id, text="/clear")
+            usage = await client.expect(lambda message: message.get("method") == "thread/tokenUsage/updated", after)
+            line = await client.expect(lambda message: message.get("method") == "item/completed", after)
+            status = await other.request("context/status", threadId=thread_id)
+    assert usage["params"]["tokenUsage"]["last"]["totalTokens"] == status["usedTokens"]
+    assert line["params"]["item"]["text"].startswith("Context cleared")
+
+
+async def test_a_typed_trim_is_said_once(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client)
+            await Conversation(client, thread_id, harness.model, harness.script).turn()
+            after = len(client.messages)
+            await client.request("turn/start", threadId=thread_id, input=text_input(":clear"))
+            await client.expect(lambda message: message.get("method") == "turn/completed", after)
+            items = [m["params"]["item"] for m in client.messages[after:] if m.get("method") == "item/completed"]
+    assert [item["type"] for item in items] == ["userMessage", "agentMessage"]
+
+
+async def test_a_new_thread_named_by_a_number_says_how_turns_are_kept(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client, sessionStartSource="clear")
+            await client.request("thread/name/set", threadId=thread_id, name="3")
+            line = await client.expect(lambda message: message.get("method") == "item/completed")
+    assert ":clear 3" in line["params"]["item"]["text"]

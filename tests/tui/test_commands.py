@@ -80,3 +80,22 @@ async def test_a_side_conversation_starts(harness: Harness, codex: Path) -> None
             await terminal.shows("• reply")
             await terminal.types("/side what is that")
             await terminal.shows(lambda text: ("› what is that" in text and "Side" in text) or "what is t…" in text)
+
+
+async def test_codexs_own_clear_with_a_number_says_what_it_did(harness: Harness, codex: Path) -> None:
+    with anyio.fail_after(SCREEN_READ_S):
+        async with harness.daemon(), attached(harness, codex) as terminal:
+            await terminal.types("Say one thing.")
+            await terminal.shows("• reply")
+            await terminal.types("/clear 3")
+            await terminal.shows("nothing was trimmed")
+
+
+async def test_a_trim_by_another_client_shows(harness: Harness, codex: Path) -> None:
+    with anyio.fail_after(SCREEN_READ_S):
+        async with harness.daemon(), attached(harness, codex) as terminal, harness.client() as other:
+            await terminal.types("Say one thing.")
+            await terminal.shows("• reply")
+            [thread] = (await other.request("thread/list"))["data"]
+            await other.request("commands/execute", threadId=thread["id"], text="/clear")
+            await terminal.shows("Context cleared")

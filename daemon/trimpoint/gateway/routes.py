@@ -9,11 +9,13 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
+from trimpoint.gateway.commands.clear_hint import ClearHint
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.shown_turns import ShownTurns
 from trimpoint.gateway.commands.skill_menu import SkillMenu
 from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.commands.trim_notices import TrimNotices
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import PromptHandlers, TypedCommands
 from trimpoint.gateway.gateway import Routes
@@ -73,6 +75,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
     prompts = PromptHandlers(*(methods.handlers[name] for name in ("turn/start", "turn/steer", "thread/queue/add")))
     typed = TypedCommands(ShownTurns(side.clients), identity, slash, prompts)
+    TrimNotices(engine, side.clients, typed.running)
     handlers = {
         **methods.handlers,
         **ThreadLists(engine, link, identity).handlers,
@@ -81,6 +84,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **revert.handlers,
         **SkillMenu(link, methods.forward).handlers,
         **typed.handlers,
+        **ClearHint(engine, identity, methods.handlers["thread/name/set"]).handlers,
     }
     extension_deps = HandlerDeps(
         engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down, deps.http

@@ -24,6 +24,7 @@ from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.routes import RouteDeps, RouteRules, build_routes
+from trimpoint.gateway.session.unused import Usage
 from trimpoint.gateway.transport.connection import Limits
 from trimpoint.gateway.transport.streams import Transport
 from trimpoint.http.front import Front, FrontDeps
@@ -61,6 +62,7 @@ class Daemon:
         engine.subscribe(activity.on_record)
         side = build_client_side(engine, link)
         self.clients = side.clients
+        self.usage = Usage(side.clients, engine, link)
         operations = build_operations(engine, link, side.codex_events, rules, tasks)
         self.metrics = Metrics(MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files))
         addresses = HttpAddresses()
@@ -87,10 +89,6 @@ class Daemon:
     async def serve(self, transport: Transport) -> None:
         """Talk to the client at the other end of `transport` until it is gone, or has not introduced itself in time."""
         await self.front.serve(transport)
-
-    async def serve_owner(self, transport: Transport) -> None:
-        """As `serve`, for the client that this daemon was started by, which may take its time."""
-        await self.front.serve_owner(transport)
 
 
 def policy_of(config: Config, profile: LaunchProfile) -> Policy:

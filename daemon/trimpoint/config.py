@@ -21,12 +21,25 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
+BACKGROUND_IDLE_EXIT_S = 60.0
+"""How long a daemon that a client started waits for another client, unless configured."""
+
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of the file."""
+
+
+class DaemonSection(_Section, frozen=True):
+    """`[daemon]`: when a daemon that has no client and no work ends; after 0 seconds: never.
+
+    Without a value, one that a client started in the background ends after
+    `BACKGROUND_IDLE_EXIT_S`, and any other never.
+    """
+
+    idle_exit_s: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
 class CodexSection(_Section, frozen=True):
@@ -184,6 +197,7 @@ class Config(_Section, frozen=True):
 
     socket: str | None = None
     state_dir: str | None = None
+    daemon: DaemonSection = DaemonSection()
     codex: CodexSection = CodexSection()
     compaction: CompactionSection = CompactionSection()
     context: ContextSection = ContextSection()

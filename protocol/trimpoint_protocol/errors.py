@@ -49,6 +49,7 @@ class Reason(StrEnum):
     REQUEST_EXPIRED = "request_expired"
     JOURNAL_READ_ONLY = "journal_read_only"
     NOT_SUPPORTED = "not_supported"
+    CANCELLED = "cancelled"
 
 
 class ErrorKind(NamedTuple):
@@ -95,6 +96,7 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.ENTRY_PROTECTED: ErrorKind(-32033, False),
     Reason.ALREADY_DISCARDED: ErrorKind(-32034, False),
     Reason.BELOW_FLOOR: ErrorKind(-32035, False),
+    Reason.CANCELLED: ErrorKind(-32036, True),
 }
 
 

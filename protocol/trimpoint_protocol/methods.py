@@ -130,9 +130,10 @@ class TokenChange(Result, frozen=True, kw_only=True):
 class CommandOutcome(Result, frozen=True, kw_only=True):
     """How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
 
-    `status`: completed | skipped (nothing changed, and need not) | failed. `message` is a sentence for a person. With a `reason`
-    out of the error reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim, `files` of a revert.
-    `undo` is what to type to take the command back. With `dryRun` nothing was changed, and the answer says what would be.
+    `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a
+    sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy.
+    `tokens` tells of a trim, `files` of a revert; `undo` is what to type to take the command back. With `dryRun` nothing was changed,
+    and the answer says what would be. `operationId` is that of its progress, where it came to an operation.
     """
 
     handled: bool
@@ -151,6 +152,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     tokens: TokenChange | None = None
     undo: str | None = None
     dry_run: bool | None = None
+    operation_id: str | None = None
 
 
 class DispatchParams(Params, frozen=True, kw_only=True):
@@ -332,7 +334,8 @@ class Empty(Result, frozen=True, kw_only=True):
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):
-    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed.
+    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed |
+    cancelled.
 
     `trigger` "auto": a compaction that nobody asked for, of which all who take part in the thread or follow it hear.
     `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.

@@ -6,7 +6,7 @@ import pty
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,11 +22,12 @@ from trimpoint.config import CompactionSection, Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
 
-from tests.deadlines import STEP_S
+from tests.deadlines import SCENARIO_S
 
 ROOT = Path(__file__).parents[2]
 CODEX = Path(codex_cli_bin.bundled_codex_path())
-DEADLINE_S = STEP_S
+# A command is several processes, each of which imports all of trimpoint.
+DEADLINE_S = SCENARIO_S
 SETTINGS = ("TRIMPOINT_", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 
@@ -179,6 +180,42 @@ class CliHarness:
         """Codex processes of this stage that are alive."""
         return [pid for pid in map(_pid, Path("/proc").glob("[0-9]*")) if self._is_codex(pid)]
 
+    def background_daemons(self) -> list[int]:
+        """Daemons of this stage that were started in the background and are alive."""
+        return [pid for pid in map(_pid, Path("/proc").glob("[0-9]*")) if self._is_background(pid)]
+
+    def _is_background(self, pid: int) -> bool:
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return False
+        return b"--background" in command and f"HOME={self.folder / 'home'}".encode() in environment
+
+    async def end_background_daemons(self) -> None:
+        """SIGTERM to each, and wait until it is gone."""
+        for pid in self.background_daemons():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        await self.background_daemons_ended()
+
+    async def background_daemons_ended(self) -> None:
+        """Wait until each that runs now is gone."""
+        for pid in self.background_daemons():
+            with suppress(ProcessLookupError):
+                descriptor = os.pidfd_open(pid)
+                try:
+                    with anyio.fail_after(DEADLINE_S):
+                        await anyio.wait_readable(descriptor)
+                finally:
+                    os.close(descriptor)
+
+    def configure(self, text: str) -> None:
+        """Write the configuration file that every command of this stage reads."""
+        path = self.folder / "home" / ".config" / "trimpoint" / "config.toml"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+
     def _is_codex(self, pid: int) -> bool:
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -198,7 +235,12 @@ async def opened_stage() -> AsyncGenerator[CliHarness]:
     script = Script(summary="The gist of it all.")
     with TemporaryDirectory(prefix="tpcli", ignore_cleanup_errors=True) as folder:
         async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
-            yield CliHarness(Path(folder), codex_home, model, script)
+            opened = CliHarness(Path(folder), codex_home, model, script)
+            try:
+                yield opened
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await opened.end_background_daemons()
 
 
 class Terminal:

@@ -119,8 +119,17 @@ async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: CliHarne
         release.set()
 
 
-async def test_without_a_daemon_every_command_says_so_with_code_4(stage: CliHarness) -> None:
-    for words in (["status"], ["clear", "1"], ["timeline"], ["watch"], ["probe", "thread/list"], ["probe", "--prompt", "x"]):
+async def test_a_command_about_threads_starts_a_daemon_where_none_runs(stage: CliHarness) -> None:
+    listed = await stage.run("threads", "--json")
+    assert (listed.code, listed.err) == (0, "")
+    [pid] = stage.background_daemons()
+    assert (await stage.run("status", "--json")).json()["daemon"]["pid"] == pid
+    assert (await stage.run("shutdown", "--json")).json() == {"pid": pid, "stopped": True}
+    assert stage.background_daemons() == []
+
+
+async def test_without_a_daemon_a_command_about_the_daemon_says_so_with_code_4(stage: CliHarness) -> None:
+    for words in (["status"], ["metrics"], ["shutdown"], ["interrupt"]):
         done = await stage.run(*words)
         assert (done.code, done.out) == (4, "")
         assert done.err.splitlines() == [

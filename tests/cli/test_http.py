@@ -8,7 +8,8 @@ import anyio
 import anyio.streams.stapled
 import pytest
 
-from tests.cli.stage import CODEX, DEADLINE_S, CliHarness
+from tests.cli.stage import CODEX, CliHarness
+from tests.deadlines import STEP_S
 from tests.http.stage import UPGRADE, Wire
 from tests.http.test_websocket import masked, message
 
@@ -48,7 +49,7 @@ async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
             wire = Wire(stream)
             assert (await wire.ask("GET", "/", {**UPGRADE, "Authorization": f"Bearer {token}"})).status == 101
             await stream.send(masked(json.dumps(INITIALIZE).encode()))
-            with anyio.fail_after(DEADLINE_S):
+            with anyio.fail_after(STEP_S):
                 assert (await message(wire))["result"]["userAgent"].startswith("far/")
         url = (await stage.run("token", "--url")).out.strip()
         assert re.fullmatch(rf"http://127\.0\.0\.1:{told[1]}/login\?code=[\w-]+", url)
@@ -74,7 +75,7 @@ async def test_a_desktop_app_reaches_a_thread_through_the_proxy(stage: CliHarnes
                 assert proxy.stdin is not None
                 assert proxy.stdout is not None
                 wire = Wire(anyio.streams.stapled.StapledByteStream(proxy.stdin, proxy.stdout))
-                with anyio.fail_after(DEADLINE_S):
+                with anyio.fail_after(STEP_S):
                     assert (await wire.ask("GET", "/rpc", UPGRADE)).status == 101
                     await wire.stream.send(masked(json.dumps(INITIALIZE).encode()))
                     assert (await message(wire))["id"] == 1

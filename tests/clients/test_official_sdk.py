@@ -6,8 +6,11 @@ Nothing of the SDK is replaced or patched: what passes here is what a program th
 import asyncio
 import gc
 import json
+import os
 import re
 import shlex
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +20,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.testkit import held, run, say
 
 from tests.cli.stage import CODEX, DEADLINE_S, CliHarness, opened_stage
@@ -59,8 +63,10 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
         return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
 
 
-def is_ended(stage: CliHarness) -> bool:
-    """Whether nothing is left: no process and no socket."""
+async def is_ended(stage: CliHarness) -> bool:
+    """Whether the one daemon that the SDK left ends with all its processes and its socket."""
+    assert len(stage.background_daemons()) <= 1
+    await stage.end_background_daemons()
     return stage.codex_children() == [] and not stage.socket.exists()
 
 
@@ -115,7 +121,7 @@ async def test_all_that_it_sees_is_what_codex_itself_shows(stage: CliHarness) ->
     through = await in_thread(everything_seen, stage, configured(stage), stage.folder / "through")
     assert through == connect_to_codex
     assert len(through) > 20
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 # --- what it gains ---
@@ -139,7 +145,7 @@ async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_i
     await in_thread(program)
     model_saw = stage.model.turn_requests()[-1]
     assert [model_saw.mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 def until_idle(client: Any, thread_id: str) -> None:
@@ -173,7 +179,7 @@ async def test_its_compact_leaves_a_summary_in_the_context_and_all_in_the_histor
     model_saw = stage.model.turn_requests()[-1]
     assert model_saw.mentions("The gist of it all.")
     assert not model_saw.mentions("reply 1")
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 async def test_the_async_client_does_all_that_the_sync_one_does(stage: CliHarness) -> None:
@@ -199,7 +205,7 @@ async def test_the_async_client_does_all_that_the_sync_one_does(stage: CliHarnes
     requests = stage.model.turn_requests()
     assert [requests[3].mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
     assert [requests[4].mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 # --- questions ---
@@ -226,7 +232,7 @@ async def test_its_approval_handler_decides(stage: CliHarness, decision: str, is
     assert asked[0][0] == "item/commandExecution/requestApproval"
     assert "touch made.txt" in asked[0][1]
     assert (stage.worktree / "made.txt").exists() is is_made
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 # --- processes ---
@@ -245,10 +251,10 @@ async def begun(stage: CliHarness) -> tuple[Any, Any]:
     return codex, turn
 
 
-async def test_closing_in_the_middle_of_a_turn_leaves_no_process(stage: CliHarness) -> None:
+async def test_closing_in_the_middle_of_a_turn_leaves_the_daemon_alone(stage: CliHarness) -> None:
     codex, _ = await begun(stage)
     await in_thread(codex.close)
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 async def test_a_turn_can_be_steered_and_interrupted(stage: CliHarness) -> None:
@@ -261,7 +267,7 @@ async def test_a_turn_can_be_steered_and_interrupted(stage: CliHarness) -> None:
             return str(turn.run().status.value)
 
     assert await in_thread(stop) == "interrupted"
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 @contextmanager
@@ -294,7 +300,7 @@ async def test_two_of_them_share_one_daemon_and_its_threads(stage: CliHarness) -
     assert await in_thread(share_a_thread, stage) == 1
     model_saw = stage.model.turn_requests()[-1]
     assert [model_saw.mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stage: CliHarness) -> None:
@@ -303,7 +309,7 @@ async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stag
         listed = (await stage.run("status", "--json")).json()
         assert len(listed["threads"]) == 1
         assert len(codexes(stage)) == 1
-    assert is_ended(stage)
+    assert await is_ended(stage)
 
 
 async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(stage: CliHarness) -> None:
@@ -319,14 +325,48 @@ async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_star
         await in_thread(program)
 
 
-async def test_those_that_joined_hear_it_when_the_one_that_is_the_daemon_ends(stage: CliHarness) -> None:
+SCRIPT = """
+import sys
+from openai_codex import Codex, CodexConfig
+
+with Codex(CodexConfig(codex_bin=sys.argv[1], config_overrides=tuple(sys.argv[2:]))) as codex:
+    thread = codex.thread_start(cwd=".")
+    print("started", flush=True)
+    sys.stdin.readline()
+    print(thread.run("What is in this project?").final_response, flush=True)
+    print(thread.run("/clear").final_response, flush=True)
+"""
+
+
+@pytest.mark.parametrize("first_to_end", [0, 1])
+async def test_two_scripts_that_start_without_a_daemon_both_finish_in_any_order(stage: CliHarness, first_to_end: int) -> None:
+    command = [sys.executable, "-c", SCRIPT, launcher(stage, *stage.command()), *stage.overrides]
+    async with (
+        await anyio.open_process(command, cwd=stage.worktree, stderr=None) as one,
+        await anyio.open_process(command, cwd=stage.worktree, stderr=None) as other,
+    ):
+        scripts = [one, other] if first_to_end == 0 else [other, one]
+        with anyio.fail_after(4 * DEADLINE_S):
+            lines = [BufferedByteReceiveStream(script.stdout) for script in scripts if script.stdout]
+            for said in lines:
+                assert await said.receive_until(b"\n", 100) == b"started"
+            for script, said in zip(scripts, lines, strict=True):
+                assert script.stdin is not None
+                await script.stdin.send(b"\n")
+                assert (await said.receive_until(b"\n", 1000)).startswith(b"reply")
+                assert (await said.receive_until(b"\n", 1000)).startswith(b"Context cleared")
+                assert await script.wait() == 0
+    assert await is_ended(stage)
+
+
+async def test_an_sdk_hears_it_when_the_daemon_is_ended(stage: CliHarness) -> None:
     def program() -> None:
-        first = sdk.Codex(configured(stage))
-        with low_level.CodexClient(configured(stage)) as second:
-            second.initialize()
-            first.close()
+        with low_level.CodexClient(configured(stage)) as client:
+            client.initialize()
+            [pid] = stage.background_daemons()
+            os.kill(pid, signal.SIGTERM)
             with pytest.raises(sdk.TransportClosedError, match="has ended"):
-                until_idle(second, "no thread")
+                until_idle(client, "no thread")
 
     await in_thread(program)
-    assert is_ended(stage)
+    assert await is_ended(stage)

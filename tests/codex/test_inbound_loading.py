@@ -30,6 +30,8 @@ class Listener:
         self.changed.set()
         self.changed = anyio.Event()
 
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None: ...
+
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None: ...
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None: ...
@@ -42,7 +44,7 @@ class Listener:
         return [method for _, method in self.heard]
 
 
-async def _without_delay(thread_id: str) -> None:
+async def without_delay(thread_id: str) -> None:
     """Nothing has to happen before a turn ends."""
 
 
@@ -57,7 +59,7 @@ async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[ThreadRegist
         await engine.sweep()
         assert engine.loaded(THREAD) is None
         listener = Listener()
-        inbound = NotificationRouter(engine, listener, _without_delay, tasks)
+        inbound = NotificationRouter(engine, listener, without_delay, tasks)
         with anyio.fail_after(STEP_S):
             yield engine, inbound, listener, tasks
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 from collections.abc import Generator
 from pathlib import Path
@@ -292,6 +293,23 @@ async def test_a_file_that_is_no_program_ends_with_the_reason_on_stderr(tmp_path
             listen(child)
             assert await child.closed() == ChildExit(status=126)
     assert f"cannot execute {broken}: Exec format error" in child.stderr_tail()
+
+
+async def test_what_a_child_said_last_is_heard_by_a_daemon_that_had_no_time_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The settling time is over before the loop runs again, as on a machine that is busy with something else.
+    monkeypatch.setattr("trimpoint.codex.appserver.process._SETTLE_S", 0.0)
+    size = 900_000  # less than the kernel keeps for a pipe, more than is read at once
+    profile = scripted(tmp_path, f"os.write(1, b'x' * {size}); os.write(2, b'last words')")
+    with anyio.fail_after(STEP_S):
+        async with spawn_codex(profile) as child:
+            sink = listen(child)
+            with ending_of(child.pid) as pidfd:
+                select.select([pidfd], [], [])
+            await child.closed()
+    assert len(sink.data) == size
+    assert child.stderr_tail() == "last words"
 
 
 async def test_a_child_leads_a_session_in_its_folder_and_gets_its_overrides(tmp_path: Path) -> None:

@@ -137,3 +137,10 @@ def test_abandoned_work_leaves_an_open_operation_to_its_reactor() -> None:
     thread.do(trim())
     thread.do(internal.AbandonOpenWork("the daemon was restarted"))
     assert thread.state.open_operation is not None
+
+
+def test_a_sub_agent_at_work_is_not_said_to_wait_for_an_answer() -> None:
+    thread = started(turns=1)
+    thread.report(ev.RequestOpened("sub", "subAgent"))
+    message = thread.when(client(wire.TrimContext)).rejected(Reason.REQUEST_PENDING).message
+    assert message == "Cannot clear the thread now: a sub-agent is still at work."

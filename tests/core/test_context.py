@@ -107,7 +107,7 @@ def message(role: str, text: Any, **more: Any) -> dict[str, Any]:
 
 
 def labelled(*kinds: str) -> dict[str, Any]:
-    return {"internal_chat_message_metadata_passthrough": {"content_item_kinds": kinds}}
+    return {"internal_chat_message_metadata_passthrough": {"content_item_kinds": [*kinds]}}
 
 
 @pytest.mark.parametrize(

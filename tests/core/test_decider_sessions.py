@@ -92,7 +92,7 @@ def test_a_thread_is_replaced_once() -> None:
     thread = started()
     thread.do(client(wire.ArchiveAndNew))
     rejected = thread.when(client(wire.ArchiveAndNew)).rejected(Reason.THREAD_ARCHIVED)
-    assert rejected.message == "The thread is archived; unarchive it to replace it."
+    assert rejected.message == "The thread is archived; unarchive it to replace it. It went on as the thread id-1."
 
 
 def test_stopping_a_session_is_a_request_and_stopping_it_again_is_none() -> None:

@@ -105,12 +105,11 @@ def test_keeping_turns_after_a_compaction_that_left_none_is_skipped() -> None:
     thread.when(trim(1)).rejected(Reason.NOTHING_TO_TRIM)
 
 
-def test_a_clear_of_an_adopted_thread_without_a_ledger_is_not_empty_handed() -> None:
+@pytest.mark.parametrize("origin", ["adopted", "forked"])
+def test_a_thread_that_was_taken_over_without_a_turn_has_nothing_to_trim(origin: str) -> None:
     thread = given()
-    thread.do(internal.CreateThread(THREAD, "/work", "adopted", b"{}", "codex-thread-1"))
-    created = thread.do(trim()).events[1]
-    assert isinstance(created, ev.TrimPointCreated)
-    assert (created.before_entry_id, created.pruned_message_count) == (None, 0)
+    thread.do(internal.CreateThread(THREAD, "/work", origin, b"{}", "codex-thread-1"))
+    thread.when(trim()).rejected(Reason.NOTHING_TO_TRIM)
 
 
 def test_a_trim_may_bring_a_summary_of_its_own() -> None:

@@ -10,8 +10,8 @@ def test_every_phase_is_in_the_table() -> None:
     assert set(SUCCESSORS) == set(Phase)
 
 
-def test_only_ready_and_failed_end_an_operation() -> None:
-    assert {phase for phase in Phase if not is_open(phase)} == {Phase.READY, Phase.FAILED}
+def test_only_ready_failed_and_cancelled_end_an_operation() -> None:
+    assert {phase for phase in Phase if not is_open(phase)} == {Phase.READY, Phase.FAILED, Phase.CANCELLED}
 
 
 @pytest.mark.parametrize("phase", [phase for phase in Phase if is_open(phase)])
@@ -24,7 +24,7 @@ def test_nothing_returns_to_where_it_was_asked_for() -> None:
 
 
 def test_the_context_is_never_touched_before_a_compaction_is_done() -> None:
-    assert SUCCESSORS[Phase.COMPACTING] == {Phase.STOPPING, Phase.RETRYING, Phase.FAILED}
+    assert SUCCESSORS[Phase.COMPACTING] == {Phase.STOPPING, Phase.RETRYING, Phase.FAILED, Phase.CANCELLED}
     assert SUCCESSORS[Phase.RETRYING] == {Phase.READY, Phase.FAILED}
 
 

@@ -144,13 +144,15 @@ async def opened_harness(overrides: Overrides = codex_overrides, script: Script 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test marked `also_restarted` runs once more with a restart before each act."""
-    if metafunc.definition.get_closest_marker("also_restarted") is not None:
+    marked = metafunc.definition.get_closest_marker
+    if marked("also_restarted") is not None and marked("never_restarted") is None:
         for name in {"harness", "sealed_harness"}.intersection(metafunc.fixturenames):
             metafunc.parametrize(name, ["", "restarted"], indirect=True)
 
 
 def _set_up(opened: Harness, request: pytest.FixtureRequest) -> Harness:
-    if getattr(request, "param", "") or os.environ.get(RESTARTS_VARIABLE):
+    everywhere = os.environ.get(RESTARTS_VARIABLE) and request.node.get_closest_marker("never_restarted") is None
+    if getattr(request, "param", "") or everywhere:
         opened.restart_before_each_act()
     return opened
 

@@ -1,7 +1,7 @@
 """A conversation through the daemon, and what the model was shown of it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,7 @@ class Conversation:
         self.turns = 0
         self.before_act: Callable[[], Awaitable[Client]] | None = None
         self._acts = 0
+        self._earlier: list[dict[str, Any]] = []
 
     @classmethod
     async def begin(cls, client: Client, cwd: Path, model: ScriptedModel, script: Script) -> "Conversation":
@@ -95,17 +96,28 @@ class Conversation:
     async def begin_act(self) -> None:
         """Restart the daemon if this conversation is one with restarts, and nothing else is under way in it."""
         if self.before_act is not None and self._acts == 0:
+            self._earlier += self.client.notifications
             self.client = await self.before_act()
+
+    @property
+    def notifications(self) -> list[dict[str, Any]]:
+        """All that the conversation's clients were told, also before restarts."""
+        return [*self._earlier, *self.client.notifications]
+
+    @contextmanager
+    def no_restart(self) -> Iterator[None]:
+        """While something runs that a restart would end: a terminal, a turn of another thread."""
+        self._acts += 1
+        try:
+            yield
+        finally:
+            self._acts -= 1
 
     @asynccontextmanager
     async def _act(self) -> AsyncIterator[None]:
         await self.begin_act()
-        self._acts += 1
-        try:
-            with anyio.fail_after(TURN_DEADLINE_S):
-                yield
-        finally:
-            self._acts -= 1
+        with self.no_restart(), anyio.fail_after(TURN_DEADLINE_S):
+            yield
 
     async def turn(self, *, tool: bool = False) -> ModelRequest:
         """One turn, numbered; with a tool call if wanted. Returns its last model request."""

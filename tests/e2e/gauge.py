@@ -51,12 +51,12 @@ class MeterProbe:
     @property
     def received(self) -> list[dict[str, Any]]:
         """Every meter that the client was told, oldest first."""
-        return [m["params"] for m in self.talk.client.notifications if m["method"] == "context/updated"]
+        return [m["params"] for m in self.talk.notifications if m["method"] == "context/updated"]
 
     @property
     def codex(self) -> dict[str, Any]:
         """The usage that Codex reported last."""
-        reports = [m for m in self.talk.client.notifications if m["method"] == "thread/tokenUsage/updated"]
+        reports = [m for m in self.talk.notifications if m["method"] == "thread/tokenUsage/updated"]
         return dict(reports[-1]["params"]["tokenUsage"])
 
     def agrees_with_codex(self, meter: dict[str, Any]) -> None:

@@ -188,8 +188,10 @@ async def test_a_revert_is_refused_while_another_thread_works_in_the_worktree(ha
         await edit(other, "true")
         go_on = anyio.Event()
         harness.script.then(held(say("done."), go_on))
-        await talk.client.request("turn/start", threadId=other.thread_id, input=[{"type": "text", "text": "go on"}])
-        refused = await talk.type("/revert 1")
+        with talk.no_restart():
+            prompt = [{"type": "text", "text": "go on"}]
+            await talk.client.request("turn/start", threadId=other.thread_id, input=prompt)
+            refused = await talk.type("/revert 1")
         go_on.set()
     assert refused["reason"] == "files_changed"
     assert other.thread_id in refused["message"]

@@ -235,6 +235,7 @@ SPAWN = {
 }
 
 
+@pytest.mark.never_restarted(reason="a sub-agent ends with its daemon")
 async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(harness: Harness) -> None:
     def respond(request: ModelRequest) -> Reply:
         if request.mentions("work-of-the-sub-agent") and not request.mentions("asked the parent"):

@@ -16,7 +16,10 @@ from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.wire import JsonRpcClient, connect_to_codex
 from tests.testkit.codex_over_stdio import CODEX_BIN
 
-pytestmark = pytest.mark.codex
+pytestmark = [
+    pytest.mark.codex,
+    pytest.mark.never_restarted(reason="names to Codex itself the thread that the first daemon began"),
+]
 
 
 @asynccontextmanager

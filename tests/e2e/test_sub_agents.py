@@ -31,7 +31,8 @@ async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(harness:
         with anyio.fail_after(STEP_S):
             await talk.prompt("prompt-1.")
             await harness.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
-            blocked = await talk.type("/clear")
+            with talk.no_restart():
+                blocked = await talk.type("/clear")
             assert (blocked["status"], blocked["reason"]) == ("skipped", "request_pending"), blocked
             assert blocked["blocker"]["detail"] == "subAgent"
             follower = len(talk.client.messages)

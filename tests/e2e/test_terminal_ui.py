@@ -38,9 +38,10 @@ async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_
             ):
                 with pytest.raises(RemoteError) as refused:
                     await client.request(method, threadId=thread_id, input=text_input(":clear 1"), **params)
-                assert refused.value.data["reason"] == "turn_in_progress"
+                assert refused.value.data["reason"] == "usage"
                 # By this Codex's UI knows that it may send the text again when the turn has ended.
-                assert refused.value.data["codexErrorInfo"] == {"activeTurnNotSteerable": {"turnKind": "compact"}}
+                info = {"activeTurnNotSteerable": {"turnKind": "compact"}} if method == "turn/steer" else None
+                assert refused.value.data.get("codexErrorInfo") == info
             go_on.set()
             await client.expect(lambda message: message.get("method") == "turn/completed")
     assert not any(request.mentions(":clear") for request in harness.model.requests)

@@ -60,6 +60,13 @@ class CodexSchema:
         theirs = {name: schema for name, schema in every.items() if name in asked}
         return {name: schema for name, schema in every.items() if name not in asked | {"JSONRPCResponse"}}, theirs
 
+    def needed_answers(self) -> dict[str, frozenset[str]]:
+        """Method of a question → the members that its answer must have."""
+        _, theirs = self.answers()
+        questions = self.messages("ServerRequest").items()
+        names = {method: _name(params).replace("Params", "Response") for method, params in questions}
+        return {method: frozenset(theirs[name].get("required", ())) for method, name in names.items() if name in theirs}
+
     def places(self, schema: Any, owner: str, barriers: frozenset[str]) -> Iterator[Place]:
         """Every member that a message can have, each by a shortest way; by one that avoids members called `barriers`, if there is one."""
         seen: set[tuple[str, bool]] = set()

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, cast
 import codex_cli_bin
 import msgspec
 import pytest
+from trimpoint.gateway.commands.typed_commands import INTO_A_TURN
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
+from trimpoint.gateway.session.server_requests import ANSWER_MEMBERS
 from trimpoint.threads.registry import ThreadRegistry
 
 from tests.gateway.codex_schema import CodexSchema, Place
@@ -179,3 +181,17 @@ def test_what_clients_answer_to_codex_names_no_thread(schema: CodexSchema) -> No
     _, theirs = schema.answers()
     assert theirs
     assert [place for name, of in theirs.items() for place in schema.places(of, name, frozenset()) if holds_ids(place)] == []
+
+
+def test_every_method_that_brings_input_looks_for_commands_in_it(schema: CodexSchema) -> None:
+    brings_input = {
+        method
+        for method, params in schema.messages("ClientRequest").items()
+        if any(place.path == ("input",) for place in schema.places(params, method, frozenset()))
+    }
+    assert brings_input <= {"turn/start", *INTO_A_TURN}
+
+
+def test_each_question_is_answered_with_the_members_that_codex_needs(schema: CodexSchema) -> None:
+    needed = schema.needed_answers()
+    assert {method: ANSWER_MEMBERS[method] for method in needed} == needed

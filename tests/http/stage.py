@@ -16,10 +16,11 @@ from trimpoint.config import Config, HttpSection, LimitsSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.http.token_file import token_at
 
+from tests.deadlines import SCENARIO_S
+
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 UPGRADE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
 MAX_BYTES = 128 * 1024 * 1024
-DEADLINE_S = 180.0
 
 
 class Answer(NamedTuple):
@@ -108,7 +109,7 @@ async def staged(folder: Path, limits: LimitsSection | None = None) -> AsyncIter
     config = Config(http=HttpSection(listen="127.0.0.1:0", hosts=("trim.example",)), limits=limits or LimitsSection())
     profile = LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), (), folder / "codex")
     state_dir, path = folder / "state", folder / "s" / "t.sock"
-    with anyio.fail_after(DEADLINE_S):
+    with anyio.fail_after(SCENARIO_S):
         async with running_daemon(config, state_dir, profile) as daemon, anyio.create_task_group() as tasks:
             await tasks.start(lambda task_status: serve_unix(path, daemon.serve, task_status=task_status))
             [address] = daemon.http.addresses.known

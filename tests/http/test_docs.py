@@ -14,6 +14,7 @@ from trimpoint.http import openapi
 from trimpoint.http.api import Api
 from trimpoint.http.operations import BASE, OPERATIONS
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.conversation import Conversation
 from tests.http.stage import Wire
@@ -84,7 +85,7 @@ def _environment(harness: Harness, talk: Conversation) -> dict[str, str]:
 
 
 async def _run(harness: Harness, talk: Conversation, script: str) -> str:
-    with anyio.fail_after(60):
+    with anyio.fail_after(STEP_S):
         done = await anyio.run_process(["bash", "-euc", script], env=_environment(harness, talk), stderr=-2, check=False)
     assert done.returncode == 0, done.stdout.decode()
     return done.stdout.decode()
@@ -95,7 +96,7 @@ async def _stream(harness: Harness, talk: Conversation, script: str) -> None:
     async with process:
         assert process.stdout is not None
         said = b""
-        with anyio.fail_after(30):
+        with anyio.fail_after(STEP_S):
             while b"event: orchestration/synchronized" not in said:
                 said += await process.stdout.receive()
         assert said.startswith(b"event: snapshot\nid: ")

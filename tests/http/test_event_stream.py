@@ -14,6 +14,7 @@ from trimpoint.gateway.transport.wire import Dialect, encode_event, frame_lines
 from trimpoint.http import event_stream
 from trimpoint.http.event_stream import begin, event_connection
 
+from tests.deadlines import STEP_S
 from tests.http.stage import Wire
 
 MIB = 1024 * 1024
@@ -26,7 +27,7 @@ async def stream(limits: Limits) -> AsyncIterator[tuple[Connection, Wire, anyio.
     end, ended = SocketEnd(ours), anyio.Event()
     connection = event_connection(Transport(end, end, "a test"), limits)
     reader = await UNIXSocketStream.from_socket(theirs)
-    with anyio.fail_after(60):
+    with anyio.fail_after(STEP_S):
         async with reader, anyio.create_task_group() as tasks:
 
             async def run() -> None:
@@ -79,7 +80,7 @@ async def test_a_quiet_stream_shows_that_it_is_alive(monkeypatch: pytest.MonkeyP
     ours, theirs = socket.socketpair()
     end = SocketEnd(ours)
     connection = event_connection(Transport(end, end, "a test"), Limits())
-    with anyio.fail_after(60):
+    with anyio.fail_after(STEP_S):
         async with await UNIXSocketStream.from_socket(theirs) as reader, anyio.create_task_group() as tasks:
             produced = anyio.Event()
             tasks.start_soon(event_stream.run, connection, produced.wait)

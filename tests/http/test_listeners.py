@@ -19,13 +19,14 @@ from trimpoint.http.channel import MAX_HEAD_BYTES
 from trimpoint.http.tcp_listener import Address, address_of, bind
 from trimpoint.http.token_file import FILE_NAME, TokenUnusable, renew_token, token_at
 
+from tests.deadlines import STEP_S
 from tests.http.stage import Stage, Wire
 
 
 @asynccontextmanager
 async def running(folder: Path, config: Config, *handed_over: socket.socket) -> AsyncIterator[Daemon]:
     profile = LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), (), folder / "codex")
-    with anyio.fail_after(30):
+    with anyio.fail_after(STEP_S):
         async with running_daemon(config, folder / "state", profile, http_listeners=handed_over) as daemon:
             yield daemon
 

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, say
 
+from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.conversation import Conversation
 from tests.http.stage import Answer, Wire
 
 pytestmark = pytest.mark.codex
 
-DEADLINE_S = 120.0
 AS_JSON = {"Content-Type": "application/json"}
 AS_EVENTS = {"Accept": "text/event-stream"}
 
@@ -29,7 +29,7 @@ async def harness() -> AsyncIterator[Harness]:
 
 @pytest.fixture
 async def talk(harness: Harness) -> AsyncIterator[Conversation]:
-    with anyio.fail_after(DEADLINE_S):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.conversation() as conversation:
             yield conversation
 
@@ -212,7 +212,7 @@ class TestEvents:
             await wire.ask("GET", f"/api/v1/threads/{talk.thread_id}/events")
             await wire.event()
             assert (await talk.client.request("sidecar/status"))["clients"] == 2
-        with anyio.fail_after(10):
+        with anyio.fail_after(STEP_S):
             while (await talk.client.request("sidecar/status"))["clients"] > 1:
                 await anyio.lowlevel.checkpoint()
 

@@ -25,6 +25,7 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
+from tests.deadlines import STEP_S
 from tests.http.stage import KEY, UPGRADE, Stage, Wire, staged
 
 MIB = 1024 * 1024
@@ -264,7 +265,7 @@ class TestEnds:
     async def test_a_client_that_vanishes_leaves_nothing(self, stage: Stage) -> None:
         async with opened(stage) as wire:
             await wire.stream.send(masked(b"half", fin=False)[:5])
-        with anyio.fail_after(10):
+        with anyio.fail_after(STEP_S):
             while len(stage.daemon.clients):
                 await anyio.lowlevel.checkpoint()
 
@@ -283,7 +284,7 @@ class TestSlowClients:
         end, wire, ended = SocketEnd(ours), WebSocketWire(ServerProtocol(state=State.OPEN)), anyio.Event()
         connection = Connection(Transport(end, end, "a test"), limits, lambda *_: None, wire)
         stream = await anyio.abc.UNIXSocketStream.from_socket(theirs)
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             async with stream, anyio.create_task_group() as tasks:
 
                 async def run() -> None:

@@ -85,6 +85,9 @@ class FaultyFiles:
     def exists(self, path: Path) -> bool:
         return self.inner.exists(path)
 
+    def is_at(self, path: Path, fd: int) -> bool:
+        return self.inner.is_at(path, fd)
+
     def replace(self, source: Path, target: Path) -> None:
         self._enter("replace")
         self.inner.replace(source, target)

@@ -102,6 +102,9 @@ class SimulatedDisk:
     def exists(self, path: Path) -> bool:
         return path in self.files
 
+    def is_at(self, path: Path, fd: int) -> bool:
+        return path in self.files
+
     def replace(self, source: Path, target: Path) -> None:
         self.files[target] = self.files.pop(source)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import struct
 import zlib
@@ -437,3 +438,38 @@ async def test_a_torn_tail_right_behind_the_noted_position_is_found(path: Path) 
     again = await FileJournal.open(path, after=noted)
     assert again.report.damage is Damage.TORN_TAIL
     assert again.durable == noted.position
+
+
+async def test_a_deleted_file_takes_no_more(path: Path) -> None:
+    journal = await FileJournal.open(path)
+    journal.append(b"kept")
+    await journal.commit()
+    path.unlink()
+    for _ in range(2):
+        with contextlib.suppress(JournalWriteError):
+            journal.append(b"lost")
+        with pytest.raises(JournalWriteError, match="No such file"):
+            await journal.commit()
+        with pytest.raises(JournalWriteError, match="No such file"):
+            await journal.reopen()
+    await journal.close()
+    assert not path.exists()
+
+
+async def test_a_file_that_another_has_replaced_takes_no_more(path: Path) -> None:
+    journal = await FileJournal.open(path)
+    journal.append(b"kept")
+    await journal.commit()
+    moved = path.rename(path.with_name("moved"))
+    path.write_bytes(b"another's")
+    journal.append(b"lost")
+    with pytest.raises(JournalWriteError, match="finding the file again"):
+        await journal.commit()
+    assert path.read_bytes() == b"another's"
+    path.unlink()
+    moved.rename(path)
+    await journal.reopen()
+    journal.append(b"after")
+    await journal.commit()
+    await journal.close()
+    assert payloads(await FileJournal.open(path)) == [b"kept", b"after"]

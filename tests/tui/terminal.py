@@ -12,10 +12,11 @@ from contextlib import asynccontextmanager
 import anyio
 import pyte
 
+from tests.deadlines import STEP_S
+
 ROWS, COLUMNS = 40, 110
 # Keys that come faster count as a paste, in which Enter is a newline (measured: 0.171).
 PAUSE_S = 0.5
-WAIT_S = 25.0
 
 _CURSOR_QUERY = re.compile(rb"\x1b\[6n")
 _DEVICE_QUERY = re.compile(rb"\x1b\[0?c")
@@ -33,7 +34,7 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
-    async def shows(self, wanted: str | Callable[[str], bool], wait_s: float = WAIT_S) -> str:
+    async def shows(self, wanted: str | Callable[[str], bool], wait_s: float = STEP_S) -> str:
         """Return the screen once it shows what is wanted."""
         is_shown = wanted if callable(wanted) else lambda text: wanted in text
         with anyio.move_on_after(wait_s):

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from trimpoint.testkit import codex_environment
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import CODEX_BIN, Harness, opened_harness
 from tests.tui.terminal import Terminal, program_in_terminal
 
@@ -38,7 +39,7 @@ async def attached(harness: Harness, codex: Path) -> AsyncIterator[Terminal]:
 
 @pytest.mark.parametrize("codex", BINARIES, ids=lambda path: "/".join(path.parts[-3:]))
 async def test_codexs_own_terminal_ui_attaches_to_the_socket(harness: Harness, codex: Path) -> None:
-    with anyio.fail_after(120):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), attached(harness, codex) as terminal:
             await terminal.types("Say one thing.")
             await terminal.shows("• reply")

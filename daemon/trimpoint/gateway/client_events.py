@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.views.view import envelopes
 from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients, Delivery
+from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
 from trimpoint.threads.registry import ThreadRegistry
@@ -31,18 +34,6 @@ class _Resolved(msgspec.Struct):
     params: _ResolvedParams
 
 
-class _EndedTurn(msgspec.Struct):
-    id: str
-
-
-class _EndedParams(msgspec.Struct):
-    turn: _EndedTurn
-
-
-class _Ended(msgspec.Struct):
-    params: _EndedParams
-
-
 class CodexEvents:
     """Sends clients what Codex reports and asks. Implements `ClientSink`."""
 
@@ -53,12 +44,14 @@ class CodexEvents:
         handles: Handles,
         server_requests: PendingServerRequests,
         startup: StartupNotifications,
+        played: PlayedTurns,
     ) -> None:
         self._clients = clients
         self._identity = identity
         self._handles = handles
         self._server_requests = server_requests
         self._startup = startup
+        self._played = played
         self._interceptors: list[Interceptor] = []
 
     def add_interceptor(self, interceptor: Interceptor) -> None:
@@ -74,12 +67,18 @@ class CodexEvents:
         elif thread_id is not None:
             self._clients.broadcast(thread_id, method, lambda: self._identity.notification_to_client(method, line))
             if method == "turn/completed":
-                turn_id = msgspec.json.decode(line, type=_Ended).params.turn.id
-                self._server_requests.expire_turn(thread_id, self._identity.turn_of(turn_id))
+                turn_id = as_dict(_params_of(line).get("turn")).get("id")
+                self._server_requests.expire_turn(thread_id, self._identity.turn_of(str(turn_id)))
         elif not self._handles.route_notification(method, line):
             self._startup.note(method, line)
             audience = about if self._clients.is_private(about) else None
             self._clients.broadcast(audience, method, lambda: self._identity.to_client(line))
+
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+        """Pass on what Codex says of the turn of a compaction; where a command was typed, that command's turn is the only one."""
+        shown = self._played.as_its_own(thread_id, method, line)
+        if shown is not None:
+            self.publish(thread_id, method, shown)
 
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Pass on a run of notifications that begin alike, to the end of their thread id: joined once, written to many."""
@@ -137,4 +136,9 @@ def _thread_in(line: bytes) -> str | None:
 
 def _thread_named(params: Raw) -> str | None:
     """The thread that a question is about, where Codex says so."""
-    return msgspec.json.decode(params, type=jsonrpc.RoutingParams).thread_id if params else None
+    named = as_dict(msgspec.json.decode(params)).get("threadId") if params else None
+    return named if isinstance(named, str) else None
+
+
+def _params_of(line: bytes) -> dict[str, Any]:
+    return as_dict(as_dict(msgspec.json.decode(line)).get("params"))

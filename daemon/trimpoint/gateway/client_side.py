@@ -8,6 +8,7 @@ from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
+from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
 from trimpoint.threads.registry import ThreadRegistry
@@ -22,6 +23,7 @@ class ClientSide(NamedTuple):
     server_requests: PendingServerRequests
     lifecycle: LifecycleNotifications
     startup: StartupNotifications
+    played: PlayedTurns
     codex_events: CodexEvents
 
 
@@ -37,5 +39,6 @@ def build_client_side(engine: ThreadRegistry, link: CodexLink) -> ClientSide:
     handles = Handles(clients, link, identity)
     requests = PendingServerRequests(clients, lambda: link.peer, events.on_request_opened, events.on_request_closed)
     startup = StartupNotifications()
-    codex_events = CodexEvents(clients, identity, handles, requests, startup)
-    return ClientSide(clients, identity, handles, requests, lifecycle, startup, codex_events)
+    played = PlayedTurns()
+    codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
+    return ClientSide(clients, identity, handles, requests, lifecycle, startup, played, codex_events)

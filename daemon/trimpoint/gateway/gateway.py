@@ -58,7 +58,7 @@ class Gateway:
 
     # --- the connection's side ------------------------------------------------------------------------------------
 
-    async def serve(self, connection: Connection, handshake_deadline_s: float | None) -> None:
+    async def serve(self, connection: Connection, handshake_deadline_s: float) -> None:
         """Talk to one client until it is gone; one that has not begun to introduce itself by then is sent away."""
         client = self._clients.add(connection)
         try:
@@ -67,6 +67,7 @@ class Gateway:
         finally:
             self._clients.remove(client)
             self._handles.release(client)
+            self._server_requests.client_left()
             self._in_flight.pop(client.id, None)
 
     def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:

@@ -12,19 +12,20 @@ from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.clear_hint import ClearHint
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
-from trimpoint.gateway.commands.shown_turns import ShownTurns
 from trimpoint.gateway.commands.skill_menu import SkillMenu
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.commands.trim_notices import TrimNotices
 from trimpoint.gateway.commands.turn_starts import TurnStarts
-from trimpoint.gateway.commands.typed_commands import PromptHandlers, TypedCommands
+from trimpoint.gateway.commands.typed_commands import TypedCommands
 from trimpoint.gateway.gateway import Routes
 from trimpoint.gateway.methods.archive_methods import ArchiveMethods
 from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
 from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.forks import Forks
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
+from trimpoint.gateway.methods.interrupts import Interrupts
 from trimpoint.gateway.methods.revert_methods import RevertMethods
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
@@ -59,7 +60,7 @@ class RouteDeps(NamedTuple):
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
     """Builds every handler; those that work in the background run in `tasks`."""
     engine, link, side = deps.engine, deps.link, deps.client_side
-    router, threads, captures, sessions, worktrees = deps.operations
+    router, threads, captures, sessions, worktrees, lost_endings = deps.operations
     identity = side.identity
     previews = RevertPreviews(engine, sessions, identity, worktrees)
     slash = SlashRunner(engine, sessions, previews, rules.wait_s, rules.discard)
@@ -73,19 +74,20 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )  # fmt: skip
     archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
-    prompts = PromptHandlers(*(methods.handlers[name] for name in ("turn/start", "turn/steer", "thread/queue/add")))
-    typed = TypedCommands(ShownTurns(side.clients), identity, slash, prompts)
-    TrimNotices(engine, side.clients, typed.running)
+    typed = TypedCommands(side.clients, identity, slash, sessions, side.played)
+    TrimNotices(engine, side.clients, side.played)
     handlers = {
         **methods.handlers,
         **ThreadLists(engine, link, identity).handlers,
         **TerminalMethods(threads, identity).handlers,
+        **Forks(sessions, threads, identity, methods).handlers,
         **archive.handlers,
         **revert.handlers,
+        **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,
         **SkillMenu(link, methods.forward).handlers,
-        **typed.handlers,
         **ClearHint(engine, identity, methods.handlers["thread/name/set"]).handlers,
     }
+    handlers = side.played.wrap(typed.wrap(handlers, methods.forward))
     extension_deps = HandlerDeps(
         engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down, deps.http
     )

@@ -55,10 +55,6 @@ class Front:
         left_s = max(0.0, began + self._handshake_deadline_s - anyio.current_time())
         await self._serve_messages(transport, left_s)
 
-    async def serve_owner(self, transport: Transport) -> None:
-        """As `serve`, for the client that this daemon was started by, which may take its time."""
-        await self._serve_messages(transport, None)
-
     def tcp_clients(self, token: str, hosts: frozenset[str], codes: "LoginCodes") -> Accept:
         """Return what serves the clients of a TCP listener, who have to show `token`."""
         from trimpoint.http.admission import TcpAdmission
@@ -97,7 +93,7 @@ class Front:
                 speech = speech_of(received)
         return received, speech
 
-    async def _serve_messages(self, transport: Transport, deadline_s: float | None) -> None:
+    async def _serve_messages(self, transport: Transport, deadline_s: float) -> None:
         gateway = self._deps.gateway
         await gateway.serve(Connection(transport, self._limits, gateway.on_message), deadline_s)
 

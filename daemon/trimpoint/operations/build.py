@@ -8,6 +8,7 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.operations.checkpoints.file_reverts import FileReverts
 from trimpoint.operations.checkpoints.turn_captures import CaptureRules, TurnCaptures
+from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import working_folder
 from trimpoint.operations.routing.notification_router import NotificationRouter
@@ -39,6 +40,7 @@ class Operations(NamedTuple):
     captures: TurnCaptures
     sessions: Sessions
     worktrees: FileReverts
+    lost_endings: LostEndings
 
 
 def build_operations(
@@ -53,4 +55,5 @@ def build_operations(
     worktrees = FileReverts(engine, captures)
     runner = OperationRunner(engine, threads, worktrees, limits, tasks)
     sessions = Sessions(engine, threads, runner, rules.wait_s, tasks)
-    return Operations(router, threads, captures, sessions, worktrees)
+    lost_endings = LostEndings(engine, threads, EndingLimits(), tasks)
+    return Operations(router, threads, captures, sessions, worktrees, lost_endings)

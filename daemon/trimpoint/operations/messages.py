@@ -133,6 +133,9 @@ def failure_message(operation: Operation, detail: str) -> str:
     return f"The context was trimmed, but the new session could not be started yet; the next turn will start it: {detail}."
 
 
+CANCELLED = "The compaction was cancelled and nothing has changed."
+
+
 def _left_behind(not_carried: list[str], approvals: bool) -> str:
     said = f" Not carried over: {', '.join(not_carried)}." if not_carried else ""
     return said + (" What you approved for the session will be asked for again." if approvals else "")
@@ -140,6 +143,8 @@ def _left_behind(not_carried: list[str], approvals: bool) -> str:
 
 def _cleared(state: ThreadState, point: TrimPoint) -> str:
     kept = state.active_turn_count
+    if not point.pruned_turn_count:
+        return "Context cleared: the summary left it, nothing kept. Files are as they were."
     pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(point.pruned_turn_count, 'turn')}"
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
     return f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."

@@ -27,7 +27,7 @@ from trimpoint.core.model.state import Generation, Operation
 from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage, sealed_context
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.compaction.summarizing import summarize
-from trimpoint.operations.messages import failure_message, ready_message
+from trimpoint.operations.messages import CANCELLED, failure_message, ready_message
 from trimpoint.operations.phases import complete_items, journal_phase, journal_phase_deferred
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread, thread_in
@@ -80,6 +80,8 @@ class OperationRunner:
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._ended: dict[str, anyio.Event] = {}
         self._running: set[str] = set()
+        self._compactions: dict[str, anyio.CancelScope] = {}
+        self._unwanted: set[str] = set()
         self._tasks = tasks
 
     def resume_open_operations(self) -> None:
@@ -98,6 +100,16 @@ class OperationRunner:
             self._running.add(thread_id)
             self._tasks.start_soon(self._run, thread_id)
 
+    def cancel_compaction(self, writer: ThreadWriter) -> bool:
+        """Give up the thread's compaction; False when none is under way, or its summary has come and the context is trimmed."""
+        operation = writer.state.open_operation
+        if operation is None or operation.kind != "compact" or operation.phase not in (Phase.REQUESTED, Phase.COMPACTING):
+            return False
+        self._unwanted.add(operation.id)
+        if (scope := self._compactions.get(operation.id)) is not None:
+            scope.cancel()
+        return True
+
     def on_ended(self, thread_id: str) -> None:
         """An operation of the thread has ended; those who wait go on."""
         if (ended := self._ended.pop(thread_id, None)) is not None:
@@ -107,9 +119,13 @@ class OperationRunner:
         """Return when no operation is open on the thread.
 
         :raises SessionRestarting: when that takes longer than `wait_s`.
+        :raises JournalRefuses: the operation, or a step of it, cannot be written down, and so it does not go on.
         """
         with anyio.move_on_after(wait_s):
             while writer.state.open_operation is not None:
+                await writer.flush()
+                if writer.state.open_operation is None:
+                    return
                 self.schedule(writer.thread_id)
                 await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
             return
@@ -181,7 +197,7 @@ class OperationRunner:
             case _ if operation.reverting is not None:
                 await self._reverts.step(writer, operation, operation.reverting)
             case Phase.REQUESTED if operation.kind == "compact":
-                await self._compact(writer, operation)
+                await self._compact_unless_cancelled(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
                 journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the session.")
             case Phase.REQUESTED:
@@ -197,12 +213,26 @@ class OperationRunner:
             case _:
                 await self._open_generation(writer, operation)
 
+    async def _compact_unless_cancelled(self, writer: ThreadWriter, operation: Operation) -> None:
+        scope = self._compactions[operation.id] = anyio.CancelScope()
+        if operation.id in self._unwanted:
+            scope.cancel()
+        try:
+            with scope:
+                await self._compact(writer, operation)
+        finally:
+            del self._compactions[operation.id]
+            self._unwanted.discard(operation.id)
+        if scope.cancelled_caught:
+            await journal_phase(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
+
     async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
         await journal_phase(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
         await complete_items(writer, writer.state.active_turns)
-        fork = await self._threads.fork_temporary(writer, provider_id)
+        with anyio.CancelScope(shield=True):  # cancelled while Codex makes it, it would stay behind and be listed
+            fork = await self._threads.fork_temporary(writer, provider_id)
         writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
         try:
@@ -247,7 +277,8 @@ class OperationRunner:
         self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: TemporaryThread, duration_ms: int
     ) -> None:
         carried = (fork.id, fork.path) if summary is None else (None, None)
-        await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
+        with anyio.CancelScope(shield=True):  # from here on it has happened, and cannot be cancelled
+            await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
         if summary is None:
             watch = self._threads.inbound.watches.pop(fork.id)
             assert isinstance(watch, TurnWatch)  # as every compaction is watched
@@ -265,7 +296,7 @@ class OperationRunner:
         """The old session is put away only now: a daemon that dies before `ready` begins again and has to carry over from it."""
         await journal_phase(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
         if operation.kind != "start":
-            await self._threads.archive_superseded(writer)
+            await self._threads.archive_superseded(writer, writer.state.generation.number)
 
     async def _open_generation(self, writer: ThreadWriter, operation: Operation) -> None:
         generation = writer.state.generation

@@ -23,7 +23,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_items
@@ -116,10 +116,13 @@ class Sessions:
         settings = initial_settings(
             whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools, answer=msgspec.json.decode(raw)
         )
-        writer = await self._engine.create(_creation(thread, params, origin, settings, raw_events=False))
+        inherited = inherited_history(parent, thread_id) if parent is not None else ()
+        unknown_to_provider = tuple(fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted))
+        creation = _creation(thread, params, origin, settings, raw_events=False)
+        creation = msgspec.structs.replace(creation, inherited_turn_ids=unknown_to_provider)
+        writer = await self._engine.create(creation)
         self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
         if not writer.state.turns:
-            inherited = inherited_history(parent, thread_id) if parent is not None else ()
             writer.record_facts(*inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent))
             await writer.flush()
 
@@ -176,6 +179,18 @@ class Sessions:
         self._runner.recovery.interrupt(thread_id)
         return True
 
+    def begin_cancelling(self, thread_id: str) -> bool:
+        """Give up the thread's compaction; False when none is under way that could be."""
+        writer = self._engine.loaded(thread_id)
+        return writer is not None and self._runner.cancel_compaction(writer)
+
+    async def cancel_compaction(self, thread_id: str) -> bool:
+        """As `begin_cancelling`, and wait until it has ended."""
+        if not self.begin_cancelling(thread_id):
+            return False
+        await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
+        return True
+
     async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
         """Write down that another program has taken a thread out of Codex's archive; `params` are those of a `thread/resume`.
 
@@ -212,7 +227,9 @@ class Sessions:
             if not self._is_in_place(writer):
                 try:
                     writer.record_facts(*await self._threads.resume(writer, generation, asked))
-                    self._spawn(self._threads.archive_superseded, writer.thread_id)  # a daemon may have died before it was
+                    # A daemon may have died before it was archived.
+                    number = generation.number
+                    self._spawn(lambda writer: self._threads.archive_superseded(writer, number), writer.thread_id)
                 except ProviderError as error:
                     if is_missing_error(error):
                         return False
@@ -277,7 +294,7 @@ class Sessions:
             match event:
                 case ev.OperationStarted():
                     self._runner.schedule(thread_id)
-                case ev.OperationAdvanced(phase=Phase.READY | Phase.FAILED):
+                case ev.OperationAdvanced() if not is_open(Phase(event.phase)):
                     self._runner.on_ended(thread_id)
                     self._threads.prompts.forget(thread_id)
                 case ev.TurnCompleted():
@@ -317,9 +334,9 @@ class Sessions:
             log.exception("session_step_broke", thread_id=thread_id)
 
     async def _release(self, writer: ThreadWriter) -> None:
-        generation = writer.state.generation
         retained = ""
         async with self._runner.lock(writer.thread_id):
+            generation = writer.state.generation
             if busy(writer.state) is not None or (writer.state.session_stopped and not writer.state.archived):
                 return  # a prompt that came in between keeps its session
             if writer.state.archived:

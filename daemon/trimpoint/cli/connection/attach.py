@@ -5,6 +5,7 @@ The law: a client that asked for a Codex of its own kind (overrides, binary, hom
 
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,6 @@ from trimpoint_protocol.methods import SidecarStatus
 
 from trimpoint.cli.connection.client import ConnectionLost, RemoteError, connect
 from trimpoint.cli.connection.connect import ask, refused
-from trimpoint.cli.connection.foreground import StopSignals
 from trimpoint.cli.connection.relay import relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
@@ -22,6 +22,7 @@ from trimpoint.gateway.transport.streams import SocketEnd, Transport
 
 log = structlog.get_logger()
 
+_START_AGAIN = "Start this client again; a daemon is started if none runs."
 _OWN_DAEMON = "Ask for the same, or have a daemon of your own: another TRIMPOINT_STATE_DIR and TRIMPOINT_SOCKET."
 
 
@@ -32,38 +33,41 @@ class Wanted(NamedTuple):
     codex: Path | None
 
 
-async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Transport, stop: StopSignals) -> int:
-    """Relay between `transport` and the daemon at `place` until the client has had all its answers, or a signal comes.
+class DaemonLeft(NoDaemon):
+    """The daemon ended before anything of the client had reached it; another may take its place."""
+
+
+async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Transport) -> int:
+    """Relays between `transport` and the daemon at `place` until the client has had all its answers.
 
     :raises CliError: that daemon runs another Codex than was asked for.
+    :raises DaemonLeft: it ended before the client had said anything.
     :raises NoDaemon: it ended before its client did.
     """
     pid = await _check(settings, wanted, place)
+    # A client may take longer to introduce itself than the daemon waits for one.
+    with suppress(PermissionError):  # a file is always ready, and epoll takes none
+        await anyio.wait_readable(transport.source.fileno())
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.setblocking(False)
-        sock.connect(str(place))
+        try:
+            sock.connect(str(place))
+        except OSError as error:
+            raise DaemonLeft(f"{place}: {error.strerror}.", _START_AGAIN) from None
         log.info("attached", socket=str(place), daemon_pid=pid, peer=transport.peer)
-        async with anyio.create_task_group() as tasks:
-
-            async def until_asked() -> None:
-                log.info("stopping", asked_by=(await stop.wait()).name)
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(until_asked)
-            if not await relay(transport, SocketEnd(sock), lambda: sock.shutdown(socket.SHUT_WR)):
-                raise NoDaemon("The daemon that this client was attached to has ended.", "Start it again.")
-            tasks.cancel_scope.cancel()
+        if not await relay(transport, SocketEnd(sock), lambda: sock.shutdown(socket.SHUT_WR)):
+            raise NoDaemon("The daemon that this client was attached to has ended.", _START_AGAIN)
     return Exit.DONE
 
 
-async def keeps_state_in(place: Path, state_dir: Path) -> bool:
-    """Whether a daemon answers at `place` and is that of `state_dir`."""
+async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
+    """Whether the daemon at `place` is that of `state_dir`; None if none answers there, or it does not tell."""
     try:
         async with connect(place) as client:
             await client.initialize("trimpoint-stdio")
             return _same((await ask(client, SidecarStatus, "sidecar/status")).state_dir, state_dir)
     except (OSError, RemoteError, ConnectionLost):
-        return False
+        return None
 
 
 async def _check(settings: Settings, wanted: Wanted, place: Path) -> int:
@@ -74,8 +78,8 @@ async def _check(settings: Settings, wanted: Wanted, place: Path) -> int:
             status = await ask(client, SidecarStatus, "sidecar/status")
     except RemoteError as error:
         raise refused(error) from None
-    except ConnectionLost:
-        raise NoDaemon(f"The daemon at {place} closed the connection.") from None
+    except (OSError, ConnectionLost):
+        raise DaemonLeft(f"The daemon at {place} closed the connection.", _START_AGAIN) from None
     for difference in _differences(settings, wanted, status, codex_home):
         raise CliError(f"The daemon at {place} (pid {status.pid}) {difference}.", _OWN_DAEMON, reason="other_launch_profile")
     return status.pid

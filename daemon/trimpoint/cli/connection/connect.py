@@ -36,17 +36,18 @@ def sockets_of(settings: Settings) -> list[Path]:
     return [noted, settings.socket]
 
 
-def with_daemon(arguments: argparse.Namespace, command: Command, **capabilities: Any) -> int:
-    """Run `command` with an initialized client of the running daemon; its exit code.
+def with_daemon(arguments: argparse.Namespace, command: Command, *, starts: bool = True, **capabilities: Any) -> int:
+    """Runs `command` with an initialized client of the daemon and returns its exit code.
 
+    :param starts: whether a daemon is started in the background if none runs.
     :raises CliError: the daemon is not there, or refused; its message is the daemon's.
     """
-    return anyio.run(_with_daemon, arguments, command, capabilities)
+    return anyio.run(_with_daemon, arguments, command, starts, capabilities)
 
 
-async def _with_daemon(arguments: argparse.Namespace, command: Command, capabilities: dict[str, Any]) -> int:
+async def _with_daemon(arguments: argparse.Namespace, command: Command, starts: bool, capabilities: dict[str, Any]) -> int:
     try:
-        async with open_first(sockets_of(settings_of(arguments))) as client:
+        async with connect(await _place(arguments, starts)) as client:
             await _greet(client, capabilities)
             try:
                 return await command(client)
@@ -70,18 +71,39 @@ async def _greet(client: Client, capabilities: dict[str, Any]) -> None:
         )
 
 
+async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
+    """The socket of the daemon.
+
+    :raises NoDaemon: none runs, and none is to be started.
+    :raises CliError: one is there but closed to us, or could not start.
+    """
+    settings = settings_of(arguments)
+    sockets = sockets_of(settings)
+    if (socket := await answering(sockets)) is not None:
+        return socket
+    if not starts:
+        raise _no_daemon(sockets)
+    from trimpoint.cli.connection.background import launch_of, socket_of_daemon
+
+    return await socket_of_daemon(launch_of(settings, arguments))
+
+
 @asynccontextmanager
 async def open_first(sockets: list[Path]) -> AsyncGenerator[Client]:
-    """A connection to the first of `sockets` that answers, not initialized yet.
+    """Connects to the first of `sockets` that answers; the client is not initialized yet.
 
     :raises NoDaemon: none does.
     :raises CliError: one is there but closed to us.
     """
     socket = await answering(sockets)
     if socket is None:
-        raise NoDaemon(f"No daemon answers at {' or '.join(map(str, sockets))}.", _START_ONE)
+        raise _no_daemon(sockets)
     async with connect(socket) as client:
         yield client
+
+
+def _no_daemon(sockets: list[Path]) -> NoDaemon:
+    return NoDaemon(f"No daemon answers at {' or '.join(map(str, sockets))}.", _START_ONE)
 
 
 async def answering(sockets: list[Path]) -> Path | None:

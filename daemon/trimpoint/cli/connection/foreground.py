@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TextIO, cast
+from typing import NamedTuple, TextIO, cast
 
 import anyio
 import structlog
@@ -146,17 +146,25 @@ def _explained(error: BaseException, state_dir: Path) -> CliError | None:
             return None
 
 
+class Served(NamedTuple):
+    """A daemon, and the socket that its clients find it at."""
+
+    daemon: Daemon
+    socket: Path
+
+
 @asynccontextmanager
 async def daemon_on_socket(
     settings: Settings,
     profile: LaunchProfile,
     *,
     handed_over: HandedOver | None = None,
-    may_lack_socket: bool = False,
-) -> AsyncGenerator[Daemon]:
-    """A daemon that takes in clients at its socket; with `may_lack_socket` it runs without one if it cannot be had.
+    fallback: Path | None = None,
+) -> AsyncGenerator[Served]:
+    """Runs a daemon that takes in clients at its socket.
 
     :param handed_over: sockets that a service manager opened for us, the Unix one at `settings.socket`; its file is left alone.
+    :param fallback: where to listen if `settings.socket` cannot be had.
 
     :raises StateDirectoryBusy: another daemon holds the state directory; raised before anything was done.
     :raises ListenError: the socket cannot be opened.
@@ -167,15 +175,19 @@ async def daemon_on_socket(
         try:
             await stack.enter_async_context(_listening(daemon, settings, given.listener))
         except ListenError as error:
-            if not may_lack_socket:
+            if fallback is None:
                 raise
-            log.warning("not_listening", problem=str(error), hint="Others cannot join this client's daemon.")
-        yield daemon
+            log.warning("listening_elsewhere", problem=str(error), socket=str(fallback))
+            settings = settings._replace(socket=fallback)
+            await stack.enter_async_context(_listening(daemon, settings, None))
+        yield Served(daemon, settings.socket)
 
 
 @asynccontextmanager
-async def serving_codex(daemon: Daemon, settings: Settings) -> AsyncGenerator[None]:
+async def serving_codex(daemon: Daemon, settings: Settings, *, may_lack_it: bool) -> AsyncGenerator[None]:
     """Listen where Codex's own programs look for a background server, if that is configured.
+
+    With `may_lack_it` the daemon runs without that place if it cannot be had.
 
     :raises CliError: the place cannot be had.
     """
@@ -193,8 +205,11 @@ async def serving_codex(daemon: Daemon, settings: Settings) -> AsyncGenerator[No
             await tasks.start(serve)
         except ListenError as error:
             problem, hint = explained(error)
-            raise CliError(f"{problem}.", hint, reason="cannot_listen") from None
-        log.info("serving_codex", socket=str(place))
+            if not may_lack_it:
+                raise CliError(f"{problem}.", hint, reason="cannot_listen") from None
+            log.warning("not_serving_codex", problem=problem, hint=hint)
+        else:
+            log.info("serving_codex", socket=str(place))
         yield
         tasks.cancel_scope.cancel()
 
@@ -214,8 +229,11 @@ async def _listening(daemon: Daemon, settings: Settings, listener: socket.socket
         raise sole_error(group) from None
 
 
-async def stop_asked(daemon: Daemon, stop: StopSignals) -> str:
-    """Wait until a signal or a client asks for the end; says which."""
+async def stop_asked(daemon: Daemon, stop: StopSignals, idle_exit_s: float) -> str:
+    """Waits until a signal or a client asks for the end, or nothing needs the daemon; returns which.
+
+    :param idle_exit_s: how long it waits without a client and without work; 0: for ever.
+    """
     reasons: list[str] = []
     async with anyio.create_task_group() as tasks:
 
@@ -223,7 +241,14 @@ async def stop_asked(daemon: Daemon, stop: StopSignals) -> str:
             reasons.append((await stop.wait()).name)
             tasks.cancel_scope.cancel()
 
+        async def by_disuse() -> None:
+            await daemon.usage.ended(idle_exit_s)
+            reasons.append("no client, no work")
+            tasks.cancel_scope.cancel()
+
         tasks.start_soon(by_signal)
+        if idle_exit_s:
+            tasks.start_soon(by_disuse)
         await daemon.stop_requested.wait()
         reasons.append("sidecar/shutdown")
         tasks.cancel_scope.cancel()

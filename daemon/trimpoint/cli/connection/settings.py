@@ -44,9 +44,10 @@ def codex_binary(arguments: argparse.Namespace) -> Path:
     """
     from trimpoint.codex.appserver.locate import CodexNotFound, CodexUnusable, find_codex
 
+    flag: str | None = getattr(arguments, "codex", None)
     configured = _config(arguments).codex.path
     try:
-        return find_codex(flag=_optional(arguments.codex), configured=_optional(configured)).path
+        return find_codex(flag=_optional(flag), configured=_optional(configured)).path
     except CodexNotFound as error:
         raise CliError(f"{error}.", error.hint, reason="codex_not_found") from None
     except CodexUnusable as error:

@@ -16,7 +16,7 @@ from trimpoint.cli.terminal import print_json, stdout_console
 
 def run(arguments: argparse.Namespace) -> int:
     """Show them once."""
-    return with_daemon(arguments, partial(_show, arguments))
+    return with_daemon(arguments, partial(_show, arguments), starts=False)
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:

@@ -1,4 +1,4 @@
-"""`trimpoint serve`: the daemon in the foreground, for any number of clients at its socket."""
+"""`trimpoint serve`: the daemon, for any number of clients at its socket."""
 
 import argparse
 import os
@@ -11,11 +11,12 @@ import structlog
 from trimpoint import __version__
 from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, serving_codex, stop_asked
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
+from trimpoint.cli.daemon_commands.detach import close_stdout, detach
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, version_text
-from trimpoint.config import HomeUnknown, home
+from trimpoint.config import BACKGROUND_IDLE_EXIT_S, HomeUnknown, home
 from trimpoint.doctor.codex import binary_version
 from trimpoint.service.activation import handed_over
 from trimpoint.service.notify import own_notifier
@@ -29,11 +30,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     :raises CliError: it could not start.
     """
+    if arguments.background:
+        detach()
     settings = settings_of(arguments)
     codex = codex_binary(arguments)
     about_codex = _look_at_codex(codex)
     profile = LaunchProfile(codex, settings.config.codex.overrides)
-    return run_daemon(settings, partial(_serve, settings, profile, None if arguments.json else about_codex))
+    said = None if arguments.json else about_codex
+    return run_daemon(settings, partial(_serve, settings, profile, said, arguments.background))
 
 
 def _look_at_codex(codex: Path) -> list[str]:
@@ -61,17 +65,40 @@ def _look_at_codex(codex: Path) -> list[str]:
     return lines
 
 
-async def _serve(settings: Settings, profile: LaunchProfile, about_codex: list[str] | None, stop: StopSignals) -> int:
+async def _serve(
+    settings: Settings,
+    profile: LaunchProfile,
+    about_codex: list[str] | None,
+    is_background: bool,
+    stop: StopSignals,
+) -> int:
     with closing(own_notifier()) as notifier:
         handed = handed_over(os.environ, os.getpid())
         if handed is not None and handed.path is not None:
             settings = _at(settings, handed.path)
-        async with daemon_on_socket(settings, profile, handed_over=handed) as daemon, serving_codex(daemon, settings):
-            _announce(settings, daemon.http.addresses.first, about_codex)
+        fallback = _fallback(settings) if is_background else None
+        serving = daemon_on_socket(settings, profile, handed_over=handed, fallback=fallback)
+        async with serving as (daemon, socket), serving_codex(daemon, settings, may_lack_it=is_background):
+            _announce(settings._replace(socket=socket), daemon.http.addresses.first, about_codex)
+            if is_background:
+                close_stdout()
             async with reported(notifier, daemon.describe):
-                log.info("stopping", asked_by=await stop_asked(daemon, stop))
+                idle_exit_s = _idle_exit_s(settings, is_background)
+                log.info("stopping", asked_by=await stop_asked(daemon, stop, idle_exit_s))
     log.info("stopped")
     return Exit.DONE
+
+
+def _idle_exit_s(settings: Settings, is_background: bool) -> float:
+    configured = settings.config.daemon.idle_exit_s
+    if configured is not None:
+        return configured
+    return BACKGROUND_IDLE_EXIT_S if is_background else 0.0
+
+
+def _fallback(settings: Settings) -> Path | None:
+    """A socket that is surely ours, for when a daemon of another state has the usual one."""
+    return None if settings.socket_is_named else settings.state_dir / "run" / "trimpoint.sock"
 
 
 def _at(settings: Settings, path: Path) -> Settings:

@@ -20,7 +20,7 @@ _DEADLINE_S = 20.0
 
 def run(arguments: argparse.Namespace) -> int:
     """Return when its process has ended."""
-    return with_daemon(arguments, partial(_shut_down, arguments))
+    return with_daemon(arguments, partial(_shut_down, arguments), starts=False)
 
 
 async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:

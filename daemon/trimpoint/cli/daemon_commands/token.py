@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     :raises CliError: the token cannot be had.
     """
     if arguments.url:
-        return with_daemon(arguments, _print_url)
+        return with_daemon(arguments, _print_url, starts=False)
     state_dir = settings_of(arguments).state_dir
     try:
         token = renew_token(state_dir) if arguments.new else token_at(state_dir)

@@ -64,6 +64,7 @@ examples:
 def add_serve(commands: Commands) -> None:
     """`serve`."""
     parser = command(commands, "serve", "daemon_commands.serve:run", "run the daemon in the foreground")
+    parser.add_argument("--background", action="store_true", help="leave it running, until nothing has used it for a minute")
     json_option(parser)
     as_codex_daemon(parser)
     for_daemons(parser)

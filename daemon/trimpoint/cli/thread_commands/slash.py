@@ -144,7 +144,7 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
     glyph, colour, code = _ending(outcome)
-    message = printable(for_shells(outcome.message or ""))
+    message = printable(for_shells(_parted(outcome)[0]))
     stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), message))
     if outcome.blocker is not None and outcome.blocker.kind == "turn":
         stdout_console().print(Text("  Stop it with: trimpoint interrupt", "dim"))
@@ -155,6 +155,12 @@ def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
     if outcome.new_thread_id:
         stdout_console().print(Text(f"new thread {short_id(outcome.new_thread_id)}", "bold"))
     return code
+
+
+def _parted(outcome: CommandOutcome) -> tuple[str, str]:
+    """The message, and its last line where that says how to undo the command: it is printed behind all else."""
+    said, _, last = (outcome.message or "").rpartition("\n")
+    return (said, last) if outcome.undo and last.endswith(outcome.undo) else (outcome.message or "", "")
 
 
 def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:
@@ -174,12 +180,13 @@ async def _show_effect(
     answer: dict[str, Any],
     meters: tuple[ContextStatus | None, ContextStatus | None],
 ) -> None:
-    """What it brought, and the command that takes it back, unless the answer has said so."""
+    """What it brought, and the command that takes it back as the last line."""
     if outcome.command != "new" and not answer.get("tokens") and (line := change_line(*meters)) is not None:
         stdout_console().print(line)
-    undo = answer.get("undo") or await _way_back(client, thread, outcome)
-    if undo and str(undo).removeprefix("/") not in (outcome.message or ""):
-        stdout_console().print(Text(f"  To undo: {for_shells(str(undo))}", "dim"))
+    if last := _parted(outcome)[1]:
+        stdout_console().print(Text(for_shells(last)))
+    elif undo := answer.get("undo") or await _way_back(client, thread, outcome):
+        stdout_console().print(Text(f"To undo: {for_shells(str(undo))}"))
 
 
 async def _way_back(client: Client, thread: ThreadOverview, outcome: CommandOutcome) -> str | None:

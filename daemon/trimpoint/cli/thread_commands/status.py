@@ -22,7 +22,7 @@ _STATES = {"connected": ("●", "green"), "idle": ("○", "cyan"), "unavailable"
 
 def run(arguments: argparse.Namespace) -> int:
     """Show it; exit code 0 whenever the daemon answers."""
-    return with_daemon(arguments, partial(_show, arguments))
+    return with_daemon(arguments, partial(_show, arguments), starts=False)
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:

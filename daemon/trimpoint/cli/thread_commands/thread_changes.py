@@ -48,7 +48,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
 
 def run_interrupt(arguments: argparse.Namespace) -> int:
     """`interrupt [THREAD]`."""
-    return with_daemon(_named_once(arguments), partial(_interrupt, arguments))
+    return with_daemon(_named_once(arguments), partial(_interrupt, arguments), starts=False)
 
 
 def _named_once(arguments: argparse.Namespace) -> argparse.Namespace:

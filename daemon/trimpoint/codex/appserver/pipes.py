@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import sys
+import termios
 from collections.abc import Callable
 from typing import IO
 
@@ -46,6 +47,15 @@ class PipeReader:
     def start(self) -> None:
         """Begin to read. Until then the kernel's buffer fills and blocks the writer."""
         self._loop.add_reader(self._pipe.fileno(), self._read)
+
+    def drain(self) -> None:
+        """Hand over what the kernel holds now. Who still writes is not waited for."""
+        if self._pipe.closed:
+            return
+        held = fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4))
+        for _ in range(0, int.from_bytes(held, sys.byteorder), READ_CHUNK_BYTES):
+            if not self._pipe.closed:
+                self._read()
 
     def close(self) -> None:
         """Stop reading. What the kernel still holds is lost."""

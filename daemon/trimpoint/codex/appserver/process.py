@@ -237,7 +237,7 @@ class CodexChild:
         code = self._popen.wait()
         self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
         self._stdin.close()
-        self._loop.call_later(_SETTLE_S, self._finish)
+        self._loop.call_later(_SETTLE_S, self._finish_anyway)
         self._finish_if_drained()
 
     def _on_stdout(self, data: bytes) -> None:
@@ -263,6 +263,13 @@ class CodexChild:
     def _finish_if_drained(self) -> None:
         if self._exit is not None and self._stdout.is_closed and self._stderr.is_closed:
             self._finish()
+
+    def _finish_anyway(self) -> None:
+        # A daemon that had no time to read yet must still hear what was said last.
+        if self._sink is not None:
+            self._stdout.drain()
+        self._stderr.drain()
+        self._finish()
 
     def _finish(self) -> None:
         if self._closed.is_set() or self._exit is None:

@@ -3,7 +3,8 @@
 What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from copy import copy
 from typing import Any
 
 import anyio
@@ -11,11 +12,11 @@ import msgspec
 
 from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
-from trimpoint.codex.notifications.translate import entry_of, error_kind
+from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.lenient import as_list
+from trimpoint.core.model.state import Generation, ThreadState, Turn
 
 
 async def imported_turns(
@@ -26,16 +27,25 @@ async def imported_turns(
     A turn of the `parent` that was tried again is more than Codex knows of it.
     """
     path = thread.get("path")
-    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
+    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path and turns else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
+    turn_ids = {str(turn["id"]) for turn in turns}
     for turn in turns:
         turn_id = str(turn["id"])
+        if is_reviewers(turn, turn_ids):
+            continue
         if parent is not None and parent.turn_aliases.get(turn_id) in parent.turn_index:
             facts.extend(_retried_turn(parent, turn_id))
         else:
             facts.extend(_adopted_turn(turn, items.get(turn_id, NO_ITEMS)))
     return tuple(facts)
+
+
+def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
+    """Whether a turn that Codex lists is the part of a review in which its reviewer works; the review is in `turn_ids`."""
+    root_id = turn.get("rootTurnId")
+    return root_id is not None and root_id != turn["id"] and str(root_id) in turn_ids
 
 
 def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.AnyEvent]:
@@ -55,16 +65,30 @@ def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEven
 def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Iterator[ev.AnyEvent]:
     """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
     turn_id = str(turn["id"])
-    status = str(turn.get("status", "completed"))
     yield ev.TurnStarted(turn_id, generation)
     for item in as_list(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items != NO_ITEMS:
         yield ev.ContextItemsRecorded(turn_id, (*items.own, *items.injected), "rollout", len(items.injected))
-    error = as_dict(turn.get("error"))
-    message = error.get("message")
-    kind = error_kind(error.get("codexErrorInfo"), str(message))
-    yield ev.TurnCompleted(turn_id, "interrupted" if status == "inProgress" else status, message, False, kind)
+    runs = turn.get("status") == "inProgress"
+    ending = ending_of({**turn, "status": "interrupted"} if runs else turn)
+    yield ev.TurnCompleted(turn_id, ending.status, ending.error, False, ending.error_kind)
+
+
+def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadState:
+    """The thread as it was after its first `kept` turns, all of which are past: no provider thread holds any of them.
+
+    `now`: with the trim points that were made since the last of them, too.
+    """
+    past = copy(state)
+    last = state.generation.number if now else state.turns[kept - 1].generation if kept else 0
+    past.turns = list(state.turns[:kept])
+    past.turn_index = {turn.id: index for index, turn in enumerate(past.turns)}
+    past.entries = list(state.entries[: state.entries_end(kept - 1)]) if kept else []
+    past.trim_points = [point for point in state.trim_points if point.generation <= last]
+    past.discards = [discard for discard in state.discards if discard.generation <= last]
+    past.generations = [*state.generations, Generation(state.generation.number + 1, "fork", "turns")]
+    return past
 
 
 def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:

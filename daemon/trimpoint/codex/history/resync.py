@@ -12,7 +12,7 @@ import structlog
 
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.codex.history.adoption import turn_facts
+from trimpoint.codex.history.adoption import is_reviewers, turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
@@ -78,6 +78,8 @@ async def _unknown_turns(
         params = {"threadId": generation.provider_thread_id, "itemsView": "full", "limit": limit}
         page = msgspec.json.decode(await link.request("thread/turns/list", {**params, "cursor": cursor} if cursor else params))
         for turn in as_list(page.get("data")):
+            if is_reviewers(turn, {*state.turn_index, *(str(one["id"]) for one in unknown)}):
+                continue
             if _is_where_both_meet(state, generation, turn):
                 return unknown, turn
             unknown.append(turn)

@@ -12,6 +12,10 @@ class ClientSink(Protocol):
         """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of ours."""
         ...
 
+    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+        """Pass on a notification about the turn of a compaction of the thread."""
+        ...
+
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Pass on notifications that all begin alike, to the end of their thread id."""
         ...

@@ -25,7 +25,7 @@ class ProviderCompactions:
                 self._under_way.add(provider_thread_id)
         elif provider_thread_id in self._under_way:
             if method == "rawResponseItem/completed":
-                return _item_in(params).get("role") not in _WRITTEN_BY_OTHERS
+                return str(_item_in(params).get("role")) not in _WRITTEN_BY_OTHERS
             if method == "turn/completed" or (method == "item/completed" and _item_in(params).get("type") == COMPACTION):
                 self._under_way.discard(provider_thread_id)
         return False

@@ -6,6 +6,7 @@ import anyio
 import msgspec
 from msgspec import Raw
 
+from trimpoint.codex.notifications.translate import ending_of
 from trimpoint.core.model.lenient import as_dict
 
 
@@ -53,17 +54,23 @@ class TurnWatch:
         """Take one notification of the thread."""
         match method:
             case "turn/started":
-                self.turn_id = _decode(params)["turn"]["id"]
+                turn_id = _member(params, "turn").get("id")
+                self.turn_id = turn_id if isinstance(turn_id, str) else self.turn_id
             case "error":
-                self._error = str(as_dict(_decode(params).get("error")).get("message", ""))
+                self._error = str(_member(params, "error").get("message", ""))
             case "item/completed":
-                self._on_item(_decode(params).get("item", {}))
+                self._on_item(_member(params, "item"))
             case "thread/tokenUsage/updated":
                 self.usage = params.copy()
             case "turn/completed":
-                self._end(_decode(params)["turn"])
+                self._end(_member(params, "turn"))
             case _:
                 pass
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the turn is over."""
+        return self._ended.is_set()
 
     def abort(self, reason: str) -> None:
         """The session is gone."""
@@ -83,10 +90,11 @@ class TurnWatch:
             self._text = str(item.get("text", ""))
 
     def _end(self, turn: dict[str, Any]) -> None:
-        error = as_dict(turn.get("error")).get("message") or self._error
-        self._outcome = TurnOutcome(turn["id"], turn.get("status", ""), str(error), self._compacted, self._text)
+        turn_id, ending = turn.get("id"), ending_of(turn)
+        ended_id = turn_id if isinstance(turn_id, str) else self.turn_id or ""
+        self._outcome = TurnOutcome(ended_id, ending.status, ending.error or self._error, self._compacted, self._text)
         self._ended.set()
 
 
-def _decode(raw: Raw) -> Any:
-    return msgspec.json.decode(raw)
+def _member(params: Raw, name: str) -> dict[str, Any]:
+    return as_dict(as_dict(msgspec.json.decode(params)).get(name))

@@ -46,7 +46,7 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
     A summary that stands in the context is excluded too: `/clear` right after `/compact` has something to do.
     """
     cut = max(0, state.active_turn_count - keep_last_n_turns)
-    clears_summary = keep_last_n_turns == 0 and state.generation.bootstrap in ("summary", "provider")
+    clears_summary = keep_last_n_turns == 0 and begins_with_summary(state)
     if cut == 0 and not clears_summary:
         return None
     return trim_before(state, state.active_from_turn + cut)
@@ -121,6 +121,11 @@ def has_sealed_summary(state: ThreadState) -> bool:
     """Whether the context begins with a summary that only the provider thread has."""
     in_provider = state.generation.bootstrap == "provider"
     return in_provider and bool(state.trim_points) and state.trim_points[-1].summary_unavailable
+
+
+def begins_with_summary(state: ThreadState) -> bool:
+    """Whether the context begins with a summary, readable or not."""
+    return current_summary(state) is not None or has_sealed_summary(state)
 
 
 class Summary(NamedTuple):
@@ -312,9 +317,8 @@ def is_preamble(item: dict[str, Any]) -> bool:
 
 
 def _is_context_block(item: dict[str, Any]) -> bool:
-    labels: dict[str, Any] = item.get("internal_chat_message_metadata_passthrough") or {}
-    kinds: list[Any] = labels.get("content_item_kinds") or []
-    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in kinds):
+    labels = as_dict(item.get("internal_chat_message_metadata_passthrough"))
+    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in as_list(labels.get("content_item_kinds"))):
         return False
     return _looks_written_by_codex(item)
 

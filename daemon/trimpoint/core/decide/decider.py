@@ -98,7 +98,8 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     if command.provider_thread_id is None:
         opened = ev.GenerationOpened(1, reason, "none")
         return Accepted((created, opened, ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(1)), stamp.id)
-    opened = ev.GenerationOpened(1, reason, "none" if command.origin == "started" else "provider")
+    bootstrap = "none" if command.origin == "started" else "provider"
+    opened = ev.GenerationOpened(1, reason, bootstrap, command.inherited_turn_ids)
     bound = ev.ProviderThreadBound(1, command.provider_thread_id, command.rollout_path, command.raw_events)
     return Accepted((created, opened, bound, ev.SessionReady(1)))
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 import msgspec
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.reviews import ITEM_METADATA, is_in_review
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import is_repetition
 
@@ -38,11 +40,11 @@ def _with_own_turn_id(state: ThreadState, fact: ev.AnyEvent) -> ev.AnyEvent:
 def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
     match fact:
         case ev.TurnStarted():
-            return not _has_turn(state, overlay, fact.turn_id)
+            return not _has_turn(state, overlay, fact.turn_id) and not is_in_review(state)
         case ev.EntryRecorded():
             return _has_turn(state, overlay, fact.turn_id) and not _has_entry(state, overlay, fact)
         case ev.ContextItemsRecorded():
-            return _has_turn(state, overlay, fact.turn_id)
+            return _has_turn(state, overlay, fact.turn_id) and not _are_of_reviewer(state, fact)
         case ev.UsageReported():
             return overlay.get(("usage", ""), not is_repetition(state.usage, fact))
         case ev.TurnCompleted():
@@ -59,6 +61,15 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
             return overlay.get(("name", ""), fact.name != state.name)
         case _:
             return True
+
+
+def _are_of_reviewer(state: ThreadState, fact: ev.ContextItemsRecorded) -> bool:
+    """The reviewer's own items, which the thread's model never sees, are reported with the review's id (measured: codex 0.163)."""
+    if fact.source == "rollout" or fact.turn_id != state.running_turn_id or not is_in_review(state):
+        return False
+    items = map(as_dict, map(msgspec.json.decode, fact.items))
+    turn_ids = {as_dict(item.get(ITEM_METADATA)).get("turn_id") for item in items}
+    return turn_ids != {fact.turn_id}
 
 
 def _changes(fact: ev.AnyEvent) -> _Overlay:

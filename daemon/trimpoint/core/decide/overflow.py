@@ -28,12 +28,11 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.reviews import ENTERED
 from trimpoint.core.model.state import ThreadState, Turn
 from trimpoint.core.model.tokens import estimate_tokens
 
 EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED
-# A review has no prompt of a person's that could be sent again.
-NOT_RETRIED = "enteredReviewMode"
 
 
 class OverflowPlan(NamedTuple):
@@ -82,7 +81,7 @@ def recover_from_overflow(state: ThreadState, command: internal.RecoverFromOverf
 
 def _has_prompt(state: ThreadState, turn: Turn) -> bool:
     roles = {entry.role for entry in state.entries_of(turn)}
-    return "user" in roles and NOT_RETRIED not in roles
+    return "user" in roles and ENTERED not in roles  # a review has no prompt that could be sent again
 
 
 def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:

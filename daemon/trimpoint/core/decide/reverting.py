@@ -119,12 +119,15 @@ def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | N
         turns = [*_with_injected(state.turns[: past.kept_turns], past.injected), *past.turns]
         return _target(turns, past.trim_points, past.generation, None, past.discards)
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
-    if not changes_context(state, kept):
-        return None
+    return target_after(state, kept) if changes_context(state, kept) else None
+
+
+def target_after(state: ThreadState, kept: int) -> RevertTarget:
+    """The context as it was after the first `kept` turns."""
     last = state.turns[kept - 1].generation if kept else 0
     points = [point for point in state.trim_points if point.generation <= last]
     discards = [discard for discard in state.discards if discard.generation <= last]
-    through = state.turns[kept - 1].provider_turn_id or reverting.turn_id if kept else None
+    through = state.turns[kept - 1].provider_turn_id or state.turns[kept - 1].id if kept else None
     return _target(_with_injected(state.turns[:kept], []), points, last or None, through, discards)
 
 

@@ -14,7 +14,8 @@ class CreateThread(msgspec.Struct, frozen=True):
     """Begin a ledger.
 
     `provider_thread_id` is given when the provider thread exists already (start, adoption, fork) and holds
-    the context as it is. Otherwise an operation opens a session.
+    the context as it is. Otherwise an operation opens a session. `inherited_turn_ids`: turns that are to come into the ledger
+    and that the provider does not know as turns.
     """
 
     thread_id: str
@@ -29,6 +30,7 @@ class CreateThread(msgspec.Struct, frozen=True):
     worktree_id: str | None = None
     branch_name: str | None = None
     name: str | None = None
+    inherited_turn_ids: tuple[str, ...] = ()
 
 
 class RecordFacts(msgspec.Struct, frozen=True):

@@ -74,6 +74,9 @@ class Accepted(NamedTuple):
 
 Decision = Accepted | Rejected
 
+SUB_AGENT = "subAgent"
+"""What an open request is called that stands for a sub-agent at work."""
+
 _BUSY_REASONS = {
     "turn": Reason.TURN_IN_PROGRESS,
     "operation": Reason.ALREADY_IN_PROGRESS,
@@ -107,13 +110,15 @@ def _first(pending: dict[str, Pending]) -> Pending:
 def when_idle(state: ThreadState, verb: str) -> Rejected | None:
     """Why the thread cannot be changed now (`verb` says how), or None when it can."""
     if state.archived and verb != "archive":
-        return Rejected(Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.")
+        went_on = f" It went on as the thread {state.new_thread_id}." if state.new_thread_id is not None else ""
+        return Rejected(Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{went_on}")
     if (block := busy(state)) is None:
         return None
+    waits = "a sub-agent is still at work" if block.detail == SUB_AGENT else f"the agent waits for an answer ({block.detail})"
     what = {
         "turn": "a turn is running",
         "operation": f"its {block.detail} operation is still under way",
-        "request": f"the agent waits for an answer ({block.detail})",
+        "request": waits,
     }[block.kind]
     return Rejected(_BUSY_REASONS[block.kind], f"Cannot {verb} the thread now: {what}.", block)
 

@@ -416,7 +416,10 @@ class RequestOpened(Event, frozen=True, array_like=True, tag="thread.request-ope
 
 
 class RequestClosed(Event, frozen=True, array_like=True, tag="thread.request-closed"):
-    """`outcome`: answered | accepted for session | resolved (by the provider) | expired (the session that asked is gone)."""
+    """`outcome`: answered | accepted for session | refused (by every client) | resolved (by the provider) | expired.
+
+    A question expires when the session that asked is gone.
+    """
 
     request_id: str
     outcome: str

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """Where an operation stands; `READY` and `FAILED` end it."""
+    """Where an operation stands; `READY`, `FAILED` and `CANCELLED` (nothing has changed) end it."""
 
     REQUESTED = "requested"
     COMPACTING = "compacting"
@@ -16,11 +16,14 @@ class Phase(StrEnum):
     RETRYING = "retrying"
     READY = "ready"
     FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
-    Phase.REQUESTED: frozenset({Phase.COMPACTING, Phase.CHECKPOINTING, Phase.STOPPING, Phase.STARTING, Phase.FAILED}),
-    Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.RETRYING, Phase.FAILED}),
+    Phase.REQUESTED: frozenset(
+        {Phase.COMPACTING, Phase.CHECKPOINTING, Phase.STOPPING, Phase.STARTING, Phase.FAILED, Phase.CANCELLED}
+    ),
+    Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.RETRYING, Phase.FAILED, Phase.CANCELLED}),
     Phase.CHECKPOINTING: frozenset({Phase.STARTING, Phase.RESTORING, Phase.FAILED}),
     Phase.STOPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
     # A daemon that died while starting or bootstrapping starts over: an injection cannot be told from none.
@@ -31,6 +34,7 @@ SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.RETRYING: frozenset({Phase.READY, Phase.FAILED}),
     Phase.READY: frozenset(),
     Phase.FAILED: frozenset(),
+    Phase.CANCELLED: frozenset(),
 }
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from trimpoint.gateway.commands.shown_turns import say_to
+from trimpoint.gateway.commands.lone_messages import say_to
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.request import ClientRequest

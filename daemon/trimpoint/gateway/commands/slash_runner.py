@@ -56,6 +56,8 @@ SKIPS = frozenset(
     }
 )  # fmt: skip
 
+_STATUS_OF = {Phase.FAILED: "failed", Phase.CANCELLED: "cancelled"}
+
 
 class SlashRunner:
     """`wait_s` bounds how long an operation is watched; it goes on by itself after that."""
@@ -180,17 +182,21 @@ class SlashRunner:
         await self._watch(command, writer, progress)
         operation = writer.state.operation
         if operation is None or operation.id != operation_id:  # a repeated command id: its operation ended long ago
-            return CommandOutcome(handled=True, command=command, status="completed", message="Done.", sequence=result.sequence)
-        failed = operation.phase is Phase.FAILED
+            return CommandOutcome(
+                handled=True, command=command, status="completed", message="Done.", sequence=result.sequence,
+                operation_id=operation_id,
+            )  # fmt: skip
+        status = _STATUS_OF.get(operation.phase, "completed")
         return CommandOutcome(
             handled=True,
             command=command,
-            status="failed" if failed else "completed",
-            reason=(operation.reason or None) if failed else None,
+            operation_id=operation_id,
+            status=status,
+            reason=None if status == "completed" else operation.reason or None,
             message=operation.message,
             sequence=writer.state.sequence,
             **_trim_point_of(writer.state, operation),
-            **({} if failed else _reverted(operation)),
+            **(_reverted(operation) if status == "completed" else {}),
         )
 
     async def _after_new(self, writer: ThreadWriter, result: CommandResult, progress: Progress) -> CommandOutcome:
@@ -199,12 +205,15 @@ class SlashRunner:
         await self._watch("new", replacement, progress)
         operation = replacement.state.operation
         failed = operation is not None and operation.phase is Phase.FAILED
-        message = "The thread is archived; a new one with the same files and settings is ready."
+        message = f"The thread is archived; a new one with the same files and settings is ready: {new_id}."
         if failed and operation is not None:
-            message = f"The thread is archived and a new one was made. {operation.message} The next turn will try again."
+            message = (
+                f"The thread is archived and a new one was made: {new_id}. {operation.message} The next turn will try again."
+            )
         return CommandOutcome(
-            handled=True, command="new", status="completed", message=message, sequence=result.sequence, new_thread_id=new_id
-        )
+            handled=True, command="new", status="completed", message=message, sequence=result.sequence, new_thread_id=new_id,
+            operation_id=operation.id if operation is not None else None,
+        )  # fmt: skip
 
     async def _watch(self, command: str, writer: ThreadWriter, progress: Progress) -> None:
         """Report the thread's operation until it has ended."""

@@ -4,7 +4,6 @@ Codex reports a size with each answer of the model and knows nothing of trims, s
 what was before.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,9 +14,10 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
-from trimpoint.gateway.commands.shown_turns import say_to
+from trimpoint.gateway.commands.lone_messages import say_to
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.threads.registry import ThreadRegistry
 
 USAGE = "thread/tokenUsage/updated"
@@ -27,12 +27,12 @@ TRIMS = SAID | {"compact"}
 
 
 class TrimNotices:
-    """Listens to `engine`; `typed` counts, by thread, the commands that are shown as turns already."""
+    """Listens to `engine`; `played` are the commands that are shown as turns already."""
 
-    def __init__(self, engine: ThreadRegistry, clients: Clients, typed: Mapping[str, int]) -> None:
+    def __init__(self, engine: ThreadRegistry, clients: Clients, played: PlayedTurns) -> None:
         self._engine = engine
         self._clients = clients
-        self._typed = typed
+        self._played = played
         engine.subscribe(self._on_record)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
@@ -42,7 +42,7 @@ class TrimNotices:
         if writer is None or operation is None or operation.kind not in TRIMS:
             return
         self._send_usage(writer.state)
-        if operation.kind in SAID and not self._typed.get(thread_id):
+        if operation.kind in SAID and not self._played.runs_in(thread_id):
             say_to(filter(is_codex_tui, self._clients.subscribers(thread_id)), thread_id, operation.message)
 
     def _send_usage(self, state: ThreadState) -> None:

@@ -1,10 +1,11 @@
 """Carries out slash commands that are typed as prompts, so that any client has them unchanged.
 
-The client sees a turn whose answer is the command's message. Nothing of it reaches the model or the
-ledger (docs/spec/clients.md).
+The client sees a turn whose answer is the command's message. The law: nothing of a command reaches the
+model or the ledger (docs/spec/clients.md), whichever method brought it. It is carried out, or refused
+where it cannot be.
 """
 
-from collections import Counter
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -14,139 +15,175 @@ from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import slash
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.gateway.commands.shown_turns import ShownTurn, ShownTurns, agent_message, user_message
 from trimpoint.gateway.commands.skill_menu import command_in
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.codex_tui import is_codex_tui
-from trimpoint.gateway.session.errors import WireError, as_wire_error
+from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
+from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.ids import new_uuid7
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 OWN_NEW = "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was changed."
+# The methods that bring input for the model beside `turn/start`: into the turn that runs, or to come after it.
+INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
+_STATUS_OF = {"cancelled": "interrupted"}
 
 
-class PromptHandlers(NamedTuple):
-    """What takes the inputs that are no commands."""
+class Typed(NamedTuple):
+    """A command, as typed; `name` is in the registry, `text` is None when there is more than text."""
 
-    start: Handler
-    steer: Handler
-    queue: Handler
+    name: str
+    text: str | None
 
 
 class TypedCommands:
-    """`handlers` is the table; each stands before one of `prompts`. `running` counts commands by thread."""
+    """`wrap` puts it before the handlers that bring input to the agent."""
 
-    def __init__(self, turns: ShownTurns, identity: Identity, runner: SlashRunner, prompts: PromptHandlers) -> None:
-        self.running: Counter[str] = Counter()
-        self._turns = turns
+    def __init__(
+        self, clients: Clients, identity: Identity, runner: SlashRunner, sessions: Sessions, played: PlayedTurns
+    ) -> None:
+        self._clients = clients
         self._identity = identity
         self._runner = runner
-        self._prompts = prompts
-        self.handlers: dict[str, Handler] = {
-            "turn/start": self._turn_start,
-            "turn/steer": self._turn_steer,
-            "thread/queue/add": self._queue_add,
-        }
+        self._sessions = sessions
+        self._played = played
 
-    async def _turn_start(self, client_request: ClientRequest) -> Any:
-        """Run the command if the input is one, else pass it on."""
-        params = client_request.params()
-        text = typed_command(params.get("input"))
-        thread_id = self._identity.thread_of(str(params.get("threadId")))
-        if text is None or thread_id is None:
-            return await self._prompts.start(client_request)
+    def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
+        """The table of handlers with those in it that take input; what it does not name goes to `forward`."""
+        inner = {method: handlers.get(method, forward) for method in ("turn/start", *INTO_A_TURN)}
+        into = {method: self._refusing(inner[method]) for method in INTO_A_TURN}
+        return {**handlers, **into, "turn/start": self._playing(inner["turn/start"])}
+
+    def _playing(self, prompt: Handler) -> Handler:
+        async def handle(client_request: ClientRequest) -> Any:
+            typed = typed_in(client_request.params().get("input"))
+            if typed is None:
+                return await prompt(client_request)
+            thread_id = self._own_thread(client_request, typed)
+            if typed.text is None:
+                problem = f"/{typed.name} is a command and stands alone; nothing was sent to the agent."
+                raise Refusal(Reason.USAGE, problem, "Send it without the attachments.")
+            await self._run_command(client_request, thread_id, typed.name, typed.text)
+            return None
+
+        return handle
+
+    def _refusing(self, take_input: Handler) -> Handler:
+        async def handle(client_request: ClientRequest) -> Any:
+            params = client_request.params()
+            typed = typed_in(params.get("input"))
+            running = self._played.by_id(str(params.get("expectedTurnId")))
+            if typed is not None:
+                problem = f"/{typed.name} is a command, and no part of a turn; nothing was sent to the agent."
+                hint = "Send it as a prompt of its own when the turn has ended."
+                if client_request.method == "turn/steer":
+                    return client_request.refuse_with(_not_steerable(problem, hint))
+                raise Refusal(Reason.USAGE, problem, hint)
+            if running is not None:
+                problem = f"The turn is the command /{running.command}, which takes no more input; nothing was sent to the agent."
+                raise Refusal(Reason.ALREADY_IN_PROGRESS, problem, "Send a prompt; it waits until the command has ended.")
+            return await take_input(client_request)
+
+        return handle
+
+    def _own_thread(self, client_request: ClientRequest, typed: Typed) -> str:
+        named = client_request.params().get("threadId")
+        thread_id = self._identity.thread_of(named) if isinstance(named, str) else None
+        if thread_id is None:
+            problem = f"/{typed.name} is a command, and trimpoint keeps no record of this thread; nothing was sent to the agent."
+            raise Refusal(Reason.NOT_SUPPORTED, problem, "Commands work in threads that were opened here and are not ephemeral.")
+        return thread_id
+
+    async def _run_command(self, client_request: ClientRequest, thread_id: str, command: str, text: str) -> None:
         client_request.client.join(thread_id)
-        turn = ShownTurn.begun(thread_id)
-        client_request.answer({"turn": turn.as_object("inProgress")})
-        self.running[thread_id] += 1
+        turn = PlayedTurn(thread_id, new_uuid7(), command, _prompt(text, client_request.params()), time.time())
+        self._played.add(turn)
         try:
-            await self._run_command(turn, text, client_request)
+            client_request.answer({"turn": turn.as_object()})
+            self._send(turn, "turn/started", turn=turn.as_object())
+            self._send_item(turn, turn.prompt)
+            status, answer, error = await self._answer(client_request, turn, text)
         finally:
-            self.running[thread_id] -= 1
-        return None
-
-    async def _run_command(self, turn: ShownTurn, text: str, client_request: ClientRequest) -> None:
-        params = client_request.params()
-        self._turns.started(turn)
-        # As it came: by name and content a client recognizes what it shows already.
-        content = [_with_elements(part) for part in as_list(params.get("input"))]
-        self._turns.item(turn, user_message(content, params.get("clientUserMessageId")))
-        try:
-            answer, error = await self._answer(turn, text, client_request), None
-        except Exception as failure:  # the boundary: the request was answered, so the turn must be ended
-            answer, error = "", as_wire_error(failure).message
-        said = agent_message(answer) if answer else None
+            self._played.remove(turn)
+        said = _agent_message(answer) if answer else None
         if said:
-            self._turns.item(turn, said)
-        self._turns.ended(turn, error, said)
+            self._send_item(turn, said)
+        self._send(turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None))
 
-    async def _answer(self, turn: ShownTurn, text: str, client_request: ClientRequest) -> str:
-        parsed = slash.parse(text)
-        if isinstance(parsed, slash.Invocation) and parsed.command == "new" and is_codex_tui(client_request.client):
-            return OWN_NEW
-        outcome = await self._runner.run(text, turn.thread_id, None, _ignore)
+    async def _answer(self, client_request: ClientRequest, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
+        if turn.command == "new" and is_codex_tui(client_request.client):
+            return "completed", OWN_NEW, None
+        status, answer, error = await self._outcome(turn, text)
         # With a colon the command can be typed into every client.
-        return str(outcome.message).replace("To undo: /revert", "To undo: :revert")
+        return status, answer.replace("To undo: /revert", "To undo: :revert"), error
 
-    async def _turn_steer(self, client_request: ClientRequest) -> Any:
-        if self._is_command(client_request):
-            return client_request.refuse_with(_NOT_NOW)
-        return await self._prompts.steer(client_request)
+    async def _outcome(self, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
+        """The status of the turn, what it answers, and its error."""
 
-    async def _queue_add(self, client_request: ClientRequest) -> Any:
-        if self._is_command(client_request):
-            return client_request.refuse_with(_NOT_QUEUED)
-        return await self._prompts.queue(client_request)
+        def note(step: CommandProgress) -> None:
+            turn.operation_id = step.operation_id
+            if turn.is_unwanted:  # interrupted before there was anything to cancel
+                self._sessions.begin_cancelling(turn.thread_id)
 
-    def _is_command(self, client_request: ClientRequest) -> bool:
-        params = client_request.params()
-        is_ours = self._identity.thread_of(str(params.get("threadId"))) is not None
-        return is_ours and typed_command(params.get("input")) is not None
+        try:
+            outcome = await self._runner.run(text, turn.thread_id, None, note)
+        except Exception as failure:  # the boundary: the request was answered, so the turn must be ended
+            return "failed", "", as_wire_error(failure).message
+        return _STATUS_OF.get(str(outcome.status), "completed"), str(outcome.message), None
 
+    def _send_item(self, turn: PlayedTurn, item: dict[str, Any]) -> None:
+        now_ms = round(time.time() * 1000)
+        text = item.get("text")
+        # Many clients show what is streamed and nothing else, so an answer is streamed, as the agent's are.
+        begun = item if text is None else {**item, "text": ""}
+        self._send(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
+        if text is not None:
+            self._send(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
+        self._send(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
 
-def typed_command(turn_input: Any) -> str | None:
-    """Return the command that an input is, if it is one of ours: one text and nothing else, or an entry of the `$` menu."""
-    text = command_in(turn_input)
-    if text is not None:
-        return text
-    text = sole_text(turn_input)
-    return None if text is None or isinstance(slash.parse(text), slash.NotACommand) else text
-
-
-def sole_text(turn_input: Any) -> str | None:
-    """The text of an input that is one text and nothing else; a command stands alone."""
-    parts = as_list(turn_input)
-    only = as_dict(parts[0]) if len(parts) == 1 else {}
-    text = only.get("text")
-    return text if only.get("type") == "text" and isinstance(text, str) else None
+    def _send(self, played: PlayedTurn, method: str, **params: Any) -> None:
+        message = {"method": method, "params": {"threadId": played.thread_id, **params}}
+        self._clients.broadcast(played.thread_id, method, lambda: msgspec.json.encode(message))
 
 
-def _with_elements(part: Any) -> Any:
-    return {"text_elements": [], **part} if as_dict(part).get("type") == "text" else part
+def typed_in(turn_input: Any) -> Typed | None:
+    """The command that an input is; None when it is none. A command is the first text of an input, and all of it."""
+    parts = [as_dict(part) for part in as_list(turn_input)]
+    chosen = command_in(turn_input)
+    if chosen is not None:
+        parts = [{"type": "text", "text": chosen}]
+    texts = [text for part in parts if part.get("type") == "text" and isinstance(text := part.get("text"), str)]
+    text = "\n".join(one for one in texts if not one.isspace() and one)
+    match slash.parse(text):
+        case slash.NotACommand():
+            return None
+        case slash.Invocation(name, _) | slash.UsageError(name, _):
+            return Typed(name, text if len(texts) == len(parts) else None)
 
 
-def _refused(message: str, hint: str) -> WireError:
-    """A refusal in Codex's form for a turn that takes no more input: its UI keeps the text and sends it when the turn has ended."""
-    kind = ERROR_KINDS[Reason.TURN_IN_PROGRESS]
+def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
+    # As it came: by name and content a client recognizes what it shows already.
+    marked = [{"text_elements": [], **as_dict(part)} for part in as_list(params.get("input"))]
+    is_text = len(marked) == 1 and marked[0].get("text") == text
+    content: list[dict[str, Any]] = marked if is_text else [{"type": "text", "text": text, "text_elements": []}]
+    return {"type": "userMessage", "id": new_uuid7(), "clientId": params.get("clientUserMessageId"), "content": content}
+
+
+def _not_steerable(message: str, hint: str) -> WireError:
+    """A refusal in Codex's form for a turn that takes no input: its UI keeps the text and sends it when the turn has ended."""
+    code = ERROR_KINDS[Reason.USAGE].code
     data = {
-        "reason": Reason.TURN_IN_PROGRESS, "retryable": kind.retryable, "hint": hint, "message": message,
+        "reason": Reason.USAGE, "retryable": False, "hint": hint, "message": message,
         "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}}, "additionalDetails": None,
     }  # fmt: skip
-    raw = msgspec.json.encode({"code": kind.code, "message": message, "data": data})
-    return WireError(kind.code, message, raw=raw)
+    return WireError(code, message, raw=msgspec.json.encode({"code": code, "message": message, "data": data}))
 
 
-_NOT_NOW = _refused(
-    "A command cannot be run while the agent works. Nothing was sent to the agent.",
-    "Send it when the turn has ended, or interrupt the turn first.",
-)
-_NOT_QUEUED = _refused(
-    "A command cannot be queued. Nothing was sent to the agent.",
-    "Send it as a prompt when the thread is idle, or use the trimpoint command of the same name.",
-)
-
-
-def _ignore(step: CommandProgress) -> None:
-    """A client of Codex knows no progress of commands; it sees the turn run."""
+def _agent_message(text: str) -> dict[str, Any]:
+    unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
+    return {"type": "agentMessage", "id": new_uuid7(), "text": text, **unknown}

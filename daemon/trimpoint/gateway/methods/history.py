@@ -41,6 +41,11 @@ class _ItemsParams(msgspec.Struct, rename="camel"):
     turn_id: str | None = None
 
 
+class _ItemsReadParams(msgspec.Struct, rename="camel"):
+    turn_id: str
+    item_ids: list[str]
+
+
 def all_turns(state: ThreadState) -> list[dict[str, Any]]:
     """Every turn with its items, oldest first."""
     return [turn_object(state, index) for index in range(len(state.turns))]
@@ -109,6 +114,13 @@ def items_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
     rows = range(len(state.entries)) if wanted.turn_id is None else _places_of(state, wanted.turn_id)
     page, cursors = _page(rows, "i", _items_start(state, wanted.cursor, direction), wanted.limit, direction)
     return {"data": [_item_row(state.entries[index]) for index in page], **cursors}
+
+
+def items_read(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
+    """`thread/items/read`: those items of a turn that are named, in the order of the ledger. Raises as `turns_page` does."""
+    wanted = msgspec.convert(params, _ItemsReadParams)
+    rows = (state.entries[index] for index in _places_of(state, wanted.turn_id))
+    return {"data": [_item_row(entry) for entry in rows if entry.id in wanted.item_ids]}
 
 
 def _places_of(state: ThreadState, turn_id: str) -> range:

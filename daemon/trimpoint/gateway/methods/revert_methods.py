@@ -9,7 +9,8 @@ from typing import Any
 
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.supervisor import ProviderUnavailable
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.supervisor import ProviderUnavailable, lacks_method
 from trimpoint.core.model.commands import RevertTurns
 from trimpoint.core.model.operations import Phase
 from trimpoint.gateway.ids.identity import Identity
@@ -64,9 +65,15 @@ class RevertMethods:
             request = {**client_request.params(), "threadId": session.provider_thread_id}
             if "beforeTurnId" in request:
                 request["beforeTurnId"] = self._identity.provider_turn(turn_id)
-            raw = await self._methods.link.request(client_request.method, request)
-            await session.writer.execute(RevertTurns(turn_id, provider_did=True))
-            return self._methods.with_whole_history(raw, state, {})
+            try:
+                raw = await self._methods.link.request(client_request.method, request)
+            except ProviderError as error:
+                # A fork has turns from its parent that ran where Codex does not see them.
+                if state.parent_thread_id is None or lacks_method(error):
+                    raise
+            else:
+                await session.writer.execute(RevertTurns(turn_id, provider_did=True))
+                return self._methods.with_whole_history(raw, state, {})
         await self._open_without(session, turn_id)
         current = await self._sessions.ready(state.id)
         raw = await self._methods.link.request("thread/read", {"threadId": current.provider_thread_id, "includeTurns": False})

@@ -25,7 +25,7 @@ from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_i
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.provider.client_resumes import ClientResume
-from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderThreads
+from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import UPDATABLE, with_memory_mode, with_unconfirmed
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
@@ -53,6 +53,8 @@ NEED_SESSION = frozenset(
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
+# These begin a turn by another name.
+BEGIN_TURNS = frozenset({"review/start", "thread/shellCommand"})
 
 
 class ThreadMethods:
@@ -85,27 +87,26 @@ class ThreadMethods:
         self.handlers: dict[str, Handler] = {
             "thread/start": self._start,
             "thread/resume": self._resume,
-            "thread/fork": self._fork,
             "thread/read": self._read,
             "thread/turns/list": self._turns_list,
             "thread/items/list": self._items_list,
+            "thread/items/read": self._items_read,
             "thread/unsubscribe": self._unsubscribe,
             "thread/compact/start": self._compact,
             "thread/inject_items": self._inject_items,
             "turn/start": self._turn_start,
             "turn/steer": self._turn_steer,
-            "turn/interrupt": self._turn_interrupt,
             **dict.fromkeys(NEED_SESSION, self._forward_with_session),
         }
 
-    async def forward(self, client_request: ClientRequest) -> None:
+    async def forward(self, client_request: ClientRequest, *, deadline_s: float | None = None) -> None:
         """Pass a request on as it is, and its answer back, ids exchanged."""
         mapped = self._mapped_params(client_request)
 
         def answered(raw: Raw) -> None:
             client_request.answer(self._identity.to_client(bytes(raw)))
 
-        deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else None
+        deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else deadline_s
         await request_in_order(
             self.link, client_request.method, mapped, answered, deadline_s=deadline_s, on_sent=client_request.on_sent
         )
@@ -128,8 +129,8 @@ class ThreadMethods:
         params = client_request.params()
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._adopt(client_request, params, "adopted")
-        if self._is_archived(thread_id):
+            return await self.adopt(client_request, params, "adopted")
+        if self.is_archived(thread_id):
             # Codex says it is archived, in its own words, unless another program has taken it out of the archive.
             await self._sessions.note_unarchived(thread_id, params)
         with ClientResume(params, lambda: not self._clients.subscribers(thread_id)) as asked:
@@ -157,28 +158,27 @@ class ThreadMethods:
                 raise
         return attached(await self._threads.attach(session.provider_thread_id, params))
 
-    async def _fork(self, client_request: ClientRequest) -> None:
-        params = client_request.params()
-        thread_id = self._identity.thread_named_in(client_request)
-        if thread_id is None:
-            return await self._adopt(client_request, params, "forked")
-        if self._is_archived(thread_id):
-            return await self.forward(client_request)
-        session = await self._sessions.ready(thread_id)
-        turns = {name: self._identity.provider_turn(str(params[name])) for name in FORKED_AT if params.get(name) is not None}
-        params = {**params, **turns, "threadId": session.provider_thread_id}
-        return await self._adopt(client_request, params, "forked", session.writer.state)
-
-    async def _adopt(
-        self, client_request: ClientRequest, params: dict[str, Any], origin: str, parent: ThreadState | None = None
+    async def adopt(
+        self,
+        client_request: ClientRequest,
+        params: dict[str, Any],
+        origin: str,
+        parent: ThreadState | None = None,
+        open_thread: Callable[[], Awaitable[Raw]] | None = None,
     ) -> None:
-        """Open a thread that is new to us, and take it into the books unless it is ephemeral."""
+        """Open a thread that is new to us, and take it into the books unless it is ephemeral.
+
+        `open_thread` opens it in the client's place, and gives what Codex would have answered.
+        """
         with self._threads.inbound.buffering():
             # Its turns are wanted for the books; Codex gives none of a thread that is kept nowhere.
             whole = params if params.get("ephemeral") else {**params, "excludeTurns": False}
-            raw = await (
-                self._threads.fork(parent, whole) if parent is not None else self.link.request(client_request.method, whole)
-            )
+            if open_thread is not None:
+                raw = await open_thread()
+            elif parent is not None:
+                raw = await self._threads.fork(parent, whole)
+            else:
+                raw = await self.link.request(client_request.method, whole)
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 await self._sessions.adopt(raw, params, origin, parent)
@@ -231,6 +231,12 @@ class ThreadMethods:
                 raise
         return {"data": [], "nextCursor": None, "backwardsCursor": None}
 
+    async def _items_read(self, client_request: ClientRequest) -> Any:
+        state = await self._state_of(client_request)
+        if state is None or _is_one_provider_thread(state):
+            return await self.forward(client_request)
+        return history.items_read(state, client_request.params())
+
     async def _take_in(self, state: ThreadState) -> None:
         """Have in the ledger what other programs did with the thread, as far as Codex says so."""
         try:
@@ -246,6 +252,7 @@ class ThreadMethods:
             return {"status": "notLoaded"}
         was_subscribed = thread_id in client_request.client.threads
         client_request.client.leave(thread_id)
+        self._questions.client_left()
         return {"status": "unsubscribed" if was_subscribed else "notSubscribed"}
 
     async def _compact(self, client_request: ClientRequest) -> Any:
@@ -330,23 +337,14 @@ class ThreadMethods:
             params["expectedTurnId"] = Raw(msgspec.json.encode(self._identity.provider_turn(expected)))
         return self._identity.to_client(bytes(await self.link.request("turn/steer", params)))
 
-    async def _turn_interrupt(self, client_request: ClientRequest) -> Any:
-        """A running turn, or the turn of a compaction that clients are shown."""
-        params = client_request.params()
-        for scratch_id, watch in self._threads.inbound.watches.items():
-            if watch.turn_id is not None and watch.turn_id == params.get("turnId"):
-                return await self.link.request("turn/interrupt", {**params, "threadId": scratch_id})
-        thread_id = self._identity.thread_named_in(client_request)
-        if thread_id is not None and self._sessions.interrupt_recovery(thread_id, str(params.get("turnId"))):
-            return {}
-        return await self.forward(client_request)
-
     async def _forward_with_session(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return await self.forward(client_request)
         self._refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
+        if client_request.method in BEGIN_TURNS:
+            self.join(client_request.client, thread_id)  # as with `turn/start`
         facts = _ACKNOWLEDGED.get(client_request.method)
         if facts is None:
             return await self.forward(client_request)
@@ -371,18 +369,23 @@ class ThreadMethods:
         except ThreadNotFound:
             return None
 
-    def _is_archived(self, thread_id: str) -> bool:
+    def is_archived(self, thread_id: str) -> bool:
         """Whether Codex has the thread in its archive, as it may not while terminals of it run.
 
-        :raises Refusal: when it is archived for clients only.
+        :raises Refusal: when it is archived for clients only, or went on as another thread.
         """
-        if self._threads.is_loaded(self._identity.provider_of(thread_id)):
+        has_successor = self._engine.summaries[thread_id].new_thread_id is not None
+        if has_successor or self._threads.is_loaded(self._identity.provider_of(thread_id)):
             self._refuse_archived(thread_id)
         return self._engine.summaries[thread_id].archived
 
     def _refuse_archived(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
         archived = writer.state.archived if writer is not None else self._engine.summaries[thread_id].archived
+        successor = self._engine.summaries[thread_id].new_thread_id
+        if archived and successor is not None:
+            problem = f"The thread {thread_id} is archived; it went on as {successor}."
+            raise Refusal(Reason.THREAD_ARCHIVED, problem, "Go on in that thread, or unarchive this one.")
         if archived:
             raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
 
@@ -425,6 +428,7 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
     After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
     """
     served_by_one = len(state.generations) == 1 and state.generation.provider_thread_id == state.id
+    served_by_one = served_by_one and not state.generation.turn_ids
     # To Codex, a turn that is about to be tried again is over.
     return served_by_one and not state.trim_points and state.recovering_turn_id is None
 

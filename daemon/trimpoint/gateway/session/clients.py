@@ -3,6 +3,7 @@
 Encoded once, written to many: a line is made at most once per dialect, whatever the number of clients.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -133,9 +134,15 @@ class Clients:
         """How many of those were dropped because they did not read."""
         self.requests = 0
         self._departed_bytes = 0
+        self._empty_since_s = time.monotonic()
 
     def __len__(self) -> int:
         return len(self._clients)
+
+    @property
+    def absent_s(self) -> float:
+        """For how many seconds no client has been connected; 0 while one is."""
+        return 0.0 if self._clients else time.monotonic() - self._empty_since_s
 
     @property
     def sent_bytes(self) -> int:
@@ -160,6 +167,7 @@ class Clients:
         if self._clients.pop(client.id, None) is not None:
             self.dropped += client.connection.dropped_because is not None
             self._departed_bytes += client.connection.sent_bytes
+            self._empty_since_s = time.monotonic()
         self._interested.clear()
 
     def of(self, connection: Connection) -> Client:

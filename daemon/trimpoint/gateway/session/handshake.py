@@ -78,14 +78,11 @@ class Handshake:
 
 
 @contextmanager
-def initialize_deadline(client: Client, deadline_s: float | None) -> Generator[None]:
-    """A client that has not begun to introduce itself when the deadline comes is told so and sent away; None waits for ever.
+def initialize_deadline(client: Client, deadline_s: float) -> Generator[None]:
+    """Sends a client away that has not begun to introduce itself when the deadline comes, with the reason.
 
     Without it, connections that somebody forgot would take the places of all clients there may be.
     """
-    if deadline_s is None:
-        yield
-        return
     overdue = asyncio.get_running_loop().call_later(deadline_s, _dismiss, client, deadline_s)
     try:
         yield

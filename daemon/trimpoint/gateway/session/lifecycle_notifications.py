@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.gateway.session.clients import Clients
 
 
@@ -70,7 +70,7 @@ class LifecycleNotifications:
     def _notify_progress(self, thread_id: str, event: ev.OperationAdvanced) -> None:
         step = {"command": "overflow", "phase": event.phase, "message": event.message, "operationId": event.operation_id}
         self._notify("commands/progress", threadId=thread_id, **step)
-        if event.phase in (Phase.READY, Phase.FAILED):
+        if not is_open(Phase(event.phase)):
             self._recovering.discard(event.operation_id)
 
     def _notify(self, method: str, **params: Any) -> None:

@@ -24,6 +24,8 @@ class ClientRequest:
         self.is_answered = False
         self.on_sent: Callable[[int], None] | None = None
         """Told Codex's id of the request as it is passed on."""
+        self.amend: Callable[[Any], Any] | None = None
+        """What becomes of the result before it is sent."""
         self._send = send
 
     @property
@@ -47,6 +49,7 @@ class ClientRequest:
     def answer(self, result: Any) -> None:
         """Send the result; bytes and Raw are JSON already."""
         if not self.is_answered:
+            result = result if self.amend is None else self.amend(result)
             message = jsonrpc.encode_result(self.message.id, result, versioned=self.message.versioned)
             self.is_answered = True  # only now: a result that cannot be encoded still leaves room for an error
             self._send(message)

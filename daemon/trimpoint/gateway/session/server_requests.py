@@ -1,7 +1,10 @@
 """Requests of Codex (approvals, user input, tool calls): sent to the thread's clients, answered exactly once.
 
-The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me" and the question stays open for
-the others. An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own ids restart with
+The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me", and so does a result that holds
+no answer. The question stays open for the others. When every client that is there has refused, Codex gets the last refusal, as it
+would without us: it goes on, and the turn does not wait for ever. With no client there a question waits for the next one.
+
+An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own ids restart with
 each child, and a late answer, over a new connection perhaps, must not approve a new question.
 """
 
@@ -13,7 +16,9 @@ import structlog
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 
+from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.threads.ids import new_uuid7
 
@@ -21,6 +26,24 @@ log = structlog.get_logger()
 
 # Codex says that a question is resolved right after its answer, and of tool calls it never does (measured: 0.163).
 MAX_SETTLED = 256
+# What an answer has at the least, by Codex's own schema, 0.133 to 0.171; tests/gateway/test_mapping_against_schema.py compares.
+# Every answer is an object. Of a question that is not named here any object is an answer.
+ANSWER_MEMBERS: dict[str, frozenset[str]] = {
+    "item/commandExecution/requestApproval": frozenset({"decision"}),
+    "item/fileChange/requestApproval": frozenset({"decision"}),
+    "item/permissions/requestApproval": frozenset({"permissions"}),
+    "item/tool/requestUserInput": frozenset({"answers"}),
+    "item/tool/call": frozenset({"contentItems", "success"}),
+    "mcpServer/elicitation/request": frozenset({"action"}),
+    "account/chatgptAuthTokens/refresh": frozenset({"accessToken", "chatgptAccountId"}),
+    "attestation/generate": frozenset({"token"}),
+    "currentTime/read": frozenset({"currentTimeAt"}),
+    "applyPatchApproval": frozenset({"decision"}),
+    "execCommandApproval": frozenset({"decision"}),
+}
+_METHOD_NOT_FOUND = -32601
+
+Reply = jsonrpc.Response | jsonrpc.ErrorResponse
 
 
 class Answerer(Protocol):
@@ -30,11 +53,15 @@ class Answerer(Protocol):
         """Answer a server request."""
         ...
 
+    def respond_error(self, request_id: Raw, code: int, message: str) -> None:
+        """Refuse a server request."""
+        ...
+
 
 class ServerRequest(msgspec.Struct):
-    """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` are the ids of clients.
+    """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` and `refused` are the ids of clients.
 
-    `to_everyone`: it belongs to no thread that clients take part in.
+    `to_everyone`: it belongs to no thread that clients take part in. `refusal` is the newest one.
     """
 
     id: str
@@ -45,6 +72,8 @@ class ServerRequest(msgspec.Struct):
     to_everyone: bool
     turn_id: str | None
     asked: set[str]
+    refused: set[str]
+    refusal: Reply | None = None
 
 
 class PendingServerRequests:
@@ -75,8 +104,9 @@ class PendingServerRequests:
         """
         if bytes(provider_id) in self._settled or any(known.provider_id == bytes(provider_id) for known in self._open.values()):
             return
-        turn_id = msgspec.json.decode(params, type=jsonrpc.RoutingParams).turn_id if params else None
-        question = ServerRequest(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set())
+        named = as_dict(msgspec.json.decode(params)).get("turnId") if params else None
+        turn_id = named if isinstance(named, str) else None
+        question = ServerRequest(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set(), set())
         self._open[question.id] = question
         if thread_id is not None:
             self._on_opened(thread_id, question.id, method)
@@ -90,13 +120,19 @@ class PendingServerRequests:
             if concerns and (again or client.id not in question.asked):
                 self._send(question, client)
 
-    def answered(self, client: Client, question_id: str, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> bool:
-        """A client answered; False when there is no such question (any more), and the answer goes nowhere."""
+    def answered(self, client: Client, question_id: str, message: Reply) -> bool:
+        """Take a client's reply; False when there is no such question (any more), and the reply goes nowhere.
+
+        :raises ProviderFailure: Codex could not take it.
+        """
         question = self._open.get(question_id)
         if question is None or client.id not in question.asked:
             return False
-        if isinstance(message, jsonrpc.ErrorResponse):
-            log.info("question_declined", method=question.method, client=client.id)
+        if isinstance(message, jsonrpc.ErrorResponse) or not _is_answer(question.method, message.result):
+            log.info("question_refused", method=question.method, client=client.id)
+            question.refused.add(client.id)
+            question.refusal = message
+            self._refuse_if_all_did(question)
             return True
         answerer = self._answerer()
         if answerer is not None:
@@ -104,6 +140,14 @@ class PendingServerRequests:
         self._remember_answerer(question, client)
         self._close(question, _outcome(message.result), except_client=client)
         return True
+
+    def client_left(self) -> None:
+        """A client is gone, or has left a thread: those who remain may all have refused."""
+        for question in list(self._open.values()):
+            try:
+                self._refuse_if_all_did(question)
+            except ProviderFailure as error:
+                log.warning("refusal_not_delivered", method=question.method, detail=str(error))
 
     def resolved_by_provider(self, provider_id: bytes, thread_id: str) -> None:
         """Codex says a question is settled: whoever was asked and has not heard of it yet is told, under our id."""
@@ -129,6 +173,15 @@ class PendingServerRequests:
             log.info("question_expired", method=question.method, thread_id=question.thread_id, reason=reason)
             self._close(question, "expired", except_client=None)
 
+    def _refuse_if_all_did(self, question: ServerRequest) -> None:
+        present = {client.id for client in self._recipients(question)}
+        answerer = self._answerer()
+        if question.refusal is None or not present or present - question.refused or answerer is None:
+            return
+        log.info("question_refused_by_all", method=question.method, thread_id=question.thread_id)
+        _pass_on(question.refusal, Raw(question.provider_id), answerer)
+        self._close(question, "refused", except_client=None)
+
     def _recipients(self, question: ServerRequest) -> list[Client]:
         if question.to_everyone or question.thread_id is None:
             return [client for client in self._clients.all() if client.initialized]
@@ -141,6 +194,7 @@ class PendingServerRequests:
 
     def _send(self, question: ServerRequest, client: Client) -> None:
         question.asked.add(client.id)
+        question.refused.discard(client.id)
         request = jsonrpc.encode_request(
             msgspec.json.encode(question.id), question.method, Raw(question.params), versioned=client.versioned
         )
@@ -157,6 +211,25 @@ class PendingServerRequests:
         del self._open[question.id]
         if question.thread_id is not None:
             self._on_closed(question.thread_id, question.id, outcome)
+
+
+def _is_answer(method: str, result: Raw) -> bool:
+    """Whether Codex could take the result for more than a refusal."""
+    decoded = msgspec.json.decode(result)
+    return isinstance(decoded, dict) and ANSWER_MEMBERS.get(method, frozenset()) <= decoded.keys()
+
+
+def _pass_on(refusal: Reply, request_id: Raw, answerer: Answerer) -> None:
+    if isinstance(refusal, jsonrpc.Response):
+        answerer.respond(request_id, refusal.result)
+        return
+    error = as_dict(msgspec.json.decode(refusal.error))
+    code, message = error.get("code"), error.get("message")
+    answerer.respond_error(
+        request_id,
+        code if isinstance(code, int) else _METHOD_NOT_FOUND,
+        message if isinstance(message, str) else "No client answers this.",
+    )
 
 
 def _outcome(result: Raw) -> str:

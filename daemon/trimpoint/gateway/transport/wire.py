@@ -110,6 +110,10 @@ def frame_lines(lines: bytes, dialect: Dialect) -> bytes:
             assert_never(dialect)
 
 
+NUMBERED_EVENTS = frozenset({"orchestration/event", "orchestration/synchronized", "snapshot"})
+"""What a client of an event stream can go on from: the parameters have a `sequence`."""
+
+
 class _Sequenced(Struct):
     sequence: int | None = None
 
@@ -120,9 +124,10 @@ class _Notification(Struct):
 
 
 def encode_event(message: bytes) -> bytes:
-    """Frame a notification as a server-sent event: its method as the type, its sequence, if it has one, as the id."""
+    """Frame a notification as a server-sent event: its method as the type, its sequence as the id where it has one."""
     notification = msgspec.json.decode(message, type=_Notification)
-    sequence = msgspec.json.decode(notification.params, type=_Sequenced).sequence
+    has_sequence = notification.method in NUMBERED_EVENTS
+    sequence = msgspec.json.decode(notification.params, type=_Sequenced).sequence if has_sequence else None
     event_id = b"" if sequence is None else b"id: %d\n" % sequence
     data = bytes(notification.params).replace(b"\n", b" ")
     return b"event: %b\n%bdata: %b\n\n" % (notification.method.encode(), event_id, data)

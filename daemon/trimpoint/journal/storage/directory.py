@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from errno import ENOENT
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -76,17 +77,29 @@ class StateDirectory:
         self._files = files
         self._limiter = limiter
         self._replacing = Lock()
+        self._lock_fd: int | None = None
 
     def journal_path(self, thread_id: str) -> Path:
         """:raises ValueError: when the thread id cannot name a file."""
         return self.root / "threads" / f"{file_stem(thread_id)}{_SUFFIX}"
 
-    def lock(self) -> AbstractContextManager[None]:
-        """:raises OSError: when the directory cannot be made.
+    def prepare(self) -> None:
+        """Makes the directory if need be.
+
+        :raises OSError: when it cannot be made.
         :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
         """
         _make_directories(self._files, self.root)
         _refuse_if_unsafe(self.root)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Takes the directory for this process until the block ends.
+
+        :raises OSError: when the directory cannot be made.
+        :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
+        :raises StateDirectoryBusy: when another process has taken it.
+        """
+        self.prepare()
         path = self.root / "lock"
         fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
@@ -96,7 +109,30 @@ class StateDirectory:
             os.close(fd)
             raise StateDirectoryBusy(self.root, pid) from None
         _write_pid(fd, f"{os.getpid()}\n")
-        return _held(fd)
+        self._lock_fd = fd
+        return self._held(fd)
+
+    @contextmanager
+    def _held(self, fd: int) -> Generator[None]:
+        try:
+            yield
+        finally:
+            # The file stays: removing it would let two daemons lock two files of one name.
+            self._lock_fd = None
+            _write_pid(fd, "")
+            os.close(fd)
+
+    def _make_directories(self, path: Path) -> None:
+        """Makes `path` below the root.
+
+        A directory that was deleted is not made anew by the daemon that held it: another may lock what stands there then.
+
+        :raises OSError: also when the root is no longer the one that was locked.
+        """
+        lock = self.root / "lock"
+        if self._lock_fd is not None and not self._files.is_at(lock, self._lock_fd):
+            raise FileNotFoundError(ENOENT, "the state directory was deleted or replaced", str(lock))
+        _make_directories(self._files, path)
 
     def holder(self) -> int | None:
         """The process that holds the directory, as far as can be told without touching the lock."""
@@ -118,7 +154,7 @@ class StateDirectory:
     async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> FileJournal:
         path = self.journal_path(thread_id)
         with refusals(path, "making the directory"):
-            await to_thread.run_sync(_make_directories, self._files, path.parent, limiter=self._limiter)
+            await to_thread.run_sync(self._make_directories, path.parent, limiter=self._limiter)
         return await FileJournal.open(path, after=after, files=self._files, limiter=self._limiter)
 
     async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
@@ -150,7 +186,7 @@ class StateDirectory:
 
     def _replace(self, path: Path, payload: tuple[framing.Buffer, ...]) -> None:
         with refusals(path, "replacing the file"):
-            _make_directories(self._files, path.parent)
+            self._make_directories(path.parent)
             write_atomically(self._files, path, (framing.seal(payload), *payload))
 
     def read(self, name: str) -> memoryview | None:
@@ -191,13 +227,3 @@ def _pid_in(fd: int) -> int | None:
 def _write_pid(fd: int, text: str) -> None:
     os.ftruncate(fd, 0)
     os.pwrite(fd, text.encode(), 0)
-
-
-@contextmanager
-def _held(fd: int) -> Generator[None]:
-    try:
-        yield
-    finally:
-        # The file stays: removing it would let two daemons lock two files of one name.
-        _write_pid(fd, "")
-        os.close(fd)

@@ -35,6 +35,10 @@ class FileOperations(Protocol):
 
     def truncate(self, fd: int, size_bytes: int) -> None: ...
 
+    def is_at(self, path: Path, fd: int) -> bool:
+        """Whether `path` leads to the open file: not when it was deleted, or another file stands there."""
+        ...
+
     def exists(self, path: Path) -> bool: ...
 
     def replace(self, source: Path, target: Path) -> None: ...
@@ -65,6 +69,12 @@ class SystemFiles:
 
     def truncate(self, fd: int, size_bytes: int) -> None:
         os.ftruncate(fd, size_bytes)
+
+    def is_at(self, path: Path, fd: int) -> bool:
+        try:
+            return os.path.samestat(os.stat(path), os.fstat(fd))
+        except FileNotFoundError:
+            return False
 
     def exists(self, path: Path) -> bool:
         return path.exists()

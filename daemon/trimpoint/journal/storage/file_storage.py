@@ -11,7 +11,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from errno import ECANCELED, EIO
+from errno import ECANCELED, EIO, ENOENT
 from pathlib import Path
 from threading import Lock
 
@@ -98,6 +98,9 @@ class JournalFile:
             write_fully(self._files, fd, data, at.offset_bytes)
         with refusals(self.path, "fdatasync"):
             self._files.datasync(fd)
+            is_there = self._files.is_at(self.path, fd)
+        if not is_there:  # written all the same, to where no later daemon looks
+            raise JournalWriteError(self.path, ENOENT, "finding the file again after the write")
         return Position(at.offset_bytes + len(data), at.records + len(batch))
 
     def _cut(self, to: Position) -> None:

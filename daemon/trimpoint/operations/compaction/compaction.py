@@ -65,11 +65,16 @@ class Compaction:
         """
         if guidance:
             await self._inject(guidance)
-        with anyio.move_on_after(deadline_s):
-            await self._link.request("thread/compact/start", {"threadId": self._fork_id})
-            outcome = await self._watch.outcome()
-            self._check(outcome)
-            return await self._read_summary(outcome)
+        try:
+            with anyio.move_on_after(deadline_s):
+                await self._link.request("thread/compact/start", {"threadId": self._fork_id})
+                outcome = await self._watch.outcome()
+                self._check(outcome)
+                return await self._read_summary(outcome)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._interrupt()
+            raise
         await self._interrupt()
         raise CompactionFailed(f"it did not finish within {deadline_s:g} seconds")
 
@@ -100,11 +105,14 @@ class Compaction:
         return Compacted(summary, self._fork_id, self._rollout_path, sealed=False)
 
     async def _interrupt(self) -> None:
-        if self._watch.turn_id is None:
+        """End the turn, and wait until it has ended: Codex answers first, and clients may be shown it."""
+        if self._watch.turn_id is None or self._watch.has_ended:
             return
         params = {"threadId": self._fork_id, "turnId": self._watch.turn_id}
         try:
             await self._link.request("turn/interrupt", params, deadline_s=INTERRUPT_DEADLINE_S)
+            with anyio.move_on_after(INTERRUPT_DEADLINE_S):
+                await self._watch.outcome()
         except ProviderFailure:
             return  # the fork is thrown away in any case
 

@@ -24,7 +24,7 @@ from trimpoint.codex.notifications.provider_compactions import ProviderCompactio
 from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
-from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
+from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents, status_in
 from trimpoint.operations.routing.turn_end_buffer import ENDED, TurnEndBuffer
 from trimpoint.threads.errors import EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
@@ -39,6 +39,8 @@ TEMPORARY_THREAD_METHODS = frozenset(
     {"thread/started", "thread/closed", "thread/archived", "thread/deleted", "thread/name/updated", "warning",
      "thread/readState/changed", "thread/settings/updated", "thread/tokenUsage/updated", "rawResponseItem/completed"}
 )  # fmt: skip
+# The statuses in which Codex is not at work on a thread.
+RESTING = frozenset({"idle", "systemError", "notLoaded"})
 
 THREAD_ID_MEMBER = b',"params":{"threadId":"'
 # Of `{"method":"` and `"`, around the method's name, and the member above.
@@ -94,6 +96,7 @@ class NotificationRouter:
         self.turn_ends = TurnEndBuffer(engine, self._forward, tasks)
         self.fast_path: FastPath | None = None
         self._child_exit_subscribers: list[Callable[[], None]] = []
+        self._rest_subscribers: list[Callable[[str], None]] = []
         self._before_turn_ends = before_turn_ends
         self._engine = engine
         self._sink = sink
@@ -112,6 +115,10 @@ class NotificationRouter:
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
         """Calls `subscriber` each time the Codex process has ended, after its open turns and requests were closed."""
         self._child_exit_subscribers.append(subscriber)
+
+    def subscribe_rest(self, subscriber: Callable[[str], None]) -> None:
+        """Calls `subscriber` with the id of a thread each time Codex says that the thread rests."""
+        self._rest_subscribers.append(subscriber)
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
         """Say whose a provider thread is; what was held back of it waits for `release`."""
@@ -236,7 +243,7 @@ class NotificationRouter:
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
-        provider_thread_id = _decode_thread_id(params).thread_id if params else None
+        provider_thread_id = _thread_id_of(method, params)
         if provider_thread_id in self._quarantined:
             self._quarantine(provider_thread_id, Buffered(method, params, b"", request_id))
             return
@@ -270,6 +277,9 @@ class NotificationRouter:
             self._sub_agents.on_foreign_notification(provider_thread_id, method, params)  # it may be one that a client has opened
         if not self.turn_ends.intercept(route.thread_id, method, params, line):
             self._route(route, method, line)
+        if _rests(method, params):
+            for callback in self._rest_subscribers:
+                callback(route.thread_id)
 
     def _route(self, route: Route, method: str, line: bytes) -> None:
         if method != "thread/started" or route.generation == 1:
@@ -300,7 +310,7 @@ class NotificationRouter:
         if watch is not None:
             watch.on_notification(method, params)
             if route.role is ThreadRole.TEMPORARY and method not in TEMPORARY_THREAD_METHODS:
-                self._sink.publish(route.thread_id, method, line)
+                self._sink.publish_compaction(route.thread_id, method, line)
         elif route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS:
             self.record(route, method, params)
             self._sink.publish(route.thread_id, method, line)
@@ -331,9 +341,15 @@ class NotificationRouter:
             await self._make_durable(thread_id)
             await self._before_turn_ends(thread_id)
             for method, line in waiting[:covered]:
-                self._sink.publish(thread_id, method, line)
+                self._deliver_settled(thread_id, method, line)
             del waiting[:covered]
         del self._waiting_for_flush[thread_id]
+
+    def _deliver_settled(self, thread_id: str, method: str, line: bytes) -> None:
+        try:
+            self._sink.publish(thread_id, method, line)
+        except Exception:  # the boundary of a line, as in the reader: whatever goes wrong with one, the next is passed on
+            log.exception("line_not_passed_on", thread_id=thread_id, method=method)
 
     async def _make_durable(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
@@ -365,6 +381,10 @@ def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[st
         "startedAt": None, "completedAt": None, "durationMs": None,
     }  # fmt: skip
     yield "turn/completed", {"threadId": thread_id, "turn": turn}
+
+
+def _rests(method: str, params: Raw) -> bool:
+    return method == "thread/closed" or (method == "thread/status/changed" and status_in(params) in RESTING)
 
 
 def _leading_thread_id(method: str, line: bytes) -> str | None:

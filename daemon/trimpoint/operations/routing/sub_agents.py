@@ -3,33 +3,19 @@
 In the parent's ledger an active sub-agent is a request `subAgent` that stays open until it rests, so that the one busy predicate sees it.
 """
 
+from typing import Any
+
 import msgspec
 from msgspec import Raw
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import SUB_AGENT
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.threads.registry import ThreadRegistry
 
-SUB_AGENT = "subAgent"
 CALL_ITEM = "collabAgentToolCall"
 SUB_AGENT_RESTS = frozenset({"thread/status/changed", "thread/closed"})
 """What tells that a sub-agent is at work, or no longer."""
-
-
-class _Item(msgspec.Struct, rename="camel"):
-    type: str = ""
-    receiver_thread_ids: list[str] = []
-
-
-class _ItemParams(msgspec.Struct):
-    item: _Item
-
-
-class _Status(msgspec.Struct):
-    type: str = ""
-
-
-class _StatusParams(msgspec.Struct):
-    status: _Status
 
 
 class SubAgents:
@@ -43,11 +29,9 @@ class SubAgents:
 
     def on_parent_item(self, thread_id: str, params: Raw) -> None:
         """Take a completed item of a thread of ours; a call to another agent names the agent's thread (measured: 0.163)."""
-        try:
-            item = msgspec.json.decode(params, type=_ItemParams).item
-        except msgspec.MsgspecError:
-            return
-        for sub_agent_id in item.receiver_thread_ids if item.type == CALL_ITEM else ():
+        item = _member(params, "item")
+        named = as_list(item.get("receiverThreadIds")) if item.get("type") == CALL_ITEM else []
+        for sub_agent_id in (one for one in named if isinstance(one, str)):
             self._parents[sub_agent_id] = thread_id
             self._report(sub_agent_id)
 
@@ -56,11 +40,8 @@ class SubAgents:
         if method == "thread/closed":
             self._active.discard(provider_thread_id)
         elif method == "thread/status/changed":
-            try:
-                status = msgspec.json.decode(params, type=_StatusParams).status.type
-            except msgspec.MsgspecError:
-                return
-            (self._active.add if status == "active" else self._active.discard)(provider_thread_id)
+            is_active = status_in(params) == "active"
+            (self._active.add if is_active else self._active.discard)(provider_thread_id)
         self._report(provider_thread_id)
 
     def has_any(self, thread_id: str) -> bool:
@@ -85,3 +66,13 @@ class SubAgents:
         else:
             self._reported.discard(sub_agent_id)
             writer.record_facts(ev.RequestClosed(sub_agent_id, "resolved"))
+
+
+def _member(params: Raw, name: str) -> dict[str, Any]:
+    return as_dict(as_dict(msgspec.json.decode(params)).get(name))
+
+
+def status_in(params: Raw) -> Any:
+    """The kind of status in a `thread/status/changed`."""
+    status = as_dict(msgspec.json.decode(params)).get("status")
+    return status if isinstance(status, str) else as_dict(status).get("type")

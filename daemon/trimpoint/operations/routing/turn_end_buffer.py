@@ -50,6 +50,7 @@ class TurnEndBuffer:
         self._tasks = tasks
         self._collecting: dict[str, list[Line]] = {}
         self._buffered: dict[str, list[Line]] = {}
+        self._told: set[str] = set()
 
     def subscribe_superseded(self, subscriber: Callable[[str], None]) -> None:
         """Calls `subscriber(thread_id)` when a buffered turn end was released because another turn began."""
@@ -57,8 +58,11 @@ class TurnEndBuffer:
 
     def intercept(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
         """Whether a line of a thread's present provider thread was taken, because it may belong to a turn that goes on."""
-        if method not in _MAY_BEGIN and not self._collecting and not self._buffered:
+        if method not in _MAY_BEGIN and not self._collecting and not self._buffered and not self._told:
             return False  # nearly always
+        if method == ENDED and self._told and (turn_id := _ended_turn_id(params)) in self._told:
+            self._told.discard(turn_id)
+            return True
         if self._collect(thread_id, method, line):
             if method == ENDED:
                 self._decide_recovery(thread_id, _ended_turn_id(params))
@@ -70,6 +74,10 @@ class TurnEndBuffer:
             for subscriber in self._superseded_subscribers:
                 subscriber(thread_id)
         return False
+
+    def told_for_codex(self, provider_turn_id: str) -> None:
+        """The end of a turn was told in Codex's place; should Codex tell it after all, it is not passed on again."""
+        self._told.add(provider_turn_id)
 
     def is_buffered(self, thread_id: str) -> bool:
         """Whether the end of a turn of the thread is held back."""
@@ -89,6 +97,7 @@ class TurnEndBuffer:
 
     def forget_epoch(self) -> None:
         """Codex is gone: nothing more comes of an end that was being told."""
+        self._told.clear()
         for thread_id in list(self._collecting):
             self._release(thread_id, self._collecting.pop(thread_id))
 

@@ -1,0 +1,85 @@
+"""`turn/interrupt`: it ends whatever a client was told is a turn, and the turn ends whatever Codex makes of it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.appserver.peer import ProviderError, ProviderTimeout
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
+from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.sessions import Sessions
+
+Handler = Callable[[ClientRequest], Awaitable[Any]]
+
+
+class Interrupts:
+    """`handlers` is the table, as in `ThreadMethods`."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        threads: ProviderThreads,
+        identity: Identity,
+        methods: ThreadMethods,
+        lost: LostEndings,
+        played: PlayedTurns,
+    ) -> None:
+        self._sessions = sessions
+        self._threads = threads
+        self._identity = identity
+        self._methods = methods
+        self._lost = lost
+        self._played = played
+        self.handlers: dict[str, Handler] = {"turn/interrupt": self._interrupt}
+
+    async def _interrupt(self, client_request: ClientRequest) -> Any:
+        """A running turn, a typed command, or a compaction that clients are shown."""
+        turn_id = str(client_request.params().get("turnId"))
+        played = self._played.by_id(turn_id)
+        if played is not None:
+            return await self._interrupt_command(played)
+        if await self._interrupt_compaction(turn_id):
+            return {}
+        thread_id = self._identity.thread_named_in(client_request)
+        if thread_id is None:
+            return await self._methods.forward(client_request)
+        if self._sessions.interrupt_recovery(thread_id, turn_id):
+            return {}
+        return await self._interrupt_turn(client_request, thread_id, turn_id)
+
+    async def _interrupt_command(self, turn: PlayedTurn) -> dict[str, Any]:
+        """Answered when the turn has ended, as Codex does."""
+        if turn.command != "compact":
+            problem = f"/{turn.command} cannot be interrupted: it ends in a moment, and half of it would be worse than all of it."
+            raise Refusal(Reason.NOT_SUPPORTED, problem)
+        turn.is_unwanted = True
+        await self._sessions.cancel_compaction(turn.thread_id)
+        await turn.ended.wait()
+        return {}
+
+    async def _interrupt_compaction(self, turn_id: str) -> bool:
+        """Whether the turn was that of a compaction, and was given up."""
+        inbound = self._threads.inbound
+        for scratch_id, watch in inbound.watches.items():
+            if watch.turn_id is not None and watch.turn_id == turn_id:
+                route = inbound.route_of(scratch_id)
+                return route is not None and await self._sessions.cancel_compaction(route.thread_id)
+        return False
+
+    async def _interrupt_turn(self, client_request: ClientRequest, thread_id: str, turn_id: str) -> Any:
+        try:
+            await self._methods.forward(client_request, deadline_s=self._lost.limits.answer_s)
+        except ProviderTimeout:
+            await self._lost.end(thread_id, turn_id, NOT_ANSWERED)
+            return {}
+        except ProviderError:
+            self._lost.denied(thread_id, turn_id)
+            raise
+        self._lost.interrupted(thread_id, turn_id)
+        return None

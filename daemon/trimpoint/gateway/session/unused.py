@@ -1,0 +1,59 @@
+"""When a daemon that nothing uses may end: no client, no turn or operation, no background terminal."""
+
+from typing import Any
+
+import anyio
+import msgspec
+
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.session.clients import Clients
+from trimpoint.threads.catalogue import is_unfinished
+from trimpoint.threads.registry import ThreadRegistry
+
+_LOOK_AGAIN_S = 5.0
+
+
+class Usage:
+    """Knows whether anything still needs the daemon."""
+
+    def __init__(self, clients: Clients, engine: ThreadRegistry, link: CodexLink) -> None:
+        self._clients = clients
+        self._engine = engine
+        self._link = link
+
+    async def ended(self, after_s: float) -> None:
+        """Returns when no client has been there for `after_s` seconds and no work is under way."""
+        while not await self._is_over(after_s):
+            rest_s = after_s - self._clients.absent_s
+            await anyio.sleep(rest_s if rest_s > 0 else min(after_s, _LOOK_AGAIN_S))
+
+    async def _is_over(self, after_s: float) -> bool:
+        if self._clients.absent_s < after_s or await self._is_working():
+            return False
+        return self._clients.absent_s >= after_s  # a client may have come while Codex was asked
+
+    async def _is_working(self) -> bool:
+        return self._has_unfinished_thread() or await self._has_terminals() or self._has_unfinished_thread()
+
+    def _has_unfinished_thread(self) -> bool:
+        # What is under way on a read-only thread never ends.
+        writers = self._engine.loaded_writers()
+        return any(writer.read_only is None and is_unfinished(writer.state) for writer in writers)
+
+    async def _has_terminals(self) -> bool:
+        """Whether an agent left something running; yes if Codex does not tell."""
+        if self._link.peer is None:
+            return False
+        try:
+            for provider_id in await self._listed("thread/loaded/list", {}):
+                if await self._listed("thread/backgroundTerminals/list", {"threadId": provider_id}):
+                    return True
+        except ProviderError:
+            return False  # a Codex that has no such method, or a thread that was unloaded meanwhile
+        except ProviderFailure:
+            return self._link.peer is not None
+        return False
+
+    async def _listed(self, method: str, params: dict[str, Any]) -> list[Any]:
+        return list(msgspec.json.decode(await self._link.request(method, params)).get("data") or ())

@@ -1,0 +1,154 @@
+"""Turns whose end Codex never tells: found out, and told in its place, so that no thread stays busy for good.
+
+Codex says that a thread rests and then that its turn has ended. Where the second is missing, or an interrupt comes to nothing, Codex is
+asked how the turn ended. What it cannot tell is called interrupted, with the reason in the turn's error. Each wait has a bound.
+"""
+
+from typing import Any, NamedTuple
+
+import anyio
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+from msgspec import Raw
+
+from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.history.adoption import turn_facts
+from trimpoint.codex.history.rollout import NO_ITEMS
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.state import ThreadState
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.routing.notification_router import RESTING
+from trimpoint.operations.routing.turn_end_buffer import ENDED
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+NEVER_TOLD = "Codex is at rest and never said how the turn ended."
+NOT_ENDED = "Codex took the interrupt and did not end the turn. It may still be at work on it."
+NOT_ANSWERED = "Codex did not answer the interrupt. It may still be at work on the turn."
+# A session breaks off in one turn, and in a few more at most if prompts were queued.
+_NEWEST_TURNS = 25
+
+
+class EndingLimits(NamedTuple):
+    """How long a turn may take to end once Codex rests, and once it has taken an interrupt; how long Codex may take to answer."""
+
+    after_rest_s: float = 5.0
+    after_interrupt_s: float = 15.0
+    answer_s: float = 10.0
+
+
+class LostEndings:
+    """Waits in `tasks`."""
+
+    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, limits: EndingLimits, tasks: TaskGroup) -> None:
+        self.limits = limits
+        self._engine = engine
+        self._threads = threads
+        self._tasks = tasks
+        self._watched: set[tuple[str, str]] = set()
+        threads.inbound.subscribe_rest(self._rested)
+
+    def interrupted(self, thread_id: str, turn_id: str) -> None:
+        """Codex has answered an interrupt: the turn is to end soon, or has ended unheard."""
+        self._watch_for(thread_id, turn_id, self.limits.after_interrupt_s, NOT_ENDED)
+
+    def denied(self, thread_id: str, turn_id: str) -> None:
+        """Codex says that no such turn runs: unless it has only just begun, its end has come unheard."""
+        self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
+
+    async def end(self, thread_id: str, turn_id: str, why: str) -> None:
+        """End a turn of which Codex says nothing more, unless it has ended; `why` is said where Codex cannot tell how it ended.
+
+        :raises EngineError: the thread cannot be opened.
+        """
+        writer = await self._engine.thread(thread_id)
+        if _runs(writer.state, turn_id):
+            turn = await self._as_codex_has_it(writer.state, turn_id)
+            if _runs(writer.state, turn_id):
+                self._end(writer, turn_id, turn, why)
+
+    def _rested(self, thread_id: str) -> None:
+        writer = self._engine.loaded(thread_id)
+        if writer is not None and (turn_id := writer.state.running_turn_id) is not None:
+            self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
+
+    def _watch_for(self, thread_id: str, turn_id: str, within_s: float, why: str) -> None:
+        writer = self._engine.loaded(thread_id)
+        if writer is None or not _runs(writer.state, turn_id) or (turn_id, why) in self._watched:
+            return
+        self._watched.add((turn_id, why))
+        self._tasks.start_soon(self._watch, thread_id, turn_id, within_s, why)
+
+    async def _watch(self, thread_id: str, turn_id: str, within_s: float, why: str) -> None:
+        try:
+            await anyio.sleep(within_s)
+            writer = self._engine.loaded(thread_id)
+            if writer is None or not _runs(writer.state, turn_id):
+                return
+            if why == NEVER_TOLD and await self._is_at_work(writer.state):
+                return
+            await self.end(thread_id, turn_id, why)
+        except EngineError as error:
+            log.warning("turn_not_ended", thread_id=thread_id, turn_id=turn_id, detail=str(error))
+        finally:
+            self._watched.discard((turn_id, why))
+
+    async def _is_at_work(self, state: ThreadState) -> bool:
+        """Whether Codex has set to work again since it was said to rest. One that does not answer is not waited for."""
+        params = {"threadId": state.generation.provider_thread_id, "includeTurns": False}
+        thread = as_dict((await self._ask("thread/read", params)).get("thread"))
+        status = as_dict(thread.get("status")).get("type")
+        return bool(thread) and status not in RESTING
+
+    async def _as_codex_has_it(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
+        """The turn in Codex's display form; without anything but its id when Codex does not have it, or does not answer."""
+        provider_turn_id = _provider_turn_id(state, turn_id)
+        params = {"threadId": state.generation.provider_thread_id, "itemsView": "full", "limit": _NEWEST_TURNS}
+        turns = map(as_dict, as_list((await self._ask("thread/turns/list", params)).get("data")))
+        return next((turn for turn in turns if turn.get("id") == provider_turn_id), {"id": provider_turn_id})
+
+    async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        try:
+            raw = await self._threads.link.request(method, params, deadline_s=self.limits.answer_s)
+        except ProviderFailure as error:
+            log.info("lost_turn_not_read", method=method, detail=str(error))
+            return {}
+        return as_dict(msgspec.json.decode(raw))
+
+    def _end(self, writer: ThreadWriter, turn_id: str, turn: dict[str, Any], why: str) -> None:
+        log.warning("turn_ended_for_codex", thread_id=writer.thread_id, turn_id=turn_id, status=turn.get("status"), reason=why)
+        inbound, provider_id = self._threads.inbound, str(writer.state.generation.provider_thread_id)
+        ended = _ended(turn, why)
+        # What it said last may be missing, so its items are read from the rollout: that is what `turn_facts` says of them.
+        writer.record_facts(*turn_facts(ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, NO_ITEMS))
+        for method, params in _as_codex_says(ended):
+            encoded = Raw(msgspec.json.encode({"threadId": provider_id, **params}))
+            inbound.on_notification(method, encoded, msgspec.json.encode({"method": method, "params": encoded}))
+        inbound.turn_ends.told_for_codex(str(ended["id"]))
+        self._threads.forget(provider_id)  # so that the next use reads back what went unheard
+
+
+def _runs(state: ThreadState, turn_id: str) -> bool:
+    at = state.turn_index.get(turn_id)
+    return at is not None and state.turns[at].status == "running"
+
+
+def _provider_turn_id(state: ThreadState, turn_id: str) -> str:
+    return state.turns[state.turn_index[turn_id]].provider_turn_id or turn_id
+
+
+def _ended(turn: dict[str, Any], why: str) -> dict[str, Any]:
+    if turn.get("status") in ("completed", "interrupted", "failed"):
+        return turn
+    error = {"message": why, "codexErrorInfo": None, "additionalDetails": None}
+    return {**turn, "status": "interrupted", "error": error}
+
+
+def _as_codex_says(ended: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    times = {"startedAt": None, "completedAt": None, "durationMs": None}
+    turn = {**times, **ended, "items": [], "itemsView": "notLoaded"}
+    return [("thread/status/changed", {"status": {"type": "idle"}}), (ENDED, {"turn": turn})]

@@ -1,0 +1,86 @@
+"""A stand-in for Codex that forgets what the real one never does, as the prompt of a turn tells it to.
+
+`rest`: it says that it rests, and never that the turn has ended. `deaf`: it answers no interrupt. `numb`: it answers the interrupt and does
+nothing. `late`: it answers no interrupt and ends the turn when asked about it. `odd`: the end of the turn has an odd shape.
+"""
+
+import json
+import sys
+from typing import Any
+
+THREAD = "01900000-0000-7000-8000-00000000aaaa"
+turns: dict[str, dict[str, Any]] = {}
+status = {"type": "idle"}
+manner = ""
+
+
+def say(method: str, **params: Any) -> None:
+    print(json.dumps({"method": method, "params": {"threadId": THREAD, **params}}), flush=True)
+
+
+def thread() -> dict[str, Any]:
+    return {"id": THREAD, "cwd": "/", "path": None, "turns": [], "status": status, "preview": "", "name": None}
+
+
+def begin(params: dict[str, Any]) -> dict[str, Any]:
+    turn = {"id": f"turn-{len(turns) + 1}", "items": [], "status": "inProgress", "error": None}
+    turns[str(turn["id"])] = turn
+    status["type"] = "active"
+    return turn
+
+
+def carry_on(turn: dict[str, Any]) -> None:
+    say("thread/status/changed", status={"type": "active", "activeFlags": []})
+    say("turn/started", turn=turn)
+    if manner in ("rest", "told"):
+        status["type"] = "idle"
+        if manner == "told":
+            turn["status"] = "completed"
+            turn["items"] = [{"type": "agentMessage", "id": "a", "text": "answered unheard"}]
+        say("thread/status/changed", status=status)
+    elif manner == "odd":
+        status["type"] = "idle"
+        say("turn/completed", turn={**turn, "status": ["?"], "error": "boom"})
+
+
+def answer(method: str, params: dict[str, Any]) -> Any:
+    match method:
+        case "initialize":
+            return {"userAgent": "codex/0.163.0 (forgetful)", "codexHome": "/", "platformFamily": "unix", "platformOs": "linux"}
+        case "thread/start" | "thread/resume":
+            return {"thread": thread(), "model": "m", "modelProvider": "p", "cwd": "/"}
+        case "thread/read":
+            return {"thread": thread()}
+        case "turn/start":
+            return {"turn": begin(params)}
+        case "thread/turns/list":
+            return {"data": [*turns.values()][::-1], "nextCursor": None}
+        case _:
+            return {}
+
+
+def main() -> None:
+    """Answer what is asked, line by line."""
+    global manner
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, params = message.get("method"), message.get("params") or {}
+        if "id" not in message:
+            continue
+        if method == "turn/start":
+            manner = params["input"][0]["text"]
+        if method == "turn/interrupt" and manner in ("deaf", "late"):
+            continue
+        if method == "turn/interrupt" and manner == "denying":
+            status["type"] = "idle"
+            print(json.dumps({"id": message["id"], "error": {"code": -32600, "message": "no active turn"}}), flush=True)
+            continue
+        print(json.dumps({"id": message["id"], "result": answer(method, params)}), flush=True)
+        if method == "turn/start":
+            carry_on([*turns.values()][-1])
+        if method == "thread/turns/list" and manner == "late":
+            say("turn/completed", turn={**[*turns.values()][-1], "status": "interrupted"})
+
+
+if __name__ == "__main__":
+    main()

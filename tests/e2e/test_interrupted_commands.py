@@ -1,0 +1,179 @@
+"""The turn that a typed command looks like, on the real Codex: it can be interrupted, steered and listed as any turn."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.testkit import ModelRequest, Reply, say
+
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.wire import JsonRpcClient, Message, connect_socket
+
+pytestmark = pytest.mark.codex
+
+
+class Setup:
+    """A thread of two turns, whose next compaction waits for `release`."""
+
+    def __init__(self, harness: Harness, wire: JsonRpcClient, talk: Conversation) -> None:
+        self.harness = harness
+        self.wire = wire
+        self.talk = talk
+        self.thread_id = talk.thread_id
+        self.release = anyio.Event()
+        self._summaries = 0
+
+    async def prompt(self, text: str, **params: Any) -> Message:
+        turn_input = [{"type": "text", "text": text}]
+        return await self.wire.ask("turn/start", threadId=self.thread_id, input=turn_input, **params)
+
+    async def compacting(self, text: str = "/compact") -> str:
+        """Type the command and wait until the model is asked for a summary."""
+
+        async def held(request: ModelRequest) -> Reply:
+            await self.release.wait()
+            return say("The gist.")
+
+        self.harness.script.at_compaction(held)
+        turn_id = str((await self.prompt(text, clientUserMessageId="mine"))["result"]["turn"]["id"])
+        with anyio.fail_after(20):
+            await self.harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+        return turn_id
+
+    async def ended(self, turn_id: str) -> dict[str, Any]:
+        message = await self.wire.until(
+            lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+        )
+        return dict(message["params"]["turn"])
+
+    async def operation(self) -> dict[str, Any]:
+        """The last step of the thread's operation, from its events."""
+        steps = [one["params"] for one in self.wire.received if one.get("method") == "orchestration/event"]
+        return dict([step["payload"] for step in steps if step["type"] == "thread.operation-advanced"][-1])
+
+
+@asynccontextmanager
+async def scene_in(harness: Harness) -> AsyncIterator[Setup]:
+    async with AsyncExitStack() as stack:
+        talk = await stack.enter_async_context(harness.conversation())
+        wire = await stack.enter_async_context(connect_socket(harness.socket))
+        await wire.initialize()
+        for _ in range(2):
+            await talk.turn()
+        await wire.result("thread/resume", threadId=talk.thread_id)
+        await wire.result("orchestration/subscribeThread", threadId=talk.thread_id)
+        setup = Setup(harness, wire, talk)
+        yield setup
+        setup.release.set()
+
+
+async def test_interrupting_a_typed_compact_cancels_it_and_trims_nothing(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.compacting()
+        assert await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id) == {}
+        turn = await setup.ended(turn_id)
+        assert turn["status"] == "interrupted"
+        assert turn["items"][0]["text"] == "The compaction was cancelled and nothing has changed."
+        step = await setup.operation()
+        assert (step["phase"], step["reason"]) == ("cancelled", "cancelled")
+        snapshot = await setup.talk.snapshot()
+        assert snapshot["contextTrimPoints"] == []
+        listed = await setup.wire.result("thread/list")
+        assert [row["id"] for row in listed["data"]] == [setup.thread_id]
+        request = await setup.talk.turn()
+    assert seen_turns(request, 3) == [1, 2, 3]
+
+
+async def test_a_compaction_that_codex_was_asked_for_is_cancelled_by_its_turn(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        harness.script.at_compaction(lambda _: never(setup))
+        await setup.wire.result("thread/compact/start", threadId=setup.thread_id)
+        started = await setup.wire.received_after("turn/started", threadId=setup.thread_id)
+        turn_id = started["params"]["turn"]["id"]
+        with anyio.fail_after(20):
+            await harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+        assert await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id) == {}
+        assert (await setup.ended(turn_id))["status"] == "interrupted"
+        assert (await setup.operation())["phase"] == "cancelled"
+        assert (await setup.talk.snapshot())["contextTrimPoints"] == []
+
+
+async def never(setup: Setup) -> Reply:
+    await setup.release.wait()
+    return say("too late")
+
+
+async def test_a_command_that_waits_for_its_outcome_is_told_that_it_was_cancelled(harness: Harness) -> None:
+    async with scene_in(harness) as setup, anyio.create_task_group() as tasks:
+        harness.script.at_compaction(lambda _: never(setup))
+        outcomes: list[dict[str, Any]] = []
+
+        async def execute() -> None:
+            outcomes.append(await setup.talk.type("/compact"))
+
+        tasks.start_soon(execute)
+        started = await setup.wire.received_after("turn/started", threadId=setup.thread_id)
+        await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=started["params"]["turn"]["id"])
+        with anyio.fail_after(20):
+            while not outcomes:
+                await setup.wire.settled()
+        progress = [one for one in setup.talk.client.messages if one.get("method") == "commands/progress"]
+    assert (outcomes[0]["status"], outcomes[0]["reason"]) == ("cancelled", "cancelled")
+    assert {one["params"]["operationId"] for one in progress} == {outcomes[0]["operationId"]}
+
+
+async def test_a_typed_compact_is_one_turn_to_its_client(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        after = len(setup.wire.received)
+        setup.release.set()
+        turn_id = await setup.compacting()
+        await setup.ended(turn_id)
+        lines = [one for one in setup.wire.received[after:] if "method" in one]
+    turns = [one["params"]["turn"]["id"] for one in lines if one["method"] in ("turn/started", "turn/completed")]
+    assert turns == [turn_id, turn_id]
+    items = [(one["params"]["turnId"], one["params"]["item"]) for one in lines if one["method"] == "item/completed"]
+    assert {named for named, _ in items} == {turn_id}
+    assert [item["type"] for _, item in items] == ["userMessage", "contextCompaction", "agentMessage"]
+    assert items[0][1]["clientId"] == "mine"
+
+
+async def test_a_command_that_runs_is_listed_and_gone_when_it_has_ended(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.compacting()
+        read = (await setup.wire.result("thread/read", threadId=setup.thread_id, includeTurns=True))["thread"]
+        assert [turn["status"] for turn in read["turns"]] == ["completed", "completed", "inProgress"]
+        assert read["turns"][-1]["id"] == turn_id
+        assert read["turns"][-1]["items"][0]["content"][0]["text"] == "/compact"
+        assert read["status"]["type"] == "active"
+        listed = (await setup.wire.result("thread/turns/list", threadId=setup.thread_id))["data"]
+        assert listed[0]["id"] == turn_id
+        assert (await setup.wire.result("thread/read", threadId=setup.thread_id))["thread"]["turns"] == []
+        setup.release.set()
+        await setup.ended(turn_id)
+        listed = (await setup.wire.result("thread/turns/list", threadId=setup.thread_id))["data"]
+    assert len(listed) == 2
+    assert turn_id not in str(listed)
+
+
+async def test_a_command_takes_no_more_input(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.compacting()
+        more = {"threadId": setup.thread_id, "expectedTurnId": turn_id, "input": [{"type": "text", "text": "pile-on"}]}
+        answer = await setup.wire.ask("turn/steer", **more)
+        setup.release.set()
+        await setup.ended(turn_id)
+    assert answer["error"]["data"]["reason"] == "already_in_progress"
+    assert not any(request.mentions("pile-on") for request in harness.model.turn_requests())
+
+
+async def test_a_prompt_during_a_cancelled_compaction_is_answered_in_the_whole_context(harness: Harness) -> None:
+    async with scene_in(harness) as setup, anyio.create_task_group() as tasks:
+        turn_id = await setup.compacting()
+        tasks.start_soon(setup.talk.turn)
+        await setup.wire.settled()
+        await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id)
+        assert (await setup.ended(turn_id))["status"] == "interrupted"
+    assert seen_turns(harness.model.turn_requests()[-1], 3) == [1, 2, 3]

@@ -1,0 +1,114 @@
+"""Every turn that a thread shows can be named in a request, whatever trims came after it: what the model is shown next proves it."""
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation, seen_turns
+
+pytestmark = pytest.mark.codex
+
+
+async def turn_ids(talk: Conversation) -> list[str]:
+    """The turns that the thread shows, oldest first."""
+    read = await talk.client.request("thread/read", threadId=talk.thread_id, includeTurns=True)
+    return [str(turn["id"]) for turn in read["thread"]["turns"]]
+
+
+async def forked(talk: Conversation, **params: Any) -> Conversation:
+    answer = await talk.client.request("thread/fork", threadId=talk.thread_id, **params)
+    assert answer["thread"]["forkedFromId"] == talk.thread_id
+    fork = Conversation(talk.client, answer["thread"]["id"], talk.model, talk.script)
+    fork.turns = talk.turns
+    shown = [str(turn["id"]) for turn in answer["thread"]["turns"]]
+    assert not shown or shown == await turn_ids(fork)  # Codex lists no turns of a thread without one
+    return fork
+
+
+@pytest.mark.parametrize("command", ["/clear 2", "/clear", "/compact --keep 1"])
+@pytest.mark.parametrize("more", [0, 1])
+async def test_a_thread_can_be_forked_at_each_turn_that_it_shows(harness: Harness, command: str, more: int) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(4):
+            await talk.turn(tool=True)
+        assert (await talk.type(command))["status"] == "completed"
+        for _ in range(more):
+            await talk.turn()
+        named = await turn_ids(talk)
+        for number, turn_id in enumerate(named, 1):
+            fork = await forked(talk, lastTurnId=turn_id)
+            assert await turn_ids(fork) == named[:number]
+            request = await fork.turn()
+            if number <= 4:  # as it was before the command
+                assert seen_turns(request, len(named)) == list(range(1, number + 1))
+            assert seen_turns(request, fork.turns)[-2:] == [number, fork.turns]
+        before = await forked(talk, beforeTurnId=named[2])
+        assert await turn_ids(before) == named[:2]
+        assert seen_turns(await before.turn(), len(named)) == [1, 2]
+
+
+@pytest.mark.parametrize("command", ["/clear", "/clear 1"])
+async def test_a_trimmed_thread_can_be_forked_as_it_is(harness: Harness, command: str) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn(tool=True)
+        await talk.type(command)
+        fork = await forked(talk)
+        assert len(await turn_ids(fork)) == 2
+        request = await fork.turn()
+        assert seen_turns(request, 2) == ([] if command == "/clear" else [2])
+        again = await forked(fork)
+        assert seen_turns(await again.turn(), 3) == ([3] if command == "/clear" else [2, 3])
+        cleared = await fork.type("/clear 1")
+        assert cleared["status"] == ("skipped" if command == "/clear" else "completed")
+        assert seen_turns(await fork.turn(), 3) == [3]
+
+
+async def test_a_fork_before_the_first_turn_is_empty(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn()
+        await talk.type("/clear 1")
+        fork = await forked(talk, beforeTurnId=(await turn_ids(talk))[0])
+        assert seen_turns(await fork.turn(), 2) == []
+
+
+@pytest.mark.parametrize("command", ["/clear 2", "/clear 3"])
+async def test_kept_turns_can_be_taken_back_in_a_fork(harness: Harness, command: str) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(4):
+            await talk.turn()
+        await talk.type(command)
+        await talk.turn()
+        named = await turn_ids(talk)
+        fork = await forked(talk)
+        await fork.client.request("thread/revert", threadId=fork.thread_id, beforeTurnId=named[3])
+        assert await turn_ids(fork) == named[:3]
+        request = await fork.turn()
+        assert seen_turns(request, 5) == ([3] if command == "/clear 2" else [2, 3])
+        assert await turn_ids(talk) == named
+
+
+async def test_a_fork_from_the_ledger_outlives_the_daemon(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await talk.type("/clear 1")
+        fork = await forked(talk, lastTurnId=(await turn_ids(talk))[1])
+    async with harness.daemon(), harness.client() as client:
+        back = Conversation(client, fork.thread_id, harness.model, harness.script)
+        back.turns = 3
+        assert seen_turns(await back.turn(), 3) == [1, 2]
+
+
+async def test_items_of_turns_before_a_trim_can_be_read(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn()
+        await talk.type("/clear 1")
+        for turn_id in await turn_ids(talk):
+            listed = await talk.client.request("thread/items/list", threadId=talk.thread_id, turnId=turn_id)
+            ids = [row["item"]["id"] for row in listed["data"]]
+            read = await talk.client.request("thread/items/read", threadId=talk.thread_id, turnId=turn_id, itemIds=ids[::-1])
+            assert read["data"] == listed["data"]

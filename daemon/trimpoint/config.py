@@ -43,11 +43,12 @@ class DaemonSection(_Section, frozen=True):
 
 
 class CodexSection(_Section, frozen=True):
-    """`[codex]`: which binary, with which `-c` overrides, and how long it is waited for."""
+    """`[codex]`: which binary, with which `-c` overrides, how long it is waited for, and whether plain `codex` comes to us."""
 
     path: str | None = None
     overrides: tuple[str, ...] = ()
     request_deadline_s: Seconds = 60.0
+    control_socket: bool = False
 
 
 class CompactionSection(_Section, frozen=True):

@@ -40,6 +40,8 @@ def compact(keep: int = 0, guidance: str | None = None, *, force: bool = False) 
         ("/clear 0", 0),
         ("/clear 007", 7),
         ("/clear 1000000", MAX_TURNS),
+        (":clear", 0),
+        (" :Clear 3", 3),
     ],
 )
 def test_clear_takes_a_number_of_turns_or_nothing(text: str, keep: int) -> None:
@@ -106,7 +108,7 @@ def test_case_and_white_space_around_do_not_matter(name: str, before: str, after
         "", " ", "/", "//", "//clear", "/ clear", "clear", "clear 3", "please /clear", "/clearance",
         "/clear3", "/clear-3", "/clear\u00e9", "/klar", "/3", "/-", "/_clear", "/clear/3", "\\clear",
         "/\u0441lear", "/compactness", "/newer", "/newfile.txt is new", "/usr/bin/env", "fix /clear",
-        "\uff0fclear", "/help-me",
+        "\uff0fclear", "/help-me", ":", "::clear", "/:clear", ":/clear", ": clear", ":wq", ":clearance", "fix :clear",
     ],
 )  # fmt: skip
 def test_what_names_no_command_of_ours_is_not_ours(text: str) -> None:
@@ -236,6 +238,9 @@ def test_help_lists_every_command_or_one_in_full() -> None:
         ("/c", ["clear", "compact", "compress"]),
         ("  /C", ["clear", "compact", "compress"]),
         ("/clear", ["clear"]),
+        (":", list(REGISTRY)),
+        (" :cl", ["clear"]),
+        ("::", []),
         ("/clear ", []),
         ("/clearx", []),
         ("//", []),

@@ -21,11 +21,11 @@ MAX_LINE_BYTES = 65_536
 
 
 @asynccontextmanager
-async def daemon_process(harness: Harness) -> AsyncIterator[Process]:
-    """`trimpoint serve` on the harness's state, ready for clients; killed, at the latest, when the block ends."""
+async def daemon_process(harness: Harness, *options: str) -> AsyncIterator[Process]:
+    """`trimpoint serve` with these options on the harness's state, ready for clients; killed, at the latest, when the block ends."""
     log = harness.home / "daemon.log"
     with log.open("ab") as stderr:
-        process = await anyio.open_process(_command(harness), stdin=None, stderr=stderr, env=_environment(harness))
+        process = await anyio.open_process([*_command(harness), *options], stdin=None, stderr=stderr, env=_environment(harness))
     try:
         assert process.stdout is not None
         with anyio.fail_after(START_DEADLINE_S):

@@ -9,9 +9,12 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
+from trimpoint.gateway.commands.clear_hint import ClearHint
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
+from trimpoint.gateway.commands.skill_menu import SkillMenu
 from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.commands.trim_notices import TrimNotices
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
 from trimpoint.gateway.gateway import Routes
@@ -72,6 +75,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
     typed = TypedCommands(side.clients, identity, slash, sessions, side.played)
+    TrimNotices(engine, side.clients, side.played)
     handlers = {
         **methods.handlers,
         **ThreadLists(engine, link, identity).handlers,
@@ -80,6 +84,8 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **archive.handlers,
         **revert.handlers,
         **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,
+        **SkillMenu(link, methods.forward).handlers,
+        **ClearHint(engine, identity, methods.handlers["thread/name/set"]).handlers,
     }
     handlers = side.played.wrap(typed.wrap(handlers, methods.forward))
     extension_deps = HandlerDeps(

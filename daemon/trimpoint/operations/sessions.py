@@ -337,7 +337,7 @@ class Sessions:
         retained = ""
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
-            if writer.state.session_stopped or busy(writer.state) is not None:
+            if busy(writer.state) is not None or (writer.state.session_stopped and not writer.state.archived):
                 return  # a prompt that came in between keeps its session
             if writer.state.archived:
                 retained = await self._threads.detach(writer, generation)

@@ -23,12 +23,14 @@ import anyio
 import structlog
 
 from trimpoint.app import Daemon, running_daemon
+from trimpoint.cli.connection.control_socket import control_socket_path, explained, remove_dead_link
 from trimpoint.cli.connection.endpoint import published_socket
 from trimpoint.cli.connection.log_stream import LogStream
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, UsageError, sole_error
 from trimpoint.codex.appserver.orphans import started_as_provider
 from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.config import HomeUnknown
 from trimpoint.gateway.transport.listeners import ListenError, serve_unix
 from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.logging import configure_logging
@@ -179,6 +181,37 @@ async def daemon_on_socket(
             settings = settings._replace(socket=fallback)
             await stack.enter_async_context(_listening(daemon, settings, None))
         yield Served(daemon, settings.socket)
+
+
+@asynccontextmanager
+async def serving_codex(daemon: Daemon, settings: Settings, *, may_lack_it: bool) -> AsyncGenerator[None]:
+    """Listen where Codex's own programs look for a background server, if that is configured.
+
+    With `may_lack_it` the daemon runs without that place if it cannot be had.
+
+    :raises CliError: the place cannot be had.
+    """
+    if not settings.config.codex.control_socket:
+        yield
+        return
+    try:
+        place = control_socket_path(os.environ)
+    except HomeUnknown as error:
+        raise CliError(f"{error}.", "Set CODEX_HOME.", reason="cannot_listen") from None
+    serve = partial(serve_unix, place, daemon.serve, max_clients=settings.config.limits.max_clients)
+    async with anyio.create_task_group() as tasks:
+        try:
+            remove_dead_link(place)
+            await tasks.start(serve)
+        except ListenError as error:
+            problem, hint = explained(error)
+            if not may_lack_it:
+                raise CliError(f"{problem}.", hint, reason="cannot_listen") from None
+            log.warning("not_serving_codex", problem=problem, hint=hint)
+        else:
+            log.info("serving_codex", socket=str(place))
+        yield
+        tasks.cancel_scope.cancel()
 
 
 @asynccontextmanager

@@ -65,7 +65,9 @@ def _with_overrides(config: Config, arguments: argparse.Namespace) -> Config:
     """Flags come after the file's, and so win."""
     flags: list[str] = getattr(arguments, "overrides", [])
     overrides = (*config.codex.overrides, *flags)
-    config = msgspec.structs.replace(config, codex=msgspec.structs.replace(config.codex, overrides=overrides))
+    control_socket = config.codex.control_socket or getattr(arguments, "as_codex_daemon", False)
+    codex = msgspec.structs.replace(config.codex, overrides=overrides, control_socket=control_socket)
+    config = msgspec.structs.replace(config, codex=codex)
     if (listen := getattr(arguments, "http_listen", None)) is None:
         return config
     http = msgspec.structs.replace(config.http, listen=listen)

@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 
 from trimpoint import __version__
-from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, stop_asked
+from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, serving_codex, stop_asked
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.daemon_commands.detach import close_stdout, detach
 from trimpoint.cli.exits import CliError, Exit
@@ -78,7 +78,7 @@ async def _serve(
             settings = _at(settings, handed.path)
         fallback = _fallback(settings) if is_background else None
         serving = daemon_on_socket(settings, profile, handed_over=handed, fallback=fallback)
-        async with serving as (daemon, socket):
+        async with serving as (daemon, socket), serving_codex(daemon, settings, may_lack_it=is_background):
             _announce(settings._replace(socket=socket), daemon.http.addresses.first, about_codex)
             if is_background:
                 close_stdout()

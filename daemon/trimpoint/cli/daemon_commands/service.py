@@ -23,6 +23,8 @@ from trimpoint.service.systemctl import SystemdUnavailable, journalctl_command, 
 T = TypeVar("T")
 
 _ACTIVATE = (("daemon-reload",), ("enable", "--now", units.SOCKET))
+# Nothing listens for plain `codex` before the daemon runs, so that one is started with the user's session.
+_ACTIVATE_NOW = (*_ACTIVATE, ("enable", "--now", units.SERVICE))
 _DEACTIVATE = (("disable", "--now", units.SOCKET, units.SERVICE),)
 _AFTERWARDS = ("daemon-reload",)
 _FOREIGN_HINT = "Move it away if you want trimpoint's own in its place; for changes to that one use `systemctl --user edit`."
@@ -43,11 +45,12 @@ def run_install(arguments: argparse.Namespace) -> int:
         wanted = units.rendered(_command(arguments), settings.socket if settings.socket_is_named else None, os.environ)
     except units.NotForUnits as error:
         raise CliError(f"{error}.", reason="unit_impossible") from None
+    steps = _ACTIVATE_NOW if settings.config.codex.control_socket else _ACTIVATE
     if arguments.dry_run:
-        return _show_plan(arguments, {folder / name: text for name, text in wanted.items()}, _ACTIVATE)
+        return _show_plan(arguments, {folder / name: text for name, text in wanted.items()}, steps)
     _refuse_if_served(settings)
     written = _changed(lambda: units.install(folder, wanted))
-    for words in _ACTIVATE:
+    for words in steps:
         _ask_systemd(*words)
     return _print_change(arguments, "written", written, _what_now(settings, written))
 
@@ -119,7 +122,8 @@ def _command(arguments: argparse.Namespace) -> list[str]:
         ("--config", arguments.config),
     )
     given = [word for name, value in options if value for word in (name, os.path.abspath(os.path.expanduser(value)))]
-    return [*program, "serve", *given, *(word for override in arguments.overrides for word in ("-c", override))]
+    as_codex = ["--as-codex-daemon"] if getattr(arguments, "as_codex_daemon", False) else []
+    return [*program, "serve", *as_codex, *given, *(word for override in arguments.overrides for word in ("-c", override))]
 
 
 def _refuse_if_served(settings: Settings) -> None:

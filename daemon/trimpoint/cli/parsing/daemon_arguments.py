@@ -5,6 +5,7 @@ import argparse
 from trimpoint.cli.parsing.options import (
     Commands,
     add_location_options,
+    as_codex_daemon,
     command,
     for_clients,
     for_daemons,
@@ -65,6 +66,7 @@ def add_serve(commands: Commands) -> None:
     parser = command(commands, "serve", "daemon_commands.serve:run", "run the daemon in the foreground")
     parser.add_argument("--background", action="store_true", help="leave it running, until nothing has used it for a minute")
     json_option(parser)
+    as_codex_daemon(parser)
     for_daemons(parser)
 
 
@@ -178,6 +180,8 @@ def add_service(commands: Commands) -> None:
         if changes:
             sub.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
         json_option(sub)
+        if action == "install":
+            as_codex_daemon(sub)
         for_daemons(sub)
     logs = command(actions, "logs", "daemon_commands.service:run_logs", "show its log")
     logs.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")

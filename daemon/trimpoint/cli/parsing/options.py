@@ -71,6 +71,13 @@ def for_daemons(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def as_codex_daemon(parser: argparse.ArgumentParser) -> None:
+    """Whether Codex's own programs are served."""
+    parser.add_argument(
+        "--as-codex-daemon", action="store_true", help="serve plain `codex` too: listen where it looks for its background server"
+    )
+
+
 def turn_count(text: str) -> int:
     """A number of turns to keep."""
     return _whole(text, 0, MAX_TURNS, "the number of turns to keep")

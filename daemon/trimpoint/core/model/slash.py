@@ -1,13 +1,14 @@
 """Slash commands: what a person may type, as data and pure functions (docs/spec/clients.md).
 
 The whole input is the command, so nothing of it ever reaches the model. An input that names no command of
-ours is not ours.
+ours is not ours. A command begins with a slash or a colon: some clients keep each input with a slash for themselves.
 """
 
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+PREFIXES = ("/", ":")
 FORCE, DRY_RUN = "--force", "--dry-run"
 MAX_TURNS = 1_000_000
 MAX_TOKENS = 1_000_000_000
@@ -47,7 +48,7 @@ class SlashCommand(NamedTuple):
 
 def parse(text: str) -> NotACommand | UsageError | Invocation:
     """Read one input. Upper and lower case, and white space around, do not matter."""
-    match = re.fullmatch(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
+    match = re.fullmatch(r"[/:]([A-Za-z][\w-]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
     command = REGISTRY.get(match.group(1).lower()) if match else None
     if match is None or command is None:
         return NotACommand()
@@ -60,9 +61,9 @@ def parse(text: str) -> NotACommand | UsageError | Invocation:
 def complete(text: str) -> list[SlashCommand]:
     """The commands that `text`, as far as it is typed, can still become."""
     typed = text.lstrip().lower()
-    if not typed.startswith("/") or any(ch.isspace() for ch in typed):
+    if not typed.startswith(PREFIXES) or any(ch.isspace() for ch in typed):
         return []
-    return [command for command in REGISTRY.values() if f"/{command.name}".startswith(typed)]
+    return [command for command in REGISTRY.values() if command.name.startswith(typed[1:])]
 
 
 def help_text(name: str | None) -> str:
@@ -175,7 +176,7 @@ def _parse_new(rest: str) -> dict[str, Any] | str:
 
 
 def _parse_help(rest: str) -> dict[str, Any] | str:
-    name = rest.lower().removeprefix("/")
+    name = rest.lower().removeprefix("/").removeprefix(":")
     if name and name not in REGISTRY:
         known = ", ".join(f"/{command}" for command in REGISTRY)
         return f"There is no command {_quoted(rest)}; there are {known}."

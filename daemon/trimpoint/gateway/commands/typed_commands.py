@@ -10,15 +10,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import msgspec
-from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.errors import ERROR_KINDS, Reason
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import slash
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.commands.skill_menu import command_in
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.errors import Refusal, as_wire_error
+from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.operations.sessions import Sessions
@@ -26,6 +28,7 @@ from trimpoint.threads.ids import new_uuid7
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
 
+OWN_NEW = "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was changed."
 # The methods that bring input for the model beside `turn/start`: into the turn that runs, or to come after it.
 INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
 _STATUS_OF = {"cancelled": "interrupted"}
@@ -77,7 +80,10 @@ class TypedCommands:
             running = self._played.by_id(str(params.get("expectedTurnId")))
             if typed is not None:
                 problem = f"/{typed.name} is a command, and no part of a turn; nothing was sent to the agent."
-                raise Refusal(Reason.USAGE, problem, "Send it as a prompt of its own when the turn has ended.")
+                hint = "Send it as a prompt of its own when the turn has ended."
+                if client_request.method == "turn/steer":
+                    return client_request.refuse_with(_not_steerable(problem, hint))
+                raise Refusal(Reason.USAGE, problem, hint)
             if running is not None:
                 problem = f"The turn is the command /{running.command}, which takes no more input; nothing was sent to the agent."
                 raise Refusal(Reason.ALREADY_IN_PROGRESS, problem, "Send a prompt; it waits until the command has ended.")
@@ -101,13 +107,20 @@ class TypedCommands:
             client_request.answer({"turn": turn.as_object()})
             self._send(turn, "turn/started", turn=turn.as_object())
             self._send_item(turn, turn.prompt)
-            status, answer, error = await self._outcome(turn, text)
+            status, answer, error = await self._answer(client_request, turn, text)
         finally:
             self._played.remove(turn)
         said = _agent_message(answer) if answer else None
         if said:
             self._send_item(turn, said)
         self._send(turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None))
+
+    async def _answer(self, client_request: ClientRequest, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
+        if turn.command == "new" and is_codex_tui(client_request.client):
+            return "completed", OWN_NEW, None
+        status, answer, error = await self._outcome(turn, text)
+        # With a colon the command can be typed into every client.
+        return status, answer.replace("To undo: /revert", "To undo: :revert"), error
 
     async def _outcome(self, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
         """The status of the turn, what it answers, and its error."""
@@ -141,6 +154,9 @@ class TypedCommands:
 def typed_in(turn_input: Any) -> Typed | None:
     """The command that an input is; None when it is none. A command is the first text of an input, and all of it."""
     parts = [as_dict(part) for part in as_list(turn_input)]
+    chosen = command_in(turn_input)
+    if chosen is not None:
+        parts = [{"type": "text", "text": chosen}]
     texts = [text for part in parts if part.get("type") == "text" and isinstance(text := part.get("text"), str)]
     text = "\n".join(one for one in texts if not one.isspace() and one)
     match slash.parse(text):
@@ -151,8 +167,21 @@ def typed_in(turn_input: Any) -> Typed | None:
 
 
 def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
-    content: list[dict[str, Any]] = [{"type": "text", "text": text, "text_elements": []}]
+    # As it came: by name and content a client recognizes what it shows already.
+    marked = [{"text_elements": [], **as_dict(part)} for part in as_list(params.get("input"))]
+    is_text = len(marked) == 1 and marked[0].get("text") == text
+    content: list[dict[str, Any]] = marked if is_text else [{"type": "text", "text": text, "text_elements": []}]
     return {"type": "userMessage", "id": new_uuid7(), "clientId": params.get("clientUserMessageId"), "content": content}
+
+
+def _not_steerable(message: str, hint: str) -> WireError:
+    """A refusal in Codex's form for a turn that takes no input: its UI keeps the text and sends it when the turn has ended."""
+    code = ERROR_KINDS[Reason.USAGE].code
+    data = {
+        "reason": Reason.USAGE, "retryable": False, "hint": hint, "message": message,
+        "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}}, "additionalDetails": None,
+    }  # fmt: skip
+    return WireError(code, message, raw=msgspec.json.encode({"code": code, "message": message, "data": data}))
 
 
 def _agent_message(text: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class ArchiveMethods:
                 await self._delete_provider_thread(generation.provider_thread_id)
         with self._announcements.deferred(thread_id) as untold:
             if not writer.state.archived:
-                await self._archive_thread(thread_id)
+                await self._archive_thread(thread_id, waits=False)  # Codex has nothing left to put away
             untold.clear()  # to clients it is gone, and not archived
             client_request.answer({})
         self._announcements.deleted(thread_id)
@@ -99,8 +99,8 @@ class ArchiveMethods:
         is_loaded = self._threads.is_loaded(self._identity.provider_of(thread_id))
         return self._engine.summaries[thread_id].archived and not is_loaded
 
-    async def _archive_thread(self, thread_id: str) -> None:
-        """Archive a thread; when this returns, Codex has it in its archive too, if there is a Codex."""
+    async def _archive_thread(self, thread_id: str, *, waits: bool = True) -> None:
+        """Archive a thread; when this returns, Codex has it in its archive too, if there is a Codex and it `waits`."""
         stopped = anyio.Event()
 
         def hear(of_thread: str, record: ev.Record) -> None:
@@ -110,7 +110,7 @@ class ArchiveMethods:
         self._engine.subscribe(hear)
         try:
             result = await self._sessions.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
-            if result.record.events and self._link.peer is not None:
+            if waits and result.record.events and self._link.peer is not None:
                 with anyio.move_on_after(ARCHIVE_WAIT_S):
                     await stopped.wait()
         finally:

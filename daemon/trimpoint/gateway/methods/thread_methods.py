@@ -171,7 +171,8 @@ class ThreadMethods:
         `open_thread` opens it in the client's place, and gives what Codex would have answered.
         """
         with self._threads.inbound.buffering():
-            whole = {**params, "excludeTurns": False}
+            # Its turns are wanted for the books; Codex gives none of a thread that is kept nowhere.
+            whole = params if params.get("ephemeral") else {**params, "excludeTurns": False}
             if open_thread is not None:
                 raw = await open_thread()
             elif parent is not None:
@@ -210,16 +211,25 @@ class ThreadMethods:
     async def _turns_list(self, client_request: ClientRequest) -> Any:
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(client_request)
+            return await self._forward_page(client_request, state)
         await self._take_in(state)
         return history.turns_page(state, client_request.params())
 
     async def _items_list(self, client_request: ClientRequest) -> Any:
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(client_request)
+            return await self._forward_page(client_request, state)
         await self._take_in(state)
         return history.items_page(state, client_request.params())
+
+    async def _forward_page(self, client_request: ClientRequest, state: ThreadState | None) -> Any:
+        """Codex has no history of a thread before its first prompt and refuses; a client that comes back then needs a page."""
+        try:
+            return await self.forward(client_request)
+        except ProviderError:
+            if state is None or state.turns:
+                raise
+        return {"data": [], "nextCursor": None, "backwardsCursor": None}
 
     async def _items_read(self, client_request: ClientRequest) -> Any:
         state = await self._state_of(client_request)
@@ -394,6 +404,8 @@ class ThreadMethods:
             "preview": first,
             "createdAt": state.created_at_ms // 1000,
             "name": state.name,
+            # To Codex, the present provider thread may be a fork of an earlier one.
+            **({"forkedFromId": state.parent_thread_id} if "forkedFromId" in thread else {}),
         }
         if state.recovering_turn_id is not None:
             thread["status"] = {"type": "active", "activeFlags": []}

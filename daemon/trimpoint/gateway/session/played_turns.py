@@ -69,6 +69,10 @@ class PlayedTurns:
         """The turn, if it is one of these and runs."""
         return self._turns.get(turn_id)
 
+    def runs_in(self, thread_id: str) -> bool:
+        """Whether one of these runs in the thread."""
+        return bool(self._of(thread_id))
+
     def shown_for_operation(self, thread_id: str) -> PlayedTurn | None:
         """The turn whose command drives the thread's operation."""
         return next((turn for turn in self._of(thread_id) if turn.operation_id is not None), None)

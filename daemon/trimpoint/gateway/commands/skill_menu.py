@@ -1,0 +1,71 @@
+"""The commands in the `$` menu of Codex's own terminal UI, which shows skills there.
+
+The entries are added to the answer of `skills/list` and are in no file. The UI sends a chosen one back beside the text;
+it is recognized by its path and never reaches Codex.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.model import slash
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.ordered_request import request_in_order
+from trimpoint.gateway.session.request import ClientRequest
+
+Handler = Callable[[ClientRequest], Awaitable[Any]]
+
+# Clients take it for a file's path; there is no such file.
+FOLDER = "/trimpoint/commands/"
+# `/new` would archive the thread that the UI shows; it has a `/new` of its own.
+OFFERED = tuple(name for name in slash.REGISTRY if name != "new")
+
+
+class SkillMenu:
+    """Adds the commands to the answer that `forward`ing a client's `skills/list` gives."""
+
+    def __init__(self, link: CodexLink, forward: Handler) -> None:
+        self._link = link
+        self._forward = forward
+        self.handlers: dict[str, Handler] = {"skills/list": self._list}
+
+    async def _list(self, client_request: ClientRequest) -> Any:
+        if not is_codex_tui(client_request.client):
+            return await self._forward(client_request)
+        raw = await request_in_order(
+            self._link, client_request.method, client_request.message.params, Raw.copy, on_sent=client_request.on_sent
+        )
+        answer = msgspec.json.decode(raw)
+        for folder in as_list(answer.get("data")):
+            folder["skills"] = [*as_list(folder.get("skills")), *map(_skill, OFFERED)]
+        return answer
+
+
+def command_in(turn_input: Any) -> str | None:
+    """Return what a person typed with one of the entries, as a typed command; None if there is none of them."""
+    parts = [as_dict(part) for part in as_list(turn_input)]
+    chosen = [str(part.get("name")) for part in parts if _is_ours(part)]
+    if not chosen:
+        return None
+    text = " ".join(str(part.get("text")) for part in parts if part.get("type") == "text").strip()
+    mark, name = text[:1], text[1:].split(maxsplit=1)[:1]
+    stands_alone = mark == "$" and name == chosen and len(parts) == 2
+    # With words before it, it is no command that could be carried out; the answer then says which ones there are.
+    return f"/{text[1:]}" if stands_alone else f"/help {text or chosen[0]}"
+
+
+def _is_ours(part: dict[str, Any]) -> bool:
+    return part.get("type") == "skill" and str(part.get("path")).startswith(FOLDER)
+
+
+def _skill(name: str) -> dict[str, Any]:
+    command = slash.REGISTRY[name]
+    shown = {"displayName": name, "shortDescription": command.summary, "iconSmallUrl": None, "iconLargeUrl": None}
+    return {
+        "name": name, "description": command.summary, "path": f"{FOLDER}{name}/SKILL.md", "scope": "system",
+        "enabled": True, "pluginId": None, "interface": shown,
+    }  # fmt: skip

@@ -1,0 +1,168 @@
+"""What Codex's own terminal UI needs of the daemon, asked for as it asks (docs/codex-tui.md)."""
+
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.cli.connection.client import Client, RemoteError
+from trimpoint.testkit import held, say
+
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation
+
+pytestmark = pytest.mark.codex
+TUI = "codex-tui"
+
+
+async def begun(harness: Harness, client: Client, **params: object) -> str:
+    answer = await client.request("thread/start", cwd=str(harness.worktree), historyMode="paginated", **params)
+    return str(answer["thread"]["id"])
+
+
+def text_input(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text, "text_elements": []}]
+
+
+async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_the_model(harness: Harness) -> None:
+    go_on = anyio.Event()
+    harness.script.then(held(say("done"), go_on))
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
+            thread_id = await begun(harness, client)
+            started = await client.request("turn/start", threadId=thread_id, input=text_input("Work."))
+            turn_id = started["turn"]["id"]
+            await harness.model.wait_for_request()
+            for method, params in (
+                ("turn/steer", {"expectedTurnId": turn_id}),
+                ("thread/queue/add", {"clientUserMessageId": "m1"}),
+            ):
+                with pytest.raises(RemoteError) as refused:
+                    await client.request(method, threadId=thread_id, input=text_input(":clear 1"), **params)
+                assert refused.value.data["reason"] == "usage"
+                # By this Codex's UI knows that it may send the text again when the turn has ended.
+                info = {"activeTurnNotSteerable": {"turnKind": "compact"}} if method == "turn/steer" else None
+                assert refused.value.data.get("codexErrorInfo") == info
+            go_on.set()
+            await client.expect(lambda message: message.get("method") == "turn/completed")
+    assert not any(request.mentions(":clear") for request in harness.model.requests)
+
+
+async def test_the_echo_of_a_command_is_the_prompt_as_it_came(harness: Harness) -> None:
+    elements = [{"byteRange": {"start": 0, "end": 8}, "placeholder": None}]
+    content = [{"type": "text", "text": "/compact keep the numbers", "text_elements": elements}]
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client)
+            await client.request("turn/start", threadId=thread_id, input=content, clientUserMessageId="mine")
+            done = await client.expect(lambda message: message.get("method") == "item/completed")
+    assert done["params"]["item"]["clientId"] == "mine"
+    assert done["params"]["item"]["content"] == content
+
+
+async def test_a_chosen_entry_of_the_skill_menu_is_a_command(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client, harness.client("other") as other:
+            [folder] = (await client.request("skills/list", cwds=[str(harness.worktree)]))["data"]
+            ours = {skill["name"]: skill for skill in folder["skills"] if skill["path"].startswith("/trimpoint/")}
+            [plain] = (await other.request("skills/list", cwds=[str(harness.worktree)]))["data"]
+            thread_id = await begun(harness, client)
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            await talk.turn()
+            for text, answer in (("$clear", "Context cleared"), ("please $clear", "There is no command")):
+                skill = {"type": "skill", "name": "clear", "path": ours["clear"]["path"]}
+                after = len(client.messages)
+                await client.request("turn/start", threadId=thread_id, input=[*text_input(text), skill])
+                ended = await client.expect(lambda message: message.get("method") == "turn/completed", after)
+                assert ended["params"]["turn"]["items"][0]["text"].startswith(answer)
+    assert list(ours) == ["clear", "compact", "compress", "revert", "help"]
+    assert not any(skill["path"].startswith("/trimpoint/") for skill in plain["skills"])
+    assert not any(request.mentions("$clear") for request in harness.model.requests)
+
+
+async def test_new_typed_in_a_client_with_a_new_of_its_own_changes_nothing(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client)
+            await client.request("turn/start", threadId=thread_id, input=text_input(":new"))
+            ended = await client.expect(lambda message: message.get("method") == "turn/completed")
+            archived = await client.request("thread/list", archived=True)
+    assert ended["params"]["turn"]["items"][0]["text"].startswith("Type /new without")
+    assert not archived["data"]
+
+
+async def test_a_thread_without_a_prompt_has_pages_for_a_client_that_comes_back(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
+            thread_id = await begun(harness, client)
+            for method in ("thread/turns/list", "thread/items/list"):
+                page = await client.request(method, threadId=thread_id)
+                assert page == {"data": [], "nextCursor": None, "backwardsCursor": None}
+
+
+async def test_an_ephemeral_fork_without_turns_is_made(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
+            thread_id = await begun(harness, client)
+            await Conversation(client, thread_id, harness.model, harness.script).turn()
+            answer = await client.request("thread/fork", threadId=thread_id, ephemeral=True, excludeTurns=True)
+    assert answer["thread"]["ephemeral"]
+
+
+async def test_a_thread_that_was_brought_back_is_archived_and_deleted_like_any_other(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client)
+            await Conversation(client, thread_id, harness.model, harness.script).turn()
+            for method in ("thread/archive", "thread/unarchive", "thread/archive"):
+                await client.request(method, threadId=thread_id)
+            archived = await client.request("thread/list", archived=True)
+            await client.request("thread/unarchive", threadId=thread_id)
+            await client.request("thread/delete", threadId=thread_id)
+    assert [row["id"] for row in archived["data"]] == [thread_id]
+
+
+async def test_a_thread_that_was_reverted_is_no_fork_of_its_own(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
+            thread_id = await begun(harness, client)
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            for _ in range(2):
+                await talk.turn()
+            await talk.type("/revert 1 --context")
+            answer = await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
+    assert answer["thread"]["forkedFromId"] is None
+
+
+async def test_a_trim_by_another_client_shows_a_line_and_the_new_size(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client, harness.client("other") as other:
+            thread_id = await begun(harness, client)
+            await Conversation(client, thread_id, harness.model, harness.script).turn()
+            after = len(client.messages)
+            await other.request("commands/execute", threadId=thread_id, text="/clear")
+            usage = await client.expect(lambda message: message.get("method") == "thread/tokenUsage/updated", after)
+            line = await client.expect(lambda message: message.get("method") == "item/completed", after)
+            status = await other.request("context/status", threadId=thread_id)
+    assert usage["params"]["tokenUsage"]["last"]["totalTokens"] == status["usedTokens"]
+    assert line["params"]["item"]["text"].startswith("Context cleared")
+
+
+async def test_a_typed_trim_is_said_once(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client)
+            await Conversation(client, thread_id, harness.model, harness.script).turn()
+            after = len(client.messages)
+            await client.request("turn/start", threadId=thread_id, input=text_input(":clear"))
+            await client.expect(lambda message: message.get("method") == "turn/completed", after)
+            items = [m["params"]["item"] for m in client.messages[after:] if m.get("method") == "item/completed"]
+    assert [item["type"] for item in items] == ["userMessage", "agentMessage"]
+
+
+async def test_a_new_thread_named_by_a_number_says_how_turns_are_kept(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client, sessionStartSource="clear")
+            await client.request("thread/name/set", threadId=thread_id, name="3")
+            line = await client.expect(lambda message: message.get("method") == "item/completed")
+    assert ":clear 3" in line["params"]["item"]["text"]

@@ -1,0 +1,64 @@
+"""Plain `codex`, without an option, where the daemon listens in the place of Codex's background server."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+from trimpoint.testkit import codex_environment
+
+from tests.e2e.conftest import Harness, opened_harness
+from tests.e2e.daemon_process import daemon_process
+from tests.tui.stage import BINARIES, SCREEN_READ_S, terminal_ui
+
+pytestmark = [pytest.mark.codex, pytest.mark.parametrize("codex", BINARIES[-1:], ids=lambda path: "/".join(path.parts[-3:]))]
+
+
+@pytest.fixture
+async def harness() -> AsyncIterator[Harness]:
+    async with opened_harness() as opened:
+        yield opened
+
+
+async def test_plain_codex_attaches_and_has_the_commands(harness: Harness, codex: Path) -> None:
+    place = harness.codex_home / "app-server-control" / "app-server-control.sock"
+    with anyio.fail_after(SCREEN_READ_S):
+        async with daemon_process(harness, "--as-codex-daemon") as daemon:
+            async with terminal_ui(harness, codex) as terminal:
+                await terminal.types("Say one thing.")
+                await terminal.shows("• reply")
+                await terminal.types(":clear")
+                await terminal.shows("Context cleared")
+            daemon.send_signal(signal.SIGTERM)
+            await daemon.wait()
+    assert not place.exists()
+
+
+async def test_a_live_server_of_codex_keeps_its_place(harness: Harness, codex: Path) -> None:
+    del codex
+    with anyio.fail_after(SCREEN_READ_S):
+        async with daemon_process(harness, "--as-codex-daemon"):
+            # The same place, another state: what listens there first stays.
+            environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
+            command = ["--state-dir", str(harness.home / "other"), "--socket", str(harness.home / "o.sock")]
+            second = await anyio.to_thread.run_sync(_serve, [*command, "--as-codex-daemon"], environment)
+            async with harness.client() as client:
+                assert await client.request("sidecar/status")
+    assert second.returncode == 1
+    assert "codex app-server daemon stop" in second.stderr
+
+
+def _serve(options: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    path = {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    return subprocess.run(
+        [sys.executable, "-m", "trimpoint", "serve", *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment | path,
+        check=False,
+    )

@@ -105,7 +105,7 @@ def _clear(client: JsonRpcClient, thread_id: str) -> float:
 
 
 def _bare_clear(bare: JsonRpcClient, thread_id: str, cwd: Path) -> tuple[float, str]:
-    """What `/clear` asks of Codex, in the order in which it has to be asked; the time, and the new thread."""
+    """Returns what `/clear` asks of Codex, in the order in which it has to be asked; the time, and the new thread."""
     items = [
         {"type": "message", "role": role, "content": [{"type": part, "text": "hello"}]}
         for role, part in (("user", "input_text"), ("assistant", "output_text"))

@@ -22,7 +22,7 @@ _numbers = count(1)
 
 
 def delta_line(thread_id: str = THREAD_ID, turn_id: str = TURN_PREFIX + "000000000001") -> bytes:
-    """What Codex sends for a few words of an answer, as long as it is there (261 bytes)."""
+    """Returns what Codex sends for a few words of an answer, as long as it is there (261 bytes)."""
     params = {"threadId": thread_id, "turnId": turn_id, "itemId": "msg_2", "delta": "x" * 60}
     return _line({"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1795828351389})
 

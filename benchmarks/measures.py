@@ -13,7 +13,7 @@ class Bar(NamedTuple):
     at_least: bool
 
     def is_met_by(self, value: float) -> bool:
-        """Whether `value`, in the bar's unit, is good enough."""
+        """Returns whether `value`, in the bar's unit, is good enough."""
         return value >= self.limit if self.at_least else value <= self.limit
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_met(self) -> bool:
-        """Whether the bar is met."""
+        """Returns whether the bar is met."""
         return self.bar.is_met_by(self.value)
 
 

@@ -28,7 +28,7 @@ def reset_peak(pid: int) -> None:
 
 
 def open_files(pid: int) -> int:
-    """How many file descriptors are open."""
+    """Returns how many file descriptors are open."""
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 

@@ -18,7 +18,7 @@ Results = list[tuple[Row, Outcome]]
 
 
 def is_met(results: Results) -> bool:
-    """Whether every bar was met."""
+    """Returns whether every bar was met."""
     return all(verdict.is_met for _, outcome in results for verdict in outcome.verdicts)
 
 
@@ -53,7 +53,7 @@ def as_json(results: Results, *, quick: bool) -> str:
 
 
 def machine() -> str:
-    """What sort of machine this is, no more, and how busy it was with other things."""
+    """Returns what sort of machine this is, no more, and how busy it was with other things."""
     cores, load = os.cpu_count() or 1, os.getloadavg()
     kernel = platform.release().split("-")[0]
     return f"{cores} cores, {platform.system()} {kernel}, Python {platform.python_version()}, load {load[0]:.1f}"

@@ -44,7 +44,7 @@ def soaked(stage: Bench, more: Callable[[Life], bool]) -> Outcome:
 
 
 def goes_on(arguments: argparse.Namespace) -> Callable[[Life], bool]:
-    """Whether there is to be another round."""
+    """Returns whether there is to be another round."""
     if arguments.turns is not None:
         return lambda life: life.lived["turns"] < arguments.turns
     ends_at = time.monotonic() + arguments.minutes * 60

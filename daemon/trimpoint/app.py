@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 
 class Parts(NamedTuple):
-    """What a daemon is built on; `files` counts the calls to the disk."""
+    """The parts that a daemon is built from; `files` counts the calls to the disk."""
 
     engine: ThreadRegistry
     link: CodexLink
@@ -80,7 +80,7 @@ class Daemon:
         operations.sessions.resume()
 
     def describe(self) -> str:
-        """How it is, in one line for people: threads, clients, Codex. Nothing of what is said in them."""
+        """Returns one line for people: threads, clients, Codex. It contains nothing of a conversation."""
         link = self._link
         version = f"Codex {'.'.join(map(str, link.version))}" if link.version is not None else "Codex"
         state = f"{version} {link.state}" if link.problem is None else f"{version} {link.state}: {link.problem}"
@@ -143,7 +143,7 @@ async def running_daemon(
 
 
 def _expire(store: StateDirectory, config: Config) -> None:
-    """What the rule names leaves before it is loaded; a disk that refuses keeps it, and the daemon starts all the same."""
+    """Removes expired threads before they are loaded. If the disk refuses, they stay and the daemon starts."""
     rule = RetentionRule(config.retention.archived_after_days, config.retention.delete)
     try:
         for one in expire(store, rule, time.time_ns() // 1_000_000) if rule.archived_after_days else ():

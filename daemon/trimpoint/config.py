@@ -115,7 +115,7 @@ class LimitsSection(_Section, frozen=True):
 
     @property
     def descriptors(self) -> int:
-        """How many the daemon may have open: one for each client, and room for journals, pipes and the like."""
+        """Returns how many files the daemon may open: one for each client, and room for journals and pipes."""
         return self.max_clients + 1024
 
 
@@ -185,7 +185,7 @@ def _address(listen: str | None, example: str, *, allow_remote: bool) -> tuple[s
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach `host`."""
+    """Returns whether only this machine can reach `host`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -247,17 +247,17 @@ class HomeUnknown(Exception):
 
 
 def default_config_path(environ: Mapping[str, str]) -> Path:
-    """Where the file is looked for when none is named."""
+    """Returns where the file is looked for when none is named."""
     return _base(environ, "XDG_CONFIG_HOME", ".config") / "trimpoint" / "config.toml"
 
 
 def default_state_dir(environ: Mapping[str, str]) -> Path:
-    """Where journals live unless configured."""
+    """Returns where journals live unless configured."""
     return _base(environ, "XDG_STATE_HOME", ".local/state") / "trimpoint"
 
 
 def default_socket_path(environ: Mapping[str, str]) -> Path:
-    """Where the daemon listens unless configured; beside the journals where there is no runtime directory."""
+    """Returns where the daemon listens unless configured; beside the journals where there is no runtime directory."""
     runtime = environ.get("XDG_RUNTIME_DIR")
     if runtime:
         return Path(runtime) / "trimpoint" / "trimpoint.sock"
@@ -344,12 +344,12 @@ def _refuse_unknown(table: dict[str, Any], known: dict[str, Any], path: tuple[st
 
 
 def _without_path(error: msgspec.ValidationError) -> str:
-    """What is wrong with the value; where it stands is said better by us."""
+    """Returns what is wrong with the value, without the path."""
     return str(error).partition(" - at `$")[0]
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int:
-    """The first line that sets `path` or opens it as a table, or what it is part of; 1 when that is written in some rarer way."""
+    """Returns the first line that sets `path` or opens it as a table, or what it is part of; 1 when that is written in some rarer way."""
     while path:
         if (found := _line_that_sets(text, path)) is not None:
             return found

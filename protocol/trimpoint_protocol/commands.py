@@ -15,7 +15,7 @@ Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
 class ClientCommand(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True):
-    """What every command has; `createdAt` is the sender's own clock and is recorded, never ordered by."""
+    """The members of every command; `createdAt` is the sender's clock and is recorded, never used for order."""
 
     command_id: Identifier
     thread_id: Identifier

@@ -101,7 +101,7 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
 
 
 class Blocker(msgspec.Struct, frozen=True, rename="camel"):
-    """What keeps a thread busy: `kind` is `turn`, `operation` or `request`; `since` is RFC 3339."""
+    """The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC 3339."""
 
     kind: str
     id: str

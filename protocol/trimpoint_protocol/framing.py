@@ -45,7 +45,7 @@ Frame: TypeAlias = bytes | TooLarge | Malformed | Truncated
 
 
 class Framer(Protocol):
-    """What a connection needs of its framing, and the seam for WebSocket."""
+    """The framing of a connection: bytes to frames and back."""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next chunk; give the frames it completes, in order."""
@@ -243,7 +243,7 @@ class ContentLengthFramer:
 
 
 class AutoFramer:
-    """Whichever framing the peer speaks, told by the first byte that is not blank.
+    """Detects the peer's framing by its first byte that is not blank.
 
     ``C`` or ``c`` begins a Content-Length header, all else a line. Until the peer speaks, it is sent lines.
     """
@@ -254,7 +254,7 @@ class AutoFramer:
 
     @property
     def speaks_lines(self) -> bool:
-        """Whether messages are sent as lines."""
+        """Returns whether messages are sent as lines."""
         return not isinstance(self._chosen, ContentLengthFramer)
 
     def feed(self, data: bytes) -> list[Frame]:

@@ -96,7 +96,7 @@ class ContextMessageList(Result, frozen=True, kw_only=True):
 
 
 class CompressionClass(Result, frozen=True, kw_only=True):
-    """What of one kind goes."""
+    """The discarded segments of one kind."""
 
     kind: str
     count: int

@@ -15,7 +15,7 @@ _ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def nests_deeper(text: bytes, levels: int) -> bool:
-    """Whether valid JSON has more than ``levels`` arrays and objects around anything. What is not JSON gets any answer."""
+    """Returns whether valid JSON has more than ``levels`` arrays and objects around anything. What is not JSON gets any answer."""
     if text.count(b"[") + text.count(b"{") <= levels:
         return False
     depth = 0
@@ -29,7 +29,7 @@ def nests_deeper(text: bytes, levels: int) -> bool:
 
 
 def holds_more_values(text: bytes, limit: int) -> bool:
-    """Whether valid JSON has more than ``limit`` commas and opening brackets outside its strings.
+    """Returns whether valid JSON has more than ``limit`` commas and opening brackets outside its strings.
 
     A reader pays for each of them, some hundred times what it pays for a byte of a string. What is not JSON gets any answer.
     """

@@ -83,7 +83,7 @@ class ThreadOperation(WireStruct, frozen=True, kw_only=True):
 
 
 class PendingRequest(WireStruct, frozen=True, kw_only=True):
-    """A question of the agent (approval, user input, tool call) that nobody has answered yet."""
+    """A request of Codex (approval, user input, tool call) that is not answered yet."""
 
     id: str
     method: str
@@ -208,7 +208,7 @@ class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", 
 
 
 class ContextSummaryBanner(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextSummaryBanner"):
-    """What a compaction kept of the pruned section above it."""
+    """The summary of the pruned section above it."""
 
     trim_point_id: str
     header: str

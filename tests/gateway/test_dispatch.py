@@ -86,6 +86,7 @@ EXAMPLES = {
     "context/messages/list": b'{"threadId":"t"}',
     "session/export": b'{"threadId":"t"}',
     "checkpoint/list": b'{"threadId":"t"}',
+    "checkpoint/preview": b'{"threadId":"t"}',
     "checkpoint/diff": b'{"threadId":"t"}',
 }
 

@@ -82,7 +82,9 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await engine.thread(THREAD)
         nothing: Any = None
-        handlers = ExtensionHandlers(HandlerDeps(engine, nothing, nothing, nothing, nothing, nothing, nothing, "", lambda: None))
+        handlers = ExtensionHandlers(
+            HandlerDeps(engine, nothing, nothing, nothing, nothing, nothing, nothing, "", lambda: None, nothing)
+        )
         with anyio.fail_after(STEP_S):
             result: Any = await handlers.table["orchestration/subscribeThread"](call, m.SubscribeParams(thread_id=THREAD))
     for then in call.after:

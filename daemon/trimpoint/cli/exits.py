@@ -28,14 +28,14 @@ class CliError(Exception):
 
 
 class UsageError(CliError):
-    """What was typed is not right; the hint says what is."""
+    """The command line is wrong; the hint says what is right."""
 
     code = Exit.USAGE
     reason = "usage"
 
 
 class NoDaemon(CliError):
-    """Nobody answers where the daemon should be, or it left while it was talked to."""
+    """The daemon does not answer, or it ended during the conversation."""
 
     code = Exit.NO_DAEMON
     reason = "no_daemon"

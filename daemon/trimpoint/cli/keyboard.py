@@ -9,7 +9,7 @@ from trimpoint.cli.terminal import stderr_console
 
 
 def is_there() -> bool:
-    """Whether a person can be asked."""
+    """Returns whether a person can answer questions at this terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and stderr_console().is_terminal
 
 

@@ -106,7 +106,7 @@ def _report(error: CliError, *, as_json: bool) -> int:
 
 
 def _close_broken_pipe() -> int:
-    """Whoever read our output has gone, as `head` does; what Python still holds back for it goes nowhere."""
+    """Discards buffered output after its reader has gone, as `head` does."""
     null_fd = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null_fd, 1)
     os.close(null_fd)

@@ -48,7 +48,7 @@ def stdout_console() -> Console:
 
 
 def stderr_console() -> Console:
-    """What is said beside the answer, on stderr: which thread, progress, errors."""
+    """Returns the console for everything but the answer: which thread, progress, errors. It is stderr."""
     return _console(sys.stderr)
 
 

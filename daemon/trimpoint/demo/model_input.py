@@ -20,7 +20,7 @@ class Row(NamedTuple):
 
     @property
     def is_pruned(self) -> bool:
-        """It was in the context, and is not any more."""
+        """The item was in the context and is not any more."""
         return self.before and not self.after
 
 
@@ -34,7 +34,7 @@ def compared(before: list[Item], answer: str, after: list[Item]) -> list[Row]:
 
 
 def preamble_size(items: list[Item]) -> int:
-    """How many items Codex wrote by itself: instructions, environment."""
+    """Returns how many items Codex wrote by itself: instructions, environment."""
     return sum(map(is_preamble, items))
 
 
@@ -43,7 +43,7 @@ def _conversation(items: list[Item]) -> list[Item]:
 
 
 def _taken(spoken: tuple[str, str], remaining: list[tuple[str, str]]) -> bool:
-    """Whether it is among those that remain; takes it away, so that two equal items are not one."""
+    """Returns whether it is among those that remain; takes it away, so that two equal items are not one."""
     if spoken not in remaining:
         return False
     remaining.remove(spoken)

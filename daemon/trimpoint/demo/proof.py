@@ -20,7 +20,7 @@ class Findings(NamedTuple):
 
     @property
     def are_good(self) -> bool:
-        """Whether the demo showed what it promises."""
+        """Returns whether the demo showed what it promises."""
         return not self.leaked and not self.missing and self.looked_for > 0 and self.file_is_right
 
 
@@ -44,7 +44,7 @@ class Proof:
         self._trims.append(_Trim(len(self._requests), pruned_texts, [*kept_texts, *([summary] if summary else [])]))
 
     def findings(self, *, file_is_right: bool) -> Findings:
-        """What is true of all requests so far."""
+        """Returns what holds for all requests so far."""
         leaked = [text for trim in self._trims for text in trim.pruned if self._is_in_any(text, trim.first_request)]
         missing = [text for trim in self._trims for text in trim.kept if not self._is_in_next_turn(text, trim.first_request)]
         looked_for = sum(len(trim.pruned) for trim in self._trims)

@@ -22,12 +22,12 @@ class Line(NamedTuple):
     printed: tuple[str, ...] = ()
 
     def replies(self, context_tokens: int) -> list[Reply]:
-        """What the model says, one reply for each time it is asked."""
+        """The replies of the model, one for each request."""
         calls = [run(command) for command in self.commands]
         return [*calls, say(self.answer, usage=Usage(input_tokens=context_tokens))]
 
     def texts(self) -> list[str]:
-        """What of the turn can be found in an input of the model."""
+        """Returns the parts of the turn that can be found in the model's input."""
         return [self.prompt, self.answer, *self.printed]
 
 

@@ -69,7 +69,7 @@ def _cells(row: Row) -> tuple[Text, Text, Text, Text]:
 
 
 def verdict(console: Console, findings: Findings) -> None:
-    """The last word: what the model was sent of what was pruned."""
+    """Shows the verdict: how much of the pruned turns the model was sent."""
     console.print()
     mark = Text("✓ ", "bold green") if findings.are_good else Text("✗ ", "bold red")
     console.print(mark.append_text(Text(f"pruned text in the model's input: {_listed(findings.leaked)}", "bold")))

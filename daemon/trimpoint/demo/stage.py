@@ -27,7 +27,7 @@ _NO_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 
 class DemoEnvironment(NamedTuple):
-    """What is there while the demo plays."""
+    """The parts of a running demo."""
 
     socket: Path
     worktree: Path

@@ -72,7 +72,7 @@ class Story:
         self.steps: list[Step] = []
 
     async def play(self) -> Findings:
-        """All of it. Whether it was good is for the caller to say with an exit code.
+        """Returns all of it. Whether it was good is for the caller to say with an exit code.
 
         :raises DemoFailed: a command did not do its work.
         """

@@ -22,7 +22,7 @@ _LOGIN_HINT = "Run `trimpoint login`. Not needed if your Codex configuration nam
 
 
 class _Auth(msgspec.Struct):
-    """As much of Codex's `auth.json` as tells whether there is a login, and nothing that would let one in."""
+    """The fields of Codex's `auth.json` that tell whether there is a login, without secrets."""
 
     api_key: Any = msgspec.field(name="OPENAI_API_KEY", default=None)
     tokens: Any = None
@@ -81,7 +81,7 @@ def binary_version(binary: Path) -> Version | None:
 
 
 def check_login(installation: Installation) -> Iterator[Finding]:
-    """Whether Codex has something to show its provider; not whether the provider takes it."""
+    """Returns whether Codex has something to show its provider; not whether the provider takes it."""
     path = installation.codex_home / "auth.json"
     try:
         auth = msgspec.json.decode(path.read_bytes(), type=_Auth)

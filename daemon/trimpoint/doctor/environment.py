@@ -20,7 +20,7 @@ _GIT_DEADLINE_S = 10.0
 
 
 def check_git(installation: Installation) -> Iterator[Finding]:
-    """Whether checkpoints can be made."""
+    """Returns whether checkpoints can be made."""
     del installation
     path = shutil.which("git")
     if path is None:
@@ -61,7 +61,7 @@ def check_journals(installation: Installation) -> Iterator[Finding]:
 
 
 def check_descriptors(installation: Installation) -> Iterator[Finding]:
-    """Whether as many clients can connect as are allowed."""
+    """Returns whether as many clients can connect as are allowed."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = installation.config.limits.descriptors
     if hard != resource.RLIM_INFINITY and hard < wanted:

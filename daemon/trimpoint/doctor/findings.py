@@ -21,7 +21,7 @@ class Finding:
 
 
 def ok(text: str, **facts: Any) -> Finding:
-    """All is well."""
+    """Returns all is well."""
     return Finding("ok", text, facts=facts)
 
 
@@ -37,7 +37,7 @@ def fail(text: str, hint: str, **facts: Any) -> Finding:
 
 @dataclass(frozen=True)
 class Installation:
-    """What this installation runs with: flags, environment and file put together as a daemon would."""
+    """The settings in force: flags, environment and file, combined as a daemon would."""
 
     config: Config
     config_path: Path
@@ -51,7 +51,7 @@ class Installation:
 
     @property
     def codex_home(self) -> Path:
-        """Where Codex keeps its login and threads."""
+        """Returns where Codex keeps its login and threads."""
         named = self.environ.get("CODEX_HOME")
         return Path(named) if named else home(self.environ) / ".codex"
 

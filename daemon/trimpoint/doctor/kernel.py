@@ -48,7 +48,7 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 
 
 def is_listening(socket: Path) -> bool:
-    """Whether some process accepts connections at a Unix socket, which is not disturbed by the question."""
+    """Returns whether some process accepts connections at a Unix socket, which is not disturbed by the question."""
     for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
         words = line.split(maxsplit=7)
         if len(words) == 8 and int(words[3], 16) & _ACCEPTS_CONNECTIONS and words[7] == str(socket):
@@ -57,7 +57,7 @@ def is_listening(socket: Path) -> bool:
 
 
 def own_processes() -> list[Process]:
-    """All processes of this user."""
+    """Returns all processes of this user."""
     processes: list[Process] = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -32,7 +32,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
-    """Where sockets of this user belong."""
+    """Returns where sockets of this user belong."""
     named = installation.environ.get("XDG_RUNTIME_DIR")
     if not named:
         hint = "The socket is in the state directory instead. A login session sets it; `su` and `sudo` do not."
@@ -46,7 +46,7 @@ def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
 
 
 def check_state_directory(installation: Installation) -> Iterator[Finding]:
-    """Whether it is there, ours alone, writable, and has room."""
+    """Returns whether it is there, ours alone, writable, and has room."""
     path = installation.state_dir
     if not path.exists():
         yield ok(f"{path} is not there yet; the first daemon makes it", path=str(path), exists=False)
@@ -83,7 +83,7 @@ def daemon_pid(installation: Installation) -> int | None:
 
 
 def check_daemon(installation: Installation) -> Iterator[Finding]:
-    """Whether one runs on this state directory."""
+    """Returns whether one runs on this state directory."""
     pid = daemon_pid(installation)
     if pid is None:
         yield ok("none runs on this state directory", pid=None)
@@ -93,7 +93,7 @@ def check_daemon(installation: Installation) -> Iterator[Finding]:
 
 
 def check_socket(installation: Installation) -> Iterator[Finding]:
-    """Whether clients can connect, and if not, what is in the way."""
+    """Returns whether clients can connect, and if not, what is in the way."""
     path, facts = installation.socket, {"path": str(installation.socket)}
     size_bytes = len(os.fsencode(path))
     if size_bytes > MAX_SOCKET_PATH_BYTES:
@@ -143,7 +143,7 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
 
 
 def _silence(path: Path) -> str | None:
-    """Why no daemon answers. It answers the question with a refusal, since nobody has introduced himself: so nothing is begun."""
+    """Returns why no daemon answers. The probe is refused before initialize, so that nothing is started."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(_ANSWER_WITHIN_S)
         try:

@@ -33,7 +33,7 @@ LARGE_MESSAGE_BYTES = 256 * 1024
 
 
 class Routes(NamedTuple):
-    """What answers a request: our own methods, the app-server methods that we handle, and the way to Codex for the rest."""
+    """The handlers: our own methods, the app-server methods that we handle, and forwarding for the rest."""
 
     extensions: ExtensionMethods
     handlers: dict[str, Handler]

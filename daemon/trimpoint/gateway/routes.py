@@ -45,7 +45,7 @@ class RouteRules(NamedTuple):
 
 
 class RouteDeps(NamedTuple):
-    """What the handlers act on."""
+    """The collaborators of the handlers."""
 
     engine: ThreadRegistry
     link: CodexLink

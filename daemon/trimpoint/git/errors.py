@@ -26,7 +26,7 @@ class GitFailed(GitError):
 
 
 class FilesChanged(GitError):
-    """Somebody else changed files that were about to be restored, so what had been written was taken back.
+    """Files changed while they were being restored; what had been written was undone.
 
     `not_rolled_back` names files for which that could not be done, because somebody else has changed them since.
     """
@@ -71,7 +71,7 @@ def _not_taken_back(paths: Sequence[bytes]) -> str:
 
 
 def name_paths(paths: Sequence[bytes]) -> str:
-    """The first few, and how many more."""
+    """Returns the first few, and how many more."""
     named = ", ".join(name_path(path) for path in paths[:_PATHS_NAMED])
     more = len(paths) - _PATHS_NAMED
     return f"{named} and {more} more" if more > 0 else named

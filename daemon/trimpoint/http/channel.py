@@ -65,12 +65,12 @@ class HttpChannel:
 
     @property
     def is_reusable(self) -> bool:
-        """Whether another request can follow."""
+        """Returns whether another request can follow."""
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     @property
     def may_respond(self) -> bool:
-        """Whether a response can still be sent to the request at hand, or to what was no request."""
+        """Returns whether a response can still be sent to the request at hand, or to what was no request."""
         return self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE)
 
     async def send(self, response: Response, *, close: bool = False, with_body: bool = True) -> None:

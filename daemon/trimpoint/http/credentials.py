@@ -21,7 +21,7 @@ class Credentials:
         self.cookie_name = f"trimpoint-{hashlib.sha256(b'name' + self._key).hexdigest()[:8]}"
 
     def accepts_bearer(self, authorization: str) -> bool:
-        """Whether an `Authorization` header has the token."""
+        """Returns whether an `Authorization` header has the token."""
         scheme, _, token = authorization.partition(" ")
         digest = hashlib.sha256(token.strip().encode()).digest()
         return hmac.compare_digest(digest, self._digest) and scheme.lower() == "bearer"
@@ -32,7 +32,7 @@ class Credentials:
         return f"{expires}.{self._signature(expires)}"
 
     def accepts_cookies(self, header: str, now_s: int) -> bool:
-        """Whether a `Cookie` header has a cookie of ours that has not expired."""
+        """Returns whether a `Cookie` header has a cookie of ours that has not expired."""
         return any(
             self._is_good(value, now_s)
             for name, _, value in (pair.strip().partition("=") for pair in header.split(";"))

@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
     @property
     def wants_events(self) -> bool:
-        """Whether the client asks for a stream of events."""
+        """Returns whether the client asks for a stream of events."""
         return EVENT_STREAM in self.headers.get("accept", "")
 
 

@@ -49,7 +49,7 @@ class HttpListeners:
                 self.addresses.known.append(f"http://{address}")
 
     def _is_allowed(self, listener: socket.socket) -> bool:
-        """Whether a socket that was handed over may be served; one that may not is closed."""
+        """Returns whether a socket that was handed over may be served; one that may not is closed."""
         address = address_of(listener)
         if self._section.allow_remote or is_loopback(address.host):
             return True

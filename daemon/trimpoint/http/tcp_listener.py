@@ -62,7 +62,7 @@ async def serve_tcp(
 
 
 def _admit(sock: socket.socket) -> Peer | None:
-    """Whether the peer may ask is decided by each of its requests."""
+    """Returns whether the peer may ask is decided by each of its requests."""
     try:
         peer = sock.getpeername()
     except OSError:  # it is gone already

@@ -109,7 +109,7 @@ def _why(protocol: ServerProtocol) -> str:
 
 
 def wants_upgrade(request: Request) -> bool:
-    """Whether a request asks for a WebSocket."""
+    """Returns whether a request asks for a WebSocket."""
     return request.headers.get("upgrade", "").lower() == "websocket"
 
 

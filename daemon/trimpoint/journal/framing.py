@@ -48,7 +48,7 @@ RECORD_OVERHEAD_BYTES: Final = _RECORD.size
 
 
 class HeaderState(Enum):
-    """What the first bytes of a file say. TORN: the crash came while the file was being created."""
+    """The state of a file's first bytes. TORN: a crash came while the file was being created."""
 
     VALID = "valid"
     TORN = "torn"
@@ -104,7 +104,7 @@ def parse_header(head: Buffer, file_size_bytes: int) -> Header:
 
 
 def _may_be_torn(head: bytes) -> bool:
-    """Whether a crash at creation can have left `head`: a prefix of a header, then zeros never written."""
+    """Returns whether a crash at creation can have left `head`: a prefix of a header, then zeros never written."""
     if head == encode_header():
         return False
     return encode_header().startswith(head.rstrip(b"\0"))
@@ -130,7 +130,7 @@ def encode_batch(payloads: Sequence[Buffer], offset_bytes: int) -> bytes:
 
 
 def batch_size_bytes(payloads: Sequence[bytes]) -> int:
-    """How many bytes `encode_batch` makes of `payloads`."""
+    """Returns how many bytes `encode_batch` makes of `payloads`."""
     return sum(map(len, payloads)) + RECORD_OVERHEAD_BYTES * len(payloads)
 
 
@@ -167,7 +167,7 @@ def candidate_at(view: memoryview, base: int, position: int) -> Candidate | None
 
 
 def declared_end(view: memoryview, position: int) -> int:
-    """Where the record at `position` says it ends; the end of its head when even that runs past `view`."""
+    """Returns where the record at `position` ends by its header; the end of the header if `view` ends before it."""
     start = position + RECORD_OVERHEAD_BYTES
     if start > len(view):
         return start
@@ -190,7 +190,7 @@ _CHECKED = struct.Struct("<8sQI")
 
 
 def seal(payload: Iterable[Buffer]) -> bytes:
-    """What stands before the parts of a payload in a checked file: magic · length u64 · CRC-32 of the payload."""
+    """Returns what stands before the parts of a payload in a checked file: magic · length u64 · CRC-32 of the payload."""
     length = checksum = 0
     for part in payload:
         length, checksum = length + len(part), zlib.crc32(part, checksum)

@@ -22,7 +22,7 @@ from trimpoint.journal.framing import Buffer
 
 
 class Damage(Enum):
-    """What is wrong with a journal as a whole."""
+    """The damage of a journal as a whole."""
 
     NONE = "none"
     TORN_TAIL = "torn_tail"
@@ -49,7 +49,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class OpenReport:
-    """What opening (or inspecting) a journal found.
+    """The findings of opening or inspecting a journal.
 
     Whole records lie from `start` to `end`. `start` is the position that was asked for, or the beginning
     when nothing was asked or the file does not bear it out. With damage, `end` is where it begins, `reason`
@@ -71,7 +71,7 @@ class Journal(Protocol):
 
     @property
     def report(self) -> OpenReport:
-        """What opening it found."""
+        """Returns what opening it found."""
         ...
 
     @property
@@ -86,7 +86,7 @@ class Journal(Protocol):
 
     @property
     def failure(self) -> JournalWriteError | None:
-        """Why it refuses records for the time being; `reopen` may end that."""
+        """Returns why it refuses records at present, or None; `reopen` may end that."""
         ...
 
     def read(self) -> Iterator[memoryview]:

@@ -28,7 +28,7 @@ class OperationRules(NamedTuple):
 
     @property
     def wait_s(self) -> float:
-        """How long a turn waits for an operation, in seconds."""
+        """Returns how long a turn waits for an operation, in seconds."""
         return self.compaction_deadline_s + WAIT_BEYOND_COMPACTION_S
 
 

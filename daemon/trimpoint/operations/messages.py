@@ -24,7 +24,7 @@ SHOWN_PATHS = 10
 
 
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
-    """How an operation ended well; names what could not be carried into the new session."""
+    """Returns the sentence for an operation that succeeded; it names what could not be carried over."""
     if operation.kind == "revert":
         message = f"The conversation was taken back; the context now holds {_count(state.active_turn_count, 'turn')}."
     elif operation.kind == "discard" and state.discards:
@@ -40,13 +40,13 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
 
 
 def recovered_message(state: ThreadState, messages: int, not_carried: list[str]) -> str:
-    """What was done so that a turn fits; `state` is from before."""
+    """Returns the sentence for a turn that was made to fit; `state` is from before."""
     message = f"The turn goes on: {_count(messages, 'message')} before it summarized to make room."
     return message + _left_behind(not_carried, state.generation.session_approvals)
 
 
 def reverted_message(state: ThreadState, operation: Operation, restored: Restored, not_carried: list[str]) -> str:
-    """How a revert ended well; asked before the record that makes it so."""
+    """Returns the sentence for a revert that succeeded; call it before the final record."""
     reverting = operation.reverting
     assert reverting is not None
     message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}{_kept(reverting.kept)}"
@@ -63,7 +63,7 @@ def reverted_message(state: ThreadState, operation: Operation, restored: Restore
 
 
 def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) -> str:
-    """What a revert would do. Nothing has been done."""
+    """Returns what a revert would do. Nothing has been done."""
     refusals = "; ".join(files.refusals[:SHOWN_PATHS]) if not reverting.force else ""
     if refusals:
         return f"The revert would be refused, because files would be lost: {refusals}. Nothing has been done."
@@ -81,7 +81,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _kept(paths: Sequence[str]) -> str:
-    """What others have done meanwhile."""
+    """Returns what others have done meanwhile."""
     return f" Changed by others since, and left so: {_listed(paths)}." if paths else ""
 
 
@@ -120,7 +120,7 @@ _REVERT_STEPS = {
 
 
 def failure_message(operation: Operation, detail: str) -> str:
-    """How an operation ended badly, and where that leaves the thread."""
+    """Returns the sentence for an operation that failed, and what that means for the thread."""
     detail = detail.rstrip(".")
     if operation.reverting is not None:
         return f"The revert failed while {_REVERT_STEPS[operation.phase]}, and everything is as it was: {detail}."

@@ -81,7 +81,7 @@ def _lost(count: int) -> list[str]:
 
 
 def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:
-    """What a revert took back counts no more; what was injected since is at hand, and in another rollout."""
+    """Returns what a revert took back counts no more; what was injected since is at hand, and in another rollout."""
     injected = turn.injected_items if turn.is_cut else found.injected
     return ev.ContextItemsRecorded(turn.id, (*found.own, *injected), "rollout", len(injected))
 

@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 class Prepared(NamedTuple):
-    """A provider thread with the context of the target. `in_provider`: it had it by itself, as a fork."""
+    """A provider thread with the context of the target. `in_provider`: it is a fork that already has it."""
 
     id: str
     rollout_path: str | None
@@ -174,6 +174,6 @@ def _source(state: ThreadState, target: RevertTarget) -> str | None:
 
 
 def _provider_turn_id(state: ThreadState, turn_id: str | None) -> str | None:
-    """What Codex calls a turn: one that was tried again has another id there."""
+    """Returns Codex's id of a turn; a repeated turn has another id there."""
     tried_again = [theirs for theirs, ours in state.turn_aliases.items() if ours == turn_id]
     return tried_again[-1] if tried_again else turn_id

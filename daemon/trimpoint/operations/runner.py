@@ -293,7 +293,7 @@ class OperationRunner:
         journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
 
     async def _ready(self, writer: ThreadWriter, operation: Operation, not_carried: list[str], *facts: ev.AnyEvent) -> None:
-        """The old session is put away only now: a daemon that dies before `ready` begins again and has to carry over from it."""
+        """Archives the old session. Only after `ready`: a restarted operation would have to carry over from it."""
         await journal_phase(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
         if operation.kind != "start":
             await self._threads.archive_superseded(writer, writer.state.generation.number)

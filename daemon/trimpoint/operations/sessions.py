@@ -154,7 +154,7 @@ class Sessions:
                 await self._open(writer)
 
     async def ready_for_turn(self, thread_id: str) -> ReadySession:
-        """As `ready`, with a critical context compacted before. A turn that has waited for such an attempt waits for no second one.
+        """Waits until the session is ready, and compacts a critical context first, at most once for each turn.
 
         :raises EngineError: as `ready`.
         :raises ProviderFailure: as `ready`.
@@ -362,7 +362,7 @@ class Sessions:
         self._finish_archiving()
 
     def _finish_archiving(self) -> None:
-        """Threads that are archived, but whose session was not put away when a daemon or a child died."""
+        """Stops the sessions of archived threads that were still open when a daemon or a child died."""
         for writer in self._engine.loaded_writers():
             state = writer.state
             if writer.read_only is None and state.archived and not state.session_stopped:
@@ -370,7 +370,7 @@ class Sessions:
 
 
 def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:
-    """Whether a client asks for settings that Codex takes only when it loads the thread, and nothing stands in the way."""
+    """Returns whether a client asks for settings that Codex takes only when it loads the thread, and nothing stands in the way."""
     return asked is not None and asked.wants_reload() and busy(writer.state) is None
 
 

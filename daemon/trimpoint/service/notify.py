@@ -29,7 +29,7 @@ class Notifier:
 
     @property
     def has_receiver(self) -> bool:
-        """Whether there is a service manager."""
+        """Returns whether there is a service manager."""
         return self._socket is not None
 
     def ready(self) -> None:

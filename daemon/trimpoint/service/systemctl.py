@@ -10,7 +10,7 @@ _DEADLINE_S = 60.0
 
 
 class SystemdUnavailable(Exception):
-    """There is no service manager of this user to ask, or it would not do what was asked; `problem` is in its words."""
+    """The user's service manager is missing or refused; `problem` is in its words."""
 
     def __init__(self, command: list[str], problem: str) -> None:
         super().__init__(command, problem)

@@ -28,7 +28,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class UnitForeign(Exception):
-    """Where a unit belongs there is something that was not written here; it was left as it is."""
+    """A file that trimpoint did not write stands in a unit's place; it was left as it is."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -39,7 +39,7 @@ class UnitForeign(Exception):
 
 
 class NotForUnits(Exception):
-    """A word that no unit can hold."""
+    """The text cannot be part of a unit file."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -50,7 +50,7 @@ class NotForUnits(Exception):
 
 
 def unit_folder(environ: Mapping[str, str]) -> Path:
-    """Where a user's own units are."""
+    """Returns where a user's own units are."""
     configured = environ.get("XDG_CONFIG_HOME", "")
     base = Path(configured) if os.path.isabs(configured) else Path(environ.get("HOME", "~")).expanduser() / ".config"
     return base / "systemd" / "user"
@@ -75,7 +75,7 @@ def rendered(command: Sequence[str], socket: Path | None, environ: Mapping[str, 
 
 
 def standing(path: Path, text: str) -> Standing:
-    """What is at `path`, compared with `text`, which would be written now."""
+    """Returns what is at `path`, compared with `text`, which would be written now."""
     if not os.path.lexists(path):
         return "absent"
     found = None if path.is_symlink() or not path.is_file() else path.read_text(encoding="utf-8", errors="replace")
@@ -102,7 +102,7 @@ def install(folder: Path, units: Mapping[str, str]) -> list[Path]:
 
 
 def check_ours(folder: Path) -> None:
-    """Whether everything of ours could be removed.
+    """Returns whether everything of ours could be removed.
 
     :raises UnitForeign: one of them is not ours.
     """
@@ -150,7 +150,7 @@ def _checksum(body: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    """As systemd reads words: in quotes if need be, a percent sign doubled."""
+    """Returns the word as systemd reads it: quoted if need be, a percent sign doubled."""
     plain = _plain(word)
     if re.fullmatch(r"[\w@%+=:,./-]+", plain):
         return plain

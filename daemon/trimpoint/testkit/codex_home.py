@@ -27,7 +27,7 @@ def codex_overrides(model: ScriptedModel) -> list[str]:
 
 
 def remote_overrides(model: ScriptedModel) -> list[str]:
-    """As `codex_overrides`, but with remote (encrypted) compaction.
+    """Returns `codex_overrides` with remote (encrypted) compaction.
 
     Codex takes a provider that is *named* OpenAI for one that can do it; unlike the built-in one
     it needs no login, tries no WebSocket and can be told not to retry.

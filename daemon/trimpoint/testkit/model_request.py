@@ -67,7 +67,7 @@ class ModelRequest:
         return [text for item in items for text in _item_texts(item)]
 
     def mentions(self, fragment: str) -> bool:
-        """Whether `fragment` occurs anywhere in the input: texts, call arguments, encrypted blobs, ids."""
+        """Returns whether `fragment` occurs anywhere in the input: texts, call arguments, encrypted blobs, ids."""
         return any(fragment in string for string in _strings(self.input))
 
 

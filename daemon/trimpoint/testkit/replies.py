@@ -58,7 +58,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """The last item stays unfinished and the connection is closed without a word."""
+    """The last item stays unfinished and the connection is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def failure(code: str, message: str) -> Reply:
 
 
 def overflow(message: str = "Your input exceeds the context window of this model.") -> Reply:
-    """What makes Codex report `contextWindowExceeded` (measured: 0.163 and 0.171).
+    """Returns what makes Codex report `contextWindowExceeded` (measured: 0.163 and 0.171).
 
     An HTTP 400 with the same code does so in 0.171 only.
     """

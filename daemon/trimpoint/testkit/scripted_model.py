@@ -62,7 +62,7 @@ class ScriptedModel:
         return [request for request in self.requests if request.kind == "turn"]
 
     async def wait_for_request(self, wanted: Callable[[ModelRequest], bool] | int = 1) -> ModelRequest:
-        """The first request that `wanted` accepts, or the `wanted`-th of all; past ones count.
+        """Returns the first request that `wanted` accepts, or the `wanted`-th of all; past ones count.
 
         Waits without a limit: the caller holds the deadline (`anyio.fail_after`).
         """
@@ -125,7 +125,7 @@ class ScriptedModel:
                     await http.send_response(404, b"")
 
     async def _answer(self, http: HttpConnection, request: HttpRequest) -> bool:
-        """Whether the connection can serve another request."""
+        """Returns whether the connection can serve another request."""
         if encoding := request.headers.get("content-encoding"):
             # Measured: Codex compresses nothing for an API key or a custom provider, at any size.
             await http.send_response(415, f"the scripted model reads no {encoding}".encode(), "text/plain")

@@ -32,7 +32,7 @@ def opening(reply: Reply, response_id: str) -> Iterator[bytes]:
 
 
 def closing(reply: Reply, ending: StreamEnding, response_id: str) -> Iterator[bytes]:
-    """What follows `opening`; nothing for a stream that is cut off."""
+    """Returns what follows `opening`; nothing for a stream that is cut off."""
     match ending:
         case Completed() | Stalled():
             if reply.items:
@@ -82,7 +82,7 @@ def _deltas(
 
 
 def _empty(item: Item) -> Item:
-    """How an item looks when it is announced, before its text has been streamed."""
+    """Returns how an item looks when it is announced, before its text has been streamed."""
     match item["type"]:
         case "message":
             return item | {"content": []}

@@ -16,7 +16,7 @@ BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Durations:
-    """How many lasted how long: `counts` has one number for each of `BOUNDS_S`, and one for what was longer than all."""
+    """A histogram of durations: `counts` has one number for each of `BOUNDS_S`, and one for the rest."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_S) + 1)
@@ -29,7 +29,7 @@ class Durations:
 
     @property
     def cumulative(self) -> Sequence[int]:
-        """How many lasted no longer than each bound; the last is all."""
+        """Returns how many lasted no longer than each bound; the last is all."""
         return [sum(self.counts[: end + 1]) for end in range(len(self.counts))]
 
 

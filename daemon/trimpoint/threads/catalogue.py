@@ -15,7 +15,7 @@ PREVIEW_ENTRIES = 64
 
 
 class Size(msgspec.Struct, array_like=True, frozen=True):
-    """How long a thread is, for lists. `trims` took entries out, `compactions` put a summary in their place, Codex's own included.
+    """The size of a thread, for lists. `compactions` includes Codex's own.
 
     `used_tokens` is None while nothing was reported of the present context; `window_tokens` is what Codex said.
     """
@@ -75,7 +75,7 @@ def decode_catalogue(payload: bytes | memoryview | None) -> dict[str, ThreadSumm
 
 
 def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> ThreadSummary:
-    """What the catalogue keeps of `state`."""
+    """Returns what the catalogue keeps of `state`."""
     return ThreadSummary(
         thread_id=state.id,
         size_bytes=size_bytes,
@@ -115,7 +115,7 @@ def _size(state: ThreadState) -> Size:
 
 
 def is_unfinished(state: ThreadState) -> bool:
-    """Whether the thread must be opened at the next start, because something of it is still under way."""
+    """Returns whether the thread must be opened at the next start, because something of it is still under way."""
     return busy(state) is not None or (state.archived and not state.session_stopped)
 
 

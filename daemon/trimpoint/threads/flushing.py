@@ -14,7 +14,7 @@ RETRY_BACKLOG_S = 1.0
 
 
 class Flusher:
-    """`is_current` says whether a writer is still its thread's; of any other, what it could not write is nobody's business."""
+    """`is_current` says whether a writer still serves its thread; another writer's failures are ignored."""
 
     def __init__(self, is_current: Callable[[ThreadWriter], bool], tasks: TaskGroup) -> None:
         self._is_current = is_current

@@ -18,7 +18,7 @@ InUse = Callable[[str], bool]
 
 
 class IdleRules(NamedTuple):
-    """When an idle thread leaves memory, and how much of a journal may be left to replay when it is opened again."""
+    """When an idle thread leaves memory, and how many records may be left to replay when it is opened again."""
 
     evict_after_s: float = 300.0
     max_idle_threads: int = 64
@@ -44,7 +44,7 @@ class IdleThreads:
         self._used.pop(thread_id, None)
 
     def is_idle(self, thread_id: str) -> bool:
-        """Whether the thread could be dropped from memory."""
+        """Returns whether the thread could be dropped from memory."""
         writer = self._writers.get(thread_id)
         if writer is None or not writer.is_quiescent or any(in_use(thread_id) for in_use in self.in_use):
             return False
@@ -52,7 +52,7 @@ class IdleThreads:
         return writer.read_only is not None or not is_unfinished(writer.state)
 
     def drop(self, thread_id: str) -> Journal | None:
-        """Take a thread out of memory: its journal, to be closed; None if somebody still holds its writer.
+        """Removes a thread from memory and returns its journal, to be closed; None if its writer is still held.
 
         Nobody may be left with a writer whose journal another one has opened. Who holds one may be in the middle of anything,
         so the question is put to the interpreter: an object that nobody refers to is gone at once.
@@ -70,7 +70,7 @@ class IdleThreads:
             await self._writers[thread_id].keep_snapshot()
 
     def needs_snapshot(self, thread_id: str) -> bool:
-        """Whether opening the thread anew would replay too much."""
+        """Returns whether opening the thread anew would replay too much."""
         writer = self._writers.get(thread_id)
         return writer is not None and writer.records_beyond_snapshot >= self._rules.snapshot_after_records
 

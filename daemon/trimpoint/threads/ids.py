@@ -15,7 +15,7 @@ def new_uuid7() -> str:
 
 
 def is_uuid(text: str) -> bool:
-    """Whether `text` is a UUID in its canonical form (lower case), which is what thread ids are."""
+    """Returns whether `text` is a UUID in its canonical form (lower case), which is what thread ids are."""
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:

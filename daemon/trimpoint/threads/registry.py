@@ -91,7 +91,7 @@ class ThreadRegistry:
 
     @property
     def summaries(self) -> dict[str, ThreadSummary]:
-        """What is known of each thread without opening it, by id."""
+        """Returns the summary of each thread by id, without opening it."""
         return self._index.summaries
 
     @property
@@ -141,7 +141,7 @@ class ThreadRegistry:
         return self._writers.get(thread_id)
 
     def loaded_writers(self) -> list[ThreadWriter]:
-        """All writers in memory."""
+        """Returns all writers in memory."""
         return list(self._writers.values())
 
     async def create(self, command: internal.CreateThread) -> ThreadWriter:
@@ -322,7 +322,7 @@ class ThreadRegistry:
             await self._write_catalogue()
 
     async def _evict(self, thread_id: str) -> None:
-        """Drop a thread from memory if it is idle; it is loaded again when somebody asks for it."""
+        """Drops an idle thread from memory; it is loaded again on demand."""
         async with self._loading.setdefault(thread_id, anyio.Lock()):
             if self._idle.is_idle(thread_id):
                 await self._idle.keep_snapshot(thread_id)
@@ -366,7 +366,7 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
 
 
 def first_number_of_this_run() -> int:
-    """Where this daemon begins to number events: microseconds since 1970, above all runs before it.
+    """Returns where this daemon begins to number events: microseconds since 1970, above all runs before it.
 
     So no number is given twice, not even after a backup was restored, and a client's cursor tells
     whether it belongs to this history. JSON readers that have only doubles take it until 2255.

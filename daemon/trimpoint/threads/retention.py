@@ -94,7 +94,7 @@ def _is_done(state: ThreadState, summary: ThreadSummary) -> bool:
 
 
 def _files_of(store: StateDirectory, thread_id: str) -> list[Path]:
-    """What is kept beside the journal and derived from it, then the journal: while that is there, the thread is."""
+    """Returns the files that are derived from the journal, then the journal: while it exists, the thread does."""
     journal = store.journal_path(thread_id)
     beside = sorted(path for path in journal.parent.iterdir() if path.name.startswith(f"{journal.name}."))
     snapshot = store.root / snapshot_name(thread_id)
@@ -102,7 +102,7 @@ def _files_of(store: StateDirectory, thread_id: str) -> list[Path]:
 
 
 def _moved(folder: Path, files: list[Path]) -> Path:
-    """Where the last of `files` is now; a snapshot goes under its own name, as everything does."""
+    """Returns where the last of `files` is now; a snapshot goes under its own name, as everything does."""
     folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     target = folder
     for path in files:

@@ -48,14 +48,14 @@ class Sequencer:
         self.last = last
 
     def reserve(self, count: int) -> int:
-        """The first of `count` consecutive numbers."""
+        """Returns the first of `count` consecutive numbers."""
         first = self.last + 1
         self.last += count
         return first
 
 
 class WriterDeps(NamedTuple):
-    """What a writer shares with all others. `subscriber` hears each durable record; `dirty` that something awaits fsync."""
+    """The collaborators that all writers share. `subscriber` receives durable records, `dirty` writers to flush."""
 
     store: StateStore
     sequencer: Sequencer
@@ -127,12 +127,12 @@ class ThreadWriter:
 
     @property
     def is_quiescent(self) -> bool:
-        """Whether everything that was heard is durable and in the state; always so of a thread that is read-only."""
+        """Returns whether all facts are durable and in the state; always true of a read-only thread."""
         return self.read_only is not None or (self._is_consistent and not self._unpublished)
 
     @property
     def records_beyond_snapshot(self) -> int:
-        """How many records would be replayed if the thread were opened anew."""
+        """Returns how many records would be replayed if the thread were opened anew."""
         return self._journal.durable.records - self._kept_records
 
     async def keep_snapshot(self) -> None:
@@ -188,7 +188,7 @@ class ThreadWriter:
                 self.submit(internal.RecordFacts(facts))
 
     async def flush(self) -> None:
-        """Return when everything submitted or recorded so far is durable and listeners have heard of it.
+        """Returns when everything submitted or recorded so far is durable and published to subscribers.
 
         :raises JournalRefuses: when the disk refused, or the thread is read-only; what was not durable is gone from the state,
             and facts are written again as soon as the disk lets us.
@@ -238,7 +238,7 @@ class ThreadWriter:
 
     @property
     def _is_consistent(self) -> bool:
-        """Whether the state is what the journal holds or is about to, with all that was heard."""
+        """Returns whether the state equals the journal with all facts that are to be written."""
         return self._journal.failure is None and not self._stale and not self._unwritten_facts
 
     def _submit(self, command: AnyCommand) -> ev.Record | Rejected:
@@ -351,7 +351,7 @@ class ThreadWriter:
             self._publish(record)
 
     def _replay_unwritten(self) -> None:
-        """Decide anew, in order, what was heard. What is refused once more is kept by `submit`, and so is all that follows."""
+        """Decides the unwritten facts again, in order. `submit` keeps what is refused again, and all that follows."""
         waiting, self._unwritten_facts = self._unwritten_facts, []
         for fact in waiting:
             self._rewrite(fact)

@@ -27,7 +27,7 @@ _OWN_DAEMON = "Ask for the same, or have a daemon of your own: another TRIMPOINT
 
 
 class Wanted(NamedTuple):
-    """What the client asked for by itself; None where it takes what there is."""
+    """The settings that the client asked for; None where it takes the defaults."""
 
     overrides: list[str] | None
     codex: Path | None
@@ -61,7 +61,7 @@ async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Tra
 
 
 async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
-    """Whether the daemon at `place` is that of `state_dir`; None if none answers there, or it does not tell."""
+    """Returns whether the daemon at `place` is that of `state_dir`; None if none answers there, or it does not tell."""
     try:
         async with connect(place) as client:
             await client.initialize("trimpoint-stdio")

@@ -52,7 +52,7 @@ class Launch(NamedTuple):
 
 
 def launch_of(settings: Settings, arguments: argparse.Namespace) -> Launch:
-    """What a daemon needs to be the one that `arguments` and the environment ask for.
+    """Returns what a daemon needs to be the one that `arguments` and the environment ask for.
 
     :raises CliError: there is no usable Codex, or the configuration cannot be used.
     """
@@ -176,7 +176,7 @@ def _socket_in(said: bytes, state_dir: Path) -> Path:
 
 
 def log_path(state_dir: Path) -> Path:
-    """Where a daemon in the background writes its log."""
+    """Returns where a daemon in the background writes its log."""
     return state_dir / "daemon.log"
 
 

@@ -59,12 +59,12 @@ class Client:
 
     @property
     def notifications(self) -> list[Message]:
-        """What was said without being asked, oldest first."""
+        """The notifications, oldest first."""
         return [message for message in self.messages if "id" not in message]
 
     @property
     def questions(self) -> list[Message]:
-        """What the agent asked, oldest first."""
+        """The requests of the agent, oldest first."""
         return [message for message in self.messages if "id" in message]
 
     async def initialize(self, name: str = "trimpoint-cli", **capabilities: Any) -> Message:
@@ -111,7 +111,7 @@ class Client:
             raise ConnectionLost from error
 
     async def expect(self, wanted: Callable[[Message], bool], after: int = 0) -> Message:
-        """The first message from position `after` on that is wanted, waiting for it if need be."""
+        """Returns the first message from position `after` on that is wanted, waiting for it if need be."""
         found: list[Message] = []
 
         def look() -> bool:
@@ -122,7 +122,7 @@ class Client:
         return found[0]
 
     async def received(self, method: str, after: int = 0, **params: Any) -> Message:
-        """The first notification or question `method` whose parameters include `params`."""
+        """Returns the first notification or question `method` whose parameters include `params`."""
         return await self.expect(
             lambda message: (
                 message.get("method") == method

@@ -29,7 +29,7 @@ _REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
 
 
 def sockets_of(settings: Settings) -> list[Path]:
-    """Where the daemon may listen, likeliest first: what was named, what it noted itself, the default place."""
+    """Returns where the daemon may listen, likeliest first: the named socket, the published one, the default."""
     noted = read_published_socket(settings.state_dir)
     if noted is None or settings.socket_is_named or noted == settings.socket:
         return [settings.socket]
@@ -107,7 +107,7 @@ def _no_daemon(sockets: list[Path]) -> NoDaemon:
 
 
 async def answering(sockets: list[Path]) -> Path | None:
-    """The first socket that somebody serves.
+    """Returns the first socket that answers.
 
     :raises CliError: one is there but closed to us, or can be nobody's.
     """
@@ -124,7 +124,7 @@ async def answering(sockets: list[Path]) -> Path | None:
 
 
 def refused(error: RemoteError) -> CliError:
-    """What the daemon, or Codex behind it, refused, as the end of a command."""
+    """Returns the exit of a command that the daemon, or Codex behind it, refused."""
     failure = CliError(_shortened(error.message), str(error.data.get("hint", "")), reason=error.reason or "codex_refused")
     if error.reason in _REASONS_OF_USAGE:
         failure.code = Exit.USAGE

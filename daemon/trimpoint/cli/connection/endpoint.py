@@ -28,7 +28,7 @@ def published_socket(state_dir: Path, socket: Path) -> Generator[None]:
 
 
 def read_published_socket(state_dir: Path) -> Path | None:
-    """What the note says, if there is one."""
+    """Returns the published socket, if there is one."""
     try:
         text = (state_dir / _NOTE).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):

@@ -128,7 +128,7 @@ def _prepare_process(descriptors: int) -> None:
 
 
 def _explained(error: BaseException, state_dir: Path) -> CliError | None:
-    """What a person can do something about, in their words; None for a defect, which needs its traceback."""
+    """Returns a sentence for an error that a person can solve; None for a defect, which needs its traceback."""
     match error:
         case CliError():
             return error

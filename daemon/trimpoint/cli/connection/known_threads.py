@@ -42,7 +42,7 @@ class KnownThread(NamedTuple):
         return " ".join((self.name or self.first_words).split())
 
     def is_at(self, place: str) -> bool:
-        """Whether it works in `place`, as `place_of` names one."""
+        """Returns whether it works in `place`, as `place_of` names one."""
         return place_of(self.cwd) == place
 
 

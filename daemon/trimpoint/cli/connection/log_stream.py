@@ -46,7 +46,7 @@ class LogStream(io.TextIOBase):
             self._rest = self._rest[written:]
 
     def isatty(self) -> bool:
-        """Whether a person reads it."""
+        """Returns whether the stream is a terminal."""
         return os.isatty(self._fd)
 
     def writable(self) -> bool:

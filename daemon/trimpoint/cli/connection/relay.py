@@ -10,7 +10,7 @@ from trimpoint.gateway.transport.streams import StreamEnd, Transport
 
 
 class _EndClosed(Exception):
-    """Nobody takes what is written."""
+    """The reader of our output has gone."""
 
 
 async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable[[], None]) -> bool:

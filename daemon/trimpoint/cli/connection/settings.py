@@ -21,7 +21,7 @@ class Settings(NamedTuple):
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """What the flags, the environment and the configuration file say, in that order (docs/spec/running.md).
+    """The settings of flags, environment and configuration file, in that order (docs/spec/running.md).
 
     :raises UsageError: the configuration cannot be used.
     """

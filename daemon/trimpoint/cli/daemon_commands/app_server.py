@@ -36,12 +36,12 @@ _NOWHERE = {"socket": None, "state_dir": None, "config": None, "codex": None}
 
 
 def is_meant(arguments: list[str]) -> bool:
-    """Whether this is a command line for Codex: `app-server`, after nothing but Codex's options."""
+    """Returns whether this is a command line for Codex: `app-server`, after nothing but Codex's options."""
     return first_word(arguments) == NAME
 
 
 def first_word(arguments: list[str]) -> str | None:
-    """The first word that is no option of Codex's, nor the value of one."""
+    """Returns the first word that is no option of Codex's, nor the value of one."""
     words = iter(arguments)
     for word in words:
         option, attached = _option(word)

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def candidates(words: list[str]) -> Iterator[tuple[str, str]]:
-    """What the last word can become, with a word of help; none where a file's name or free text is next."""
+    """Returns what the last word can become, with a word of help; none where a file's name or free text is next."""
     *before, typed = words
     parser = root_parser()
     for word in before:

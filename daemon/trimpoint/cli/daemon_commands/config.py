@@ -55,7 +55,7 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 
 def run_path(arguments: argparse.Namespace) -> int:
-    """Where the file is, or would be."""
+    """Returns where the file is, or would be."""
     path = installation_of(arguments).config_path
     if arguments.json:
         print_json({"path": str(path), "exists": path.exists()})

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def installation_of(arguments: argparse.Namespace) -> Installation:
-    """What flags, environment and file make of this installation."""
+    """Returns what flags, environment and file make of this installation."""
     flags = {key: str(getattr(arguments, name)) for name, key in _FLAGS if getattr(arguments, name)}
     try:
         path = Path(arguments.config) if arguments.config else default_config_path(os.environ)
@@ -54,7 +54,7 @@ def installation_of(arguments: argparse.Namespace) -> Installation:
 
 
 def _socket(settings: Settings) -> Path:
-    """Where the daemon of the state directory says that it listens, unless a person named another place."""
+    """Returns the named socket, else the one that the daemon of the state directory has published."""
     noted = read_published_socket(settings.state_dir)
     return noted if noted is not None and not settings.socket_is_named and is_listening(noted) else settings.socket
 
@@ -65,7 +65,7 @@ def _document(result: CheckResult) -> dict[str, object]:
 
 
 def _print(results: list[CheckResult], *, verbose: bool) -> None:
-    """What needs doing first, then in a line what is all right, and at last how much there is to do."""
+    """Returns what needs doing first, then in a line what is all right, and at last how much there is to do."""
     console = stdout_console()
     to_do = [result for result in results if result.finding.status != "ok"]
     fine = [result for result in results if result.finding.status == "ok"]

@@ -100,7 +100,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 
 def _export(store: StateDirectory, thread_id: str, *, private: bool) -> str | None:
-    """What kept the journal from being exported whole, if anything did."""
+    """Returns why the journal could not be exported whole, or None."""
     try:
         content = read_settled(store.journal_path(thread_id), TORN_READ_ATTEMPTS)
         state = ThreadState()
@@ -123,7 +123,7 @@ def _store(arguments: argparse.Namespace) -> StateDirectory:
 
 
 def _chosen(store: StateDirectory, arguments: argparse.Namespace) -> list[str]:
-    """All threads, or the one that is named by its id, or the beginning or end of it."""
+    """Returns all threads, or the one that is named by its id, or the beginning or end of it."""
     ids, wanted = [thread_id for thread_id, _ in store.journals()], arguments.thread
     if wanted is None:
         return ids

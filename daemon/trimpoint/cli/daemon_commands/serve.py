@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _look_at_codex(codex: Path) -> list[str]:
-    """What a person should know of it before the first prompt.
+    """Returns what a person should know of it before the first prompt.
 
     :raises CliError: it is too old to work with.
     """

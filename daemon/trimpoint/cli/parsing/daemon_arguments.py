@@ -216,7 +216,7 @@ def add_demo(commands: Commands) -> None:
 
 
 def add_unlisted(commands: Commands) -> None:
-    """What `trimpoint` alone and `trimpoint --version` do."""
+    """Returns what `trimpoint` alone and `trimpoint --version` do."""
     overview = commands.add_parser("overview", allow_abbrev=False)
     overview.set_defaults(run="trimpoint.cli.thread_commands.overview:run", command="overview")
     for_clients(overview)

@@ -72,7 +72,7 @@ def for_daemons(parser: argparse.ArgumentParser) -> None:
 
 
 def as_codex_daemon(parser: argparse.ArgumentParser) -> None:
-    """Whether Codex's own programs are served."""
+    """Returns whether Codex's own programs are served."""
     parser.add_argument(
         "--as-codex-daemon", action="store_true", help="serve plain `codex` too: listen where it looks for its background server"
     )

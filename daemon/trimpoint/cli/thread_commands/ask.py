@@ -113,7 +113,7 @@ async def _continued(arguments: argparse.Namespace, client: Client) -> KnownThre
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What holds from this turn on."""
+    """Returns the settings that apply from this turn on."""
     settings = {"model": arguments.model, "approvalPolicy": arguments.approve}
     if arguments.sandbox is not None:
         settings["sandboxPolicy"] = {"type": _SANDBOXES[arguments.sandbox]}
@@ -126,7 +126,7 @@ def _start_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
-    """Which thread, where if not here, which model, and what the agent may do there."""
+    """Returns which thread, where if not here, which model, and what the agent may do there."""
     words = [f"thread {short_id(opened.thread_id)} {opened.title}".rstrip()]
     if opened.cwd not in {"", current_folder()}:
         words.append(f"in {opened.cwd}")

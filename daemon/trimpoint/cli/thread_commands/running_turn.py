@@ -65,7 +65,7 @@ class RunningTurn:
         raise ConnectionLost
 
     async def _interrupt(self) -> None:
-        """The person has had enough: the agent is told, too."""
+        """Interrupts the turn when the person pressed Ctrl-C."""
         self._make_way()
         with anyio.CancelScope(shield=True), anyio.move_on_after(_INTERRUPT_DEADLINE_S):
             try:

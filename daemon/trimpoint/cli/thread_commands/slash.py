@@ -106,7 +106,7 @@ async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]
 
 
 async def _cancelled(client: Client, thread_id: str, begun: int) -> str:
-    """What became of a command that the person did not want to wait for."""
+    """Returns what became of a command that the person did not want to wait for."""
     with anyio.move_on_after(_CANCEL_DEADLINE_S):
         try:
             turn = await client.received("turn/started", threadId=thread_id)
@@ -122,7 +122,7 @@ async def _cancelled(client: Client, thread_id: str, begun: int) -> str:
 
 @asynccontextmanager
 async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
-    """What the daemon says of its progress, and for how long, beside a spinner; nothing where no person watches."""
+    """Returns what the daemon says of its progress, and for how long, beside a spinner; nothing where no person watches."""
     spinner = Spinner(stderr_console(), one_line(text, 60))
     async with anyio.create_task_group() as tasks:
 
@@ -164,7 +164,7 @@ def _parted(outcome: CommandOutcome) -> tuple[str, str]:
 
 
 def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:
-    """What happened to the files, or would: a sign and the name of each."""
+    """Returns what happened to the files, or would: a sign and the name of each."""
     for kind, sign, style in (("written", "~", "yellow"), ("removed", "-", "red"), ("kept", "=", "dim")):
         paths = as_list(files.get(kind))
         for path in paths[:_MAX_FILES]:
@@ -180,7 +180,7 @@ async def _show_effect(
     answer: dict[str, Any],
     meters: tuple[ContextStatus | None, ContextStatus | None],
 ) -> None:
-    """What it brought, and the command that takes it back as the last line."""
+    """Returns what it brought, and the command that takes it back as the last line."""
     if outcome.command != "new" and not answer.get("tokens") and (line := change_line(*meters)) is not None:
         stdout_console().print(line)
     if last := _parted(outcome)[1]:

@@ -60,7 +60,7 @@ async def _newest(client: Client, thread_id: str, expand: list[str] | str, limit
 
 
 def _expansion(wanted: list[str], points: list[str]) -> list[str] | str:
-    """What a person wants expanded, as trim point ids or "all"."""
+    """Returns what to expand: trim point ids or "all"."""
     return "all" if "all" in wanted else [_point(which, points) for which in wanted]
 
 

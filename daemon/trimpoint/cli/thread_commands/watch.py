@@ -51,7 +51,7 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
 
 
 async def _join(client: Client, thread: ThreadOverview, joined: anyio.Event) -> None:
-    """Hear what Codex says too. An archived thread has nothing live to say, and its events are heard all the same."""
+    """Subscribes to Codex's notifications as well; an archived thread has none, only events."""
     if not thread.archived:
         with suppress(RemoteError):
             await client.request("thread/resume", threadId=thread.id, excludeTurns=True)

@@ -4,19 +4,19 @@ from datetime import UTC, datetime
 
 
 def age(timestamp: str) -> str:
-    """How long ago that was."""
+    """Returns how long ago that was."""
     return duration((datetime.now(UTC) - datetime.fromisoformat(timestamp)).total_seconds())
 
 
 def short_age(timestamp: str) -> str:
-    """How long ago that was, in a few characters: now, 5m, 3h, 2d."""
+    """Returns how long ago that was, in a few characters: now, 5m, 3h, 2d."""
     text = age(timestamp)
     number, unit = text.split()
     return "now" if unit == "s" else f"{number}{unit[0]}"
 
 
 def clock_time(timestamp: str) -> str:
-    """When that was, by the clock of this place; with the day when that was not today."""
+    """Returns when that was, by the clock of this place; with the day when that was not today."""
     if not timestamp:
         return ""
     then, now = datetime.fromisoformat(timestamp).astimezone(), datetime.now().astimezone()

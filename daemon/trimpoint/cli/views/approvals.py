@@ -71,7 +71,7 @@ async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
 
 
 def _wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    """What the agent wants to do, to be read after "asks to"."""
+    """Returns the action that needs approval, to be read after "asks to"."""
     if host := as_dict(params.get("networkApprovalContext")).get("host"):
         return f"reach {one_line(str(host))} over the network"
     if params.get("command"):

@@ -15,7 +15,7 @@ BAR_CELLS, SMALL_BAR_CELLS = 40, 10
 
 
 def context_bar(context: ContextStatus, cells: int) -> Text:
-    """How full it is: the mark stands where Codex itself would compact. Nothing where the window is not known."""
+    """Returns the bar of the meter, with a mark where Codex itself would compact; empty while the window is unknown."""
     window = context.window_tokens
     if window is None:
         return Text()
@@ -45,7 +45,7 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
 
 
 def change_line(before: ContextStatus | None, after: ContextStatus | None) -> Text | None:
-    """What a trim brought, in tokens; None where nothing is known to have changed."""
+    """Returns what a trim brought, in tokens; None where nothing is known to have changed."""
     if before is None or after is None or _known(before) == _known(after):
         return None
     line = Text(f"  {_known(before)} → {_known(after)} tokens", "dim")
@@ -67,7 +67,7 @@ def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
 
 
 def context_table(context: ContextStatus) -> Table:
-    """All that is known of a context, a line for each kind of thing."""
+    """Returns all that is known of a context, a line for each kind of thing."""
     table = Table.grid(padding=(0, 2))
     for name, value in _rows(context):
         table.add_row(Text(name, "bold"), value)

@@ -76,7 +76,7 @@ def _lines(file: FileChange) -> Text:
 
 
 def _titles(header: list[str] | None) -> Iterator[Text]:
-    """What comes before a file's hunks, without what is for programs."""
+    """Returns the header of a file's hunks, without the lines that are for programs."""
     if header is None:
         return
     names = {line[:4]: line[4:].removeprefix("a/").removeprefix("b/") for line in header if line[:4] in ("--- ", "+++ ")}

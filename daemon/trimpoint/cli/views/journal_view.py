@@ -27,7 +27,7 @@ _SNAPSHOTS = {
 
 
 def overview(found: list[Verified], root: Path) -> RenderableType:
-    """All journals, a line each."""
+    """Returns all journals, a line each."""
     table = _table("", "thread", "size", "records", "turns", "trims", "last used", "name")
     for one in found:
         table.add_row(
@@ -61,7 +61,7 @@ def one(found: Verified) -> RenderableType:
 
 
 def verdicts(found: list[Verified]) -> RenderableType:
-    """What is wrong; one line when nothing is."""
+    """Shows what is wrong, or one line if nothing is."""
     bad = [one for one in found if one.problems]
     records = sum(one.records for one in found)
     count = f"{len(found)} {'journal' if len(found) == 1 else 'journals'} with {records:,} records"
@@ -74,7 +74,7 @@ def verdicts(found: list[Verified]) -> RenderableType:
 
 
 def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> RenderableType:
-    """What was mended and what was not."""
+    """Shows what was repaired and what was not."""
     if not done:
         return Text("Nothing to repair.", "dim")
     lines: list[Text] = []
@@ -91,7 +91,7 @@ def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> Rendera
 
 
 def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
-    """What retention did, or would do."""
+    """Shows what retention did, or would do."""
     if not is_on:
         return Text("Retention is off: set archived_after_days in the [retention] table of the configuration.", "dim")
     if not done:

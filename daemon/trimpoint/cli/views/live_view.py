@@ -26,7 +26,7 @@ LINE_CELLS = 20
 
 
 class _Delta(NamedTuple):
-    """How a kind of streamed text looks; `margin` stands before its second line and every further one."""
+    """The look of a kind of streamed text; `margin` stands before its second line and every further one."""
 
     glyph: str
     glyph_style: str
@@ -82,7 +82,7 @@ class LiveView:
             self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
 
     def show_context(self, context: ContextStatus) -> None:
-        """The bar, if it has moved, and what is said about it, if that is new."""
+        """Shows the bar, if it has moved, and its advice, if that is new."""
         if (moved := (context.used_tokens, context.window_tokens)) != self._metered:
             self._metered = moved
             self.end_line()
@@ -94,7 +94,7 @@ class LiveView:
 
     @property
     def line_is_open(self) -> bool:
-        """Whether a line is being streamed."""
+        """Returns whether a line is being streamed."""
         return self._line_is_open
 
     def end_line(self) -> None:

@@ -25,7 +25,7 @@ def by_place(threads: Iterable[KnownThread], first: str) -> dict[str, list[Known
 
 
 class _Columns(NamedTuple):
-    """What there is room for, and something to say in; the same for all tables that stand together."""
+    """The columns that fit and have content; the same for all tables that stand together."""
 
     counts: bool
     trims: bool
@@ -93,7 +93,7 @@ def _trims(thread: KnownThread) -> str:
 
 
 def _state(thread: KnownThread) -> Text:
-    """What is special about a thread; nothing for one that waits for the next prompt."""
+    """Returns the state of a thread; empty for one that waits for the next prompt."""
     own = thread.overview
     if own is None:
         return Text("archived, Codex's" if thread.archived else "Codex's own", "dim")
@@ -103,7 +103,7 @@ def _state(thread: KnownThread) -> Text:
 
 
 def busy_words(busy: str) -> str:
-    """What keeps a thread busy, without the kind of it that is for programs."""
+    """Returns what keeps a thread busy, for people."""
     kind, _, detail = busy.partition(": ")
     if kind == "turn" and detail in {"running", ""}:
         return "working"

@@ -45,7 +45,7 @@ def activity_mark(kind: str) -> tuple[str, str]:
 
 
 class TurnMark(NamedTuple):
-    """What the timeline says of a turn beside what was said in it. `when` is for people."""
+    """The facts of a turn that the timeline shows beside its entries. `when` is for people."""
 
     number: int
     when: str
@@ -86,7 +86,7 @@ def _turn_of(entry: TimelineEntry | None) -> str | None:
 
 
 def _turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableType]:
-    """How a turn ended, where it did not just complete."""
+    """Returns how a turn ended; empty if it completed."""
     mark = marks.turns.get(_turn_of(last) or "")
     match mark:
         case TurnMark(status="failed", error=error):
@@ -167,7 +167,7 @@ def display_title(title: str) -> str:
 
 
 def _outcome(entry: TimelineActivity) -> Text | None:
-    """How an activity ended, where it did not just succeed."""
+    """Returns how an activity ended; empty if it succeeded."""
     detail = as_dict(entry.detail)
     status, code = detail.get("status"), detail.get("exitCode")
     if status == "declined":

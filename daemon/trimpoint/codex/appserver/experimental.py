@@ -42,7 +42,7 @@ class ExperimentalApi(msgspec.Struct, frozen=True):
     members: Mapping[str, Mapping[str, bool]]
 
     def used_by(self, method: str, params: Mapping[str, Any]) -> str | None:
-        """What of a request is experimental, as Codex names it; of several members the first by name. None when nothing is."""
+        """Returns the experimental member of a request as Codex names it, the first by name; None if there is none."""
         required = self.methods.get(method)
         if required is not None:
             return method if required <= params.keys() else None

@@ -38,7 +38,7 @@ except OSError as error:
 
 
 class LaunchProfile(msgspec.Struct, frozen=True):
-    """What makes one child differ from another (docs/spec/sessions.md): clients with equal profiles share a child.
+    """How a child is launched (docs/spec/sessions.md): clients with equal profiles share a child.
 
     `overrides` are Codex's `key=value`, each given as `-c`. `environment` is added to the daemon's; of
     pairs with the same name the last one wins.

@@ -15,7 +15,7 @@ class LineTooLong(Exception):
 
 
 class Traffic:
-    """How much has come: whole lines, and bytes."""
+    """Counts of what was received: whole lines, and bytes."""
 
     def __init__(self) -> None:
         self.messages = 0

@@ -60,7 +60,7 @@ class CodexUnusable(Exception):
 
     @property
     def hint(self) -> str:
-        """What a person can do about it."""
+        """Returns what a person can do about it."""
         named = "--codex" if self.source == "flag" else "the configured codex path"
         return f"Let {named} name the real Codex binary, or leave it out to have one searched for."
 
@@ -69,7 +69,7 @@ class CodexUnusable(Exception):
 
 
 class CodexNotFound(Exception):
-    """Nobody named a path and no place that is searched has a usable Codex."""
+    """No path was given, and no place that is searched has a usable Codex."""
 
     def __init__(self, attempts: tuple[Attempt, ...]) -> None:
         super().__init__(attempts)
@@ -77,7 +77,7 @@ class CodexNotFound(Exception):
 
     @property
     def hint(self) -> str:
-        """What was tried, one line each, and what a person can do about it."""
+        """Returns what was tried, one line each, and what a person can do."""
         tried = "".join(f"\n  {attempt.place}: {attempt.reason}" for attempt in self.attempts)
         return (
             "Install Codex (npm install -g @openai/codex, or pip install openai-codex-cli-bin), "
@@ -217,7 +217,7 @@ def _vendored(wrapper: Path) -> Path:
 
 
 def _vendored_places(package: Path) -> Iterator[Path]:
-    """Where releases of the npm package put the binary, newest layout first (that one measured: 0.171)."""
+    """Returns where releases of the npm package put the binary, newest layout first (that one measured: 0.171)."""
     triple = _target_triple()
     modules = [folder / "node_modules" for folder in (package, *package.parents)]
     vendors = [folder / _platform_package() / "vendor" for folder in modules]

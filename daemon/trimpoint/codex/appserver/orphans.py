@@ -27,7 +27,7 @@ _START_TIME_FIELD = 22  # proc(5), counted from 1: clock ticks since boot
 
 
 class ChildRecord(msgspec.Struct, frozen=True, rename="camel"):
-    """What `child-<profile key>.pid` holds, as JSON."""
+    """The content of `child-<profile key>.pid`, as JSON."""
 
     pid: int
     start_time_ticks: int
@@ -48,7 +48,7 @@ def process_start_ticks(pid: int) -> int | None:
 
 
 def started_as_provider(environ: dict[str, str], parent_pid: int) -> bool:
-    """Whether this very process is what a trimpoint started as its Codex; going on would start daemons for
+    """Returns whether this very process is what a trimpoint started as its Codex; going on would start daemons for
     ever.
 
     Only the direct child counts: commands that an agent runs inherit the mark too, and may well run
@@ -125,7 +125,7 @@ def _read(path: Path) -> ChildRecord | None:
 
 
 async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) -> bool | None:
-    """Whether it could be ended; None when it does not run."""
+    """Returns whether it could be ended; None when it does not run."""
     with _watched(record) as pidfd:
         if pidfd is None:
             return None
@@ -138,7 +138,7 @@ async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) ->
 
 
 def _kill_members(record: ChildRecord) -> None:
-    """What of its group outlived it, by the mark alone: nobody else can carry that."""
+    """Returns the processes of its group that outlived it, recognized by a mark in their environment."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             pid = int(entry.name)

@@ -58,7 +58,7 @@ class FastPath(NamedTuple):
 
 
 class PeerHandler(Protocol):
-    """Who hears what Codex says on its own accord. See the module's law for what the methods may do.
+    """Receives Codex's notifications and requests. The module's docstring says what the methods may do.
 
     `params` is empty (`Raw()`) when there were none. A Raw keeps the whole line alive; `copy()` it to keep a
     part.
@@ -66,7 +66,7 @@ class PeerHandler(Protocol):
 
     @property
     def fast_path(self) -> FastPath | None:
-        """What need not be decoded at present. A stream of deltas is most of what Codex says."""
+        """Lines that need not be decoded at present. Most of what Codex sends are deltas."""
         ...
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
@@ -160,7 +160,7 @@ class Peer:
         return outcome
 
     async def request_raw(self, method: str, params: Any = None, *, deadline_s: float) -> Raw | ProviderError:
-        """As `request`, but an error from Codex is a value, for passing on. The other failures are raised."""
+        """Sends a request and returns the answer, or Codex's error as a value. Other failures are raised."""
         expires_at = self._loop.time() + deadline_s
         await self._room_within(method, deadline_s)
         arriving: asyncio.Future[Outcome] = self._loop.create_future()
@@ -370,7 +370,7 @@ def _params_member(params: Any) -> bytes:
 
 
 def _own_id(request_id: Raw | UnsetType) -> int:
-    """The number of one of our requests; 0, which none has, for anything else."""
+    """Returns the number of one of our requests; 0, which none has, for anything else."""
     digits = b"" if request_id is UNSET else bytes(request_id)
     return int(digits) if digits.isdigit() else 0
 

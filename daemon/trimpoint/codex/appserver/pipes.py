@@ -41,7 +41,7 @@ class PipeReader:
 
     @property
     def is_closed(self) -> bool:
-        """Whether its end was read, or it was closed by us."""
+        """Returns whether its end was read, or it was closed by us."""
         return self._pipe.closed
 
     def start(self) -> None:
@@ -91,12 +91,12 @@ class PipeWriter:
 
     @property
     def is_open(self) -> bool:
-        """Whether `write` still has an effect."""
+        """Returns whether `write` still has an effect."""
         return not (self._finishing or self._pipe.closed)
 
     @property
     def unsent_bytes(self) -> int:
-        """What was accepted and is still ours."""
+        """Returns how many bytes were accepted and not yet written."""
         return len(self._unsent)
 
     def write(self, data: bytes) -> None:

@@ -52,7 +52,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 
 
 class StopGrace(msgspec.Struct, frozen=True):
-    """How long `stop` waits after each step before it takes the next."""
+    """How long `stop` waits after each of its steps, in seconds."""
 
     after_eof_s: float = 2.0
     after_term_s: float = 2.0
@@ -60,7 +60,7 @@ class StopGrace(msgspec.Struct, frozen=True):
 
 
 class ChildExit(msgspec.Struct, frozen=True):
-    """How a child ended: a status or a signal; neither when not even SIGKILL was seen to end it."""
+    """How a child ended: a status or a signal; neither if it was not seen to end after SIGKILL."""
 
     status: int | None = None
     signal: int | None = None
@@ -81,7 +81,7 @@ class ChildNotStarted(Exception):
 
     @property
     def hint(self) -> str:
-        """What a person can do about it."""
+        """Returns what a person can do about it."""
         return "Name another with --codex; `trimpoint status` shows which one is used."
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class ChildNotStarted(Exception):
 
 
 class ChildSink(Protocol):
-    """Who takes what a child says. Called on the loop's thread; neither method may raise."""
+    """Receives the output of a child. Called on the loop's thread; neither method may raise."""
 
     def on_chunk(self, data: bytes) -> None:
         """Some bytes of stdout, in order, cut anywhere."""
@@ -125,22 +125,22 @@ class CodexChild:
 
     @property
     def accepts_input(self) -> bool:
-        """Whether its stdin is still open; `write` is without effect otherwise."""
+        """Returns whether its stdin is still open; `write` is without effect otherwise."""
         return self._stdin.is_open
 
     @property
     def unsent_bytes(self) -> int:
-        """What was written and the child has not taken yet."""
+        """Returns how many bytes the child has not read yet."""
         return self._stdin.unsent_bytes
 
     @property
     def has_room(self) -> bool:
-        """Whether less than 1 MiB is unsent."""
+        """Returns whether less than 1 MiB is unsent."""
         return self._stdin.unsent_bytes < _ROOM_BELOW_BYTES
 
     @property
     def exit(self) -> ChildExit | None:
-        """How it ended, once it has."""
+        """Returns how the child ended; None while it runs."""
         return self._exit if self._closed.is_set() else None
 
     def attach(self, sink: ChildSink) -> None:

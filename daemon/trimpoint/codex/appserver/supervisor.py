@@ -28,7 +28,7 @@ HEALTHY_AFTER_S = 30.0
 
 
 class ProviderUnavailable(ProviderFailure):
-    """There is no Codex to talk to now; `reason` says why and `hint` what to do."""
+    """Codex cannot be reached now; `reason` says why and `hint` what to do."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(reason)
@@ -40,7 +40,7 @@ class ProviderUnavailable(ProviderFailure):
 
 
 class LinkHandler(PeerHandler, Protocol):
-    """Who hears Codex, and of the end of each epoch."""
+    """Receives what Codex sends, and the end of each epoch."""
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
         """The child of `epoch` is gone; everything that lived in it is over."""
@@ -90,7 +90,7 @@ class CodexLink:
 
     @property
     def problem(self) -> str | None:
-        """Why there is no Codex now, if that is known."""
+        """Returns why there is no Codex now, if that is known."""
         return self._failure.reason if self._failure is not None else None
 
     async def connected(self, deadline_s: float | None = None) -> Peer:
@@ -173,20 +173,20 @@ class CodexLink:
 
 
 def lacks_method(error: ProviderFailure) -> bool:
-    """Whether Codex refused because its version has no such method."""
+    """Returns whether Codex refused because its version has no such method."""
     return missing_method(error) is not None
 
 
 def is_missing_error(error: ProviderFailure) -> bool:
-    """Whether Codex no longer has the thread."""
+    """Returns whether Codex no longer has the thread."""
     return isinstance(error, ProviderError) and ("no rollout found" in error.message or "thread not found" in error.message)
 
 
 def is_archived_error(error: ProviderFailure) -> bool:
-    """Whether Codex has the thread put away."""
+    """Returns whether Codex has archived the thread."""
     return isinstance(error, ProviderError) and "is archived" in error.message
 
 
 def is_in_use_error(error: ProviderFailure) -> bool:
-    """Whether another program has the thread open, so that Codex does not load it."""
+    """Returns whether another program has the thread open, so that Codex does not load it."""
     return isinstance(error, ProviderError) and "already has an active writer" in error.message

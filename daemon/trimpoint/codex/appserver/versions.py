@@ -23,7 +23,7 @@ def missing_method(error: ProviderFailure) -> str | None:
 
 
 def lacking(method: str, version: Version | None) -> str:
-    """What to tell a person when a command met a Codex without `method`."""
+    """Returns a sentence for a command that needs a method which this Codex lacks."""
     codex = "This Codex" if version is None else f"Codex {version_text(version)}"
     if version is not None and version >= OLDEST_SUPPORTED:
         return f"{codex} has no {method}; trimpoint is tested with Codex {version_text(OLDEST_SUPPORTED)} to {version_text(NEWEST_TESTED)}"
@@ -31,5 +31,5 @@ def lacking(method: str, version: Version | None) -> str:
 
 
 def version_text(version: Version) -> str:
-    """As Codex writes it."""
+    """Returns the version as Codex writes it."""
     return ".".join(map(str, version))

@@ -43,7 +43,7 @@ async def imported_turns(
 
 
 def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
-    """Whether a turn that Codex lists is the part of a review in which its reviewer works; the review is in `turn_ids`."""
+    """Returns whether a turn that Codex lists is the part of a review in which its reviewer works; the review is in `turn_ids`."""
     root_id = turn.get("rootTurnId")
     return root_id is not None and root_id != turn["id"] and str(root_id) in turn_ids
 
@@ -55,7 +55,7 @@ def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.Any
 
 
 def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEvent]:
-    """A turn that still runs goes on under our eyes: its end is heard, not made up."""
+    """Leaves a turn that still runs open: its end will be reported by Codex."""
     is_running = turn.get("status") == "inProgress"
     for fact in turn_facts(turn, 1, items):
         if not (is_running and isinstance(fact, ev.TurnCompleted)):
@@ -63,7 +63,7 @@ def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEven
 
 
 def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Iterator[ev.AnyEvent]:
-    """All that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
+    """Returns all that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
     turn_id = str(turn["id"])
     yield ev.TurnStarted(turn_id, generation)
     for item in as_list(turn.get("items")):
@@ -108,7 +108,7 @@ def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, .
 
 
 def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev.AnyEvent]:
-    """Those that the parent made when it had so many turns. They are about turns before, which all are the fork's too."""
+    """Returns the parent's trim points that lie within the turns which the fork has."""
     for one in parent.discards:
         if one.turn_index == turn_index:
             items = tuple(one.positions.items())

@@ -31,7 +31,7 @@ ListedTurn = dict[str, Any]
 
 
 class Missed(NamedTuple):
-    """What a provider thread has and the ledger lacks, and the reverse.
+    """The differences between a provider thread and the ledger.
 
     `facts` are those of turns that the ledger lacks, wholly or in part, oldest first; what it knows already may be among them.
     `new_turns`: whether Codex has turns that the ledger has nothing of. `taken_back` is the first turn that Codex has no more.
@@ -43,7 +43,7 @@ class Missed(NamedTuple):
 
     @property
     def is_anything(self) -> bool:
-        """Whether another program went on with the thread."""
+        """Returns whether another program went on with the thread."""
         return self.new_turns or self.taken_back is not None
 
 
@@ -71,7 +71,7 @@ async def catch_up(link: CodexLink, state: ThreadState, generation: Generation, 
 async def _unknown_turns(
     link: CodexLink, state: ThreadState, generation: Generation
 ) -> tuple[list[ListedTurn], ListedTurn | None]:
-    """Codex's turns that the ledger lacks or may have heard only in part, newest first, and the one before them; None without one."""
+    """Returns Codex's turns that the ledger lacks or has in part, newest first, and the turn before them or None."""
     unknown: list[ListedTurn] = []
     limit, cursor = (PAGE if state.may_have_missed else GLANCE), None
     while True:
@@ -103,7 +103,7 @@ def _is_compaction(turn: ListedTurn) -> bool:
 
 
 def _taken_back(state: ThreadState, missed: list[ListedTurn], meeting: ListedTurn | None) -> str | None:
-    """The first turn that ran in the present provider thread and is not there any more.
+    """Returns the first turn that ran in the present provider thread and is not there any more.
 
     A turn that broke off may never have got there, so only one that was completed counts.
     """

@@ -89,7 +89,7 @@ def _answers_compaction(line: _Line) -> bool:
 
 
 def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]] | None:
-    """What the newest compaction put in place of the context, and how many items each turn has added since; None without one.
+    """Returns what the newest compaction put in place of the context, and how many items each turn added since; or None.
 
     A compaction that does not say what it put there, as those of old versions, counts as none.
     """
@@ -139,7 +139,7 @@ def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str |
 
 
 def _unlabelled_summary(outcome: str, previous_answer: str) -> str:
-    """The summary in a `compacted` record of a Codex that does not record the model's answer by itself (measured: 0.133).
+    """Returns the summary in a `compacted` record of a Codex that does not record the model's answer (measured: 0.133).
 
     It stands behind a fixed preface, one line long. Such a Codex copies the whole conversation into a fork's rollout, so that an
     answer that was empty shows as the previous one taken for it.

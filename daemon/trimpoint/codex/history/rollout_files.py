@@ -61,12 +61,12 @@ class _File(NamedTuple):
 
     @property
     def id(self) -> str:
-        """What other files call it."""
+        """Returns what other files call it."""
         return self.segment_id or self.thread_id
 
 
 def conversation_lines(path: str) -> list[bytes]:
-    """All lines that count of the conversation that `path` belongs to, oldest first; empty when its files are gone.
+    """Returns all lines that count of the conversation that `path` belongs to, oldest first; empty when its files are gone.
 
     `path` may name any file of the thread, and where it was before the thread was archived.
     """

@@ -27,7 +27,7 @@ class ForeignThreadUsage:
         self._subscribers.append(subscriber)
 
     def usage_of(self, thread_id: str) -> UsageTotals | None:
-        """What was reported of a thread in this epoch, if anything was."""
+        """Returns the usage that was reported of a thread in this epoch, or None."""
         return self._usage.get(thread_id)
 
     def on_notification(self, thread_id: str, method: str, params: Raw) -> None:

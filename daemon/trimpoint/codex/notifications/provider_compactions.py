@@ -13,13 +13,13 @@ _WRITTEN_BY_OTHERS = frozenset({"user", "developer", "system"})
 
 
 class ProviderCompactions:
-    """Which provider threads are being compacted by Codex, as told by what it says of them, in order."""
+    """Tracks which provider threads Codex is compacting, from its notifications in order."""
 
     def __init__(self) -> None:
         self._under_way: set[str] = set()
 
     def is_compaction_reply(self, provider_thread_id: str, method: str, params: Raw) -> bool:
-        """Whether the notification is what the model answered to a compaction. To be asked of each that is not a delta."""
+        """Returns whether the notification is the model's answer to a compaction. Call it for each that is no delta."""
         if method == "item/started":
             if _MARK in bytes(params) and _item_in(params).get("type") == COMPACTION:
                 self._under_way.add(provider_thread_id)

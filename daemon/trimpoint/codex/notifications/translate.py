@@ -159,7 +159,7 @@ ENDINGS = frozenset({"completed", "interrupted", "failed"})
 
 
 def ending_of(turn: dict[str, Any]) -> Ending:
-    """How a turn in Codex's display form ended, as far as that can be read; `inProgress` is no way to end."""
+    """Returns how a turn in Codex's display form ended, as far as that can be read; `inProgress` is no way to end."""
     status, error = turn.get("status"), turn.get("error")
     message, kind = _error_of(error)
     if isinstance(status, str) and status in ENDINGS:
@@ -185,7 +185,7 @@ def _error_of(error: Any) -> tuple[str | None, str]:
 
 
 def error_kind(info: Any, message: str) -> str:
-    """The one word for Codex's `codexErrorInfo`, which is a word or an object with one member; "" when there is none.
+    """Returns Codex's `codexErrorInfo` as one word; it is a word or an object with one member. "" without one.
 
     `message` is Codex's own. An overflow that the provider answers with HTTP 400 is `other` to some versions, with the provider's
     answer for a message (measured: 0.163); it is called what it is.
@@ -215,7 +215,7 @@ def _input_text(part: dict[str, Any]) -> str:
 
 
 def _is_plain(item: dict[str, Any]) -> bool:
-    """Whether a prompt is one piece of text, so that its text is all of it."""
+    """Returns whether a prompt is one piece of text, so that its text is all of it."""
     content = [as_dict(part) for part in as_list(item.get("content"))]
     return all(part.get("type") == "text" and not part.get("text_elements") for part in content) and len(content) < 2
 

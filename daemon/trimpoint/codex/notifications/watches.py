@@ -21,7 +21,7 @@ class TurnOutcome(NamedTuple):
 
 
 class Watch(Protocol):
-    """Hears what is said of a provider thread that nobody else hears in full."""
+    """Receives the notifications of a provider thread that no client sees."""
 
     @property
     def turn_id(self) -> str | None:
@@ -69,7 +69,7 @@ class TurnWatch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the turn is over."""
+        """Returns whether the turn is over."""
         return self._ended.is_set()
 
     def abort(self, reason: str) -> None:

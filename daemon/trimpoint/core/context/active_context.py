@@ -27,7 +27,7 @@ SEALED_SUMMARY_LOST = "Codex no longer has the conversation, and with it its sea
 
 
 class TrimPlan(NamedTuple):
-    """What a trim that keeps `kept` would exclude: the `pruned_turn_count` active turns before them.
+    """A planned trim: it keeps `kept` and prunes the `pruned_turn_count` active turns before them.
 
     `pruned_message_count` are the messages newly excluded, prompts and answers alike; what was
     discarded before is none of them.
@@ -118,13 +118,13 @@ def active_message_count(state: ThreadState) -> int:
 
 
 def has_sealed_summary(state: ThreadState) -> bool:
-    """Whether the context begins with a summary that only the provider thread has."""
+    """Returns whether the context begins with a summary that only the provider thread has."""
     in_provider = state.generation.bootstrap == "provider"
     return in_provider and bool(state.trim_points) and state.trim_points[-1].summary_unavailable
 
 
 def begins_with_summary(state: ThreadState) -> bool:
-    """Whether the context begins with a summary, readable or not."""
+    """Returns whether the context begins with a summary, readable or not."""
     return current_summary(state) is not None or has_sealed_summary(state)
 
 
@@ -222,7 +222,7 @@ def placed_items(state: ThreadState, turn: Turn, discards: Sequence[Discard] | N
 
 
 def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[int]:
-    """Which of a turn's raw items `discards` took."""
+    """Returns which of a turn's raw items `discards` took."""
     return frozenset(position for discard in discards for position in discard.positions.get(turn_id, ()))
 
 
@@ -246,7 +246,7 @@ def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, 
 
 
 def message_text(item: dict[str, Any]) -> str:
-    """All text of a message item."""
+    """Returns all text of a message item."""
     return "".join(str(part.get("text", "")) for part in map(as_dict, as_list(item.get("content"))))
 
 
@@ -280,33 +280,33 @@ def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
 
 
 def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
-    """Where `injectable` items stand among `items`, decoded ones."""
+    """Returns where `injectable` items stand among `items`, decoded ones."""
     calls = {call_id(item) for item in items if is_call(item)}
     return [position for position, item in enumerate(items) if not is_output(item) or call_id(item) in calls]
 
 
 def call_id(item: dict[str, Any]) -> Any:
-    """What a tool call and its result have in common."""
+    """Returns the id that a tool call and its result share."""
     return item.get("call_id")
 
 
 def is_call(item: dict[str, Any]) -> bool:
-    """Whether the item asks for a tool whose result is an item of its own."""
+    """Returns whether the item asks for a tool whose result is an item of its own."""
     return str(item.get("type", "")).endswith("_call") and call_id(item) is not None and "output" not in item
 
 
 def is_output(item: dict[str, Any]) -> bool:
-    """Whether the item is a tool's result."""
+    """Returns whether the item is a tool's result."""
     return str(item.get("type", "")).endswith(("_call_output", "tool_search_output"))
 
 
 def is_reasoning(item: dict[str, Any]) -> bool:
-    """Whether the item is a thought of the model's."""
+    """Returns whether the item is reasoning."""
     return item.get("type") == "reasoning"
 
 
 def is_preamble(item: dict[str, Any]) -> bool:
-    """Whether Codex wrote the item by itself (instructions, environment, tools); a new thread has its own."""
+    """Returns whether the item is preamble (instructions, environment, tools); a new thread has its own."""
     if item.get("type") in ("additional_tools", "configuration_update"):
         return True
     if item.get("type") != "message":

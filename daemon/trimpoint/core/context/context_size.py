@@ -34,7 +34,7 @@ Level = Literal["ok", "warning", "critical"]
 
 
 class ContextSize(NamedTuple):
-    """What a context holds, and whether that was measured."""
+    """The size of a context in tokens, and whether it was measured."""
 
     used: int
     is_estimate: bool
@@ -43,7 +43,7 @@ class ContextSize(NamedTuple):
 
 
 def context_size(state: ThreadState, policy: Policy) -> ContextSize:
-    """What the thread's context holds. Costs an estimate of the whole of it while nothing is reported, else next to nothing."""
+    """Returns the size of the thread's context. It estimates the whole context while nothing was reported."""
     known = reported_size(state.usage, window_of(state.usage, model_in(state.settings), policy))
     return known or _estimated_size(state)
 
@@ -60,7 +60,7 @@ def window_of(usage: UsageTotals, model: str | None, policy: Policy) -> int | No
 
 
 def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
-    """What the provider reported, None when it has not; a context that overflowed fills the window."""
+    """Returns the size that the provider reported, or None; a context that overflowed fills the window."""
     if usage.report is None:
         return None
     basis = usage.report.basis
@@ -70,7 +70,7 @@ def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
 
 
 def left_percent(used: int, window: int) -> int:
-    """What Codex's own interface calls left, in percent of what it takes for usable."""
+    """Returns the percentage that Codex's own interface shows as left."""
     if window <= BASELINE_TOKENS:
         return 0
     usable = window - BASELINE_TOKENS
@@ -79,7 +79,7 @@ def left_percent(used: int, window: int) -> int:
 
 
 def provider_compacts_at(window: int, configured: int | None) -> int:
-    """Where Codex would compact by itself: at its own limit, or earlier where it is told to."""
+    """Returns the token count at which Codex compacts by itself."""
     own = window * PROVIDER_COMPACTS_PERCENT // RAW_WINDOW_PERCENT
     return own if configured is None else min(own, configured)
 
@@ -91,7 +91,7 @@ def level_of(used: int, window: int, policy: Policy) -> Level:
 
 
 def overhead_tokens(state: ThreadState) -> int:
-    """What a session costs before anything is said in it (instructions, tools), as last measured; 0 while it never was.
+    """Returns the tokens of an empty session (instructions, tools), as last measured; 0 if never.
 
     A generation's first call was given that, its bootstrap and the prompt. One that began with kept turns is taken only if there is no
     other, because what their items weigh is known but roughly once they are pruned.

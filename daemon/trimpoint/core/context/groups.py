@@ -32,12 +32,12 @@ class ItemGroup:
 
     @property
     def calls(self) -> list[Item]:
-        """Its tool calls, also those that the provider carries out by itself."""
+        """Returns its tool calls, the provider's own included."""
         return [item for item in self.items if str(item.get("type", "")).endswith("_call")]
 
     @property
     def text(self) -> str:
-        """What its first message says."""
+        """Returns the text of its first message."""
         return next((message_text(item) for item in self.items if is_message(item)), "")
 
 
@@ -65,12 +65,12 @@ def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
 
 
 def is_message(item: Item) -> bool:
-    """Whether the item is a prompt or an answer."""
+    """Returns whether the item is a prompt or an answer."""
     return item.get("type") == "message"
 
 
 def message_text(item: Item) -> str:
-    """What a message says, in the words of its entry."""
+    """Returns the text of a message as its entry has it."""
     return "\n".join(str(part["text"]) for part in map(as_dict, as_list(item.get("content"))) if "text" in part)
 
 

@@ -38,7 +38,7 @@ def newest_own_compaction(state: ThreadState) -> OwnCompaction | None:
 
 
 def is_own_compaction(entry: Entry) -> bool:
-    """Whether Codex compacted by itself; what a recovery from an overflow wrote is none of that."""
+    """Returns whether Codex compacted by itself; what a recovery from an overflow wrote is none of that."""
     return entry.role == COMPACTION and entry.text != COMPACTED
 
 
@@ -58,13 +58,13 @@ def _filled_since(state: ThreadState) -> int:
 
 
 def seen_turns(state: ThreadState) -> int:
-    """How many turns the model sees: those since Codex's own compaction, and the one that it was made in."""
+    """Returns the number of turns the model sees: the one that Codex compacted in, and those after it."""
     compaction = newest_own_compaction(state)
     return state.active_turn_count if compaction is None else len(state.turns) - compaction.turn_index
 
 
 def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None:
-    """Why keeping `keep` turns needs `--force`: it would bring back what Codex had compacted away."""
+    """Returns why keeping `keep` turns needs `--force`: it would bring back what Codex has compacted."""
     compaction = newest_own_compaction(state)
     if compaction is None or keep == 0 or keep >= state.active_turn_count:
         return None
@@ -91,14 +91,14 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
 
 
 def _compacted_tokens(state: ThreadState, compaction: OwnCompaction) -> int:
-    """What the turn had done before the compaction, by estimate."""
+    """Returns what the turn had done before the compaction, by estimate."""
     start = state.turns[compaction.turn_index].first_entry_index
     done = state.entries[start : compaction.entry_index]
     return sum(estimate_tokens(one.detail) if one.detail else estimate_text_tokens(one.text) for one in done)
 
 
 def turns_brought_back(state: ThreadState) -> int:
-    """How many of the turns that the present generation was given had been compacted by Codex."""
+    """Returns how many of the turns that the present generation was given had been compacted by Codex."""
     kept = state.generation.turn_ids
     compacted = [kept.index(turn_id) for turn_id in state.compacted_in if turn_id in kept]
     return max(compacted, default=0)

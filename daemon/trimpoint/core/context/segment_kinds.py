@@ -13,7 +13,7 @@ PREVIEW_CHARS = 120
 
 
 class SegmentKind(StrEnum):
-    """Tool calls from what is needed least to what is needed most, then what is said."""
+    """The kinds, ordered from least to most needed; messages come last."""
 
     CONTEXT_TOOL = "contextTool"  # get_messages, discard_messages
     TITLE = "title"
@@ -42,7 +42,7 @@ _SHELL_WRAP = re.compile(r"\S*/(?:ba|z|)sh -l?c (['\"])(.*)\1", re.DOTALL)
 
 
 def kind_of(group: ItemGroup) -> SegmentKind:
-    """What the group is: of several calls, the one that is needed most."""
+    """Returns the kind of a group: of several calls, the most needed one."""
     of_entries = [kind for entry in group.entries if (kind := _entry_kind(entry.role, entry.detail)) is not None]
     of_calls = [_call_kind(call) for call in group.calls if not of_entries or _is_change_or_plan(call)]
     found = [*of_entries, *of_calls]
@@ -56,7 +56,7 @@ def preview(text: str) -> str:
 
 
 def preview_of(group: ItemGroup) -> str:
-    """What the group is recognised by: what is said, or which tool is called with what."""
+    """Returns a short preview of the group: its text, or the tool and its arguments."""
     activities = [entry.text for entry in group.entries if entry.kind == "activity" and entry.role != "reasoning"]
     calls = [_unwrapped(title) for title in activities] or [_call_text(call) for call in group.calls]
     return preview("; ".join(calls) if calls else group.text)

@@ -58,7 +58,7 @@ class ContextSegment(NamedTuple):
 
 
 def context_segments(state: ThreadState) -> list[ContextSegment]:
-    """All of the active context, in the order in which the model sees it; what was discarded is left out."""
+    """Returns all of the active context, in the order in which the model sees it; what was discarded is left out."""
     segments: list[ContextSegment] = []
     if (summary := current_summary(state)) is not None:
         tokens = estimate_tokens(summary_item(summary.text, summary.messages))
@@ -127,7 +127,7 @@ def _role(group: ItemGroup) -> str:
 
 
 def _protections(turn: Turn, groups: Sequence[ItemGroup]) -> list[str | None]:
-    """Why each group stays, as far as its own turn tells."""
+    """Returns why each group stays, as far as its own turn tells."""
     if not turn.items_complete and turn.status != "running":
         return [NOT_RECORDED] * len(groups)
     finals = _final_answers(turn, groups)
@@ -146,7 +146,7 @@ def _protection(group: ItemGroup, is_final: bool, hidden_change: bool) -> str | 
 
 
 def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
-    """What Codex calls final answers, else the last thing that was said in a turn that has ended."""
+    """Returns the final answers as Codex marks them, else the last message of each ended turn."""
     said = [group for group in groups if any(item.get("role") == "assistant" for item in group.items)]
     finals = {id(group) for group in said if any(item.get("phase") == "final_answer" for item in group.items)}
     if not finals and said and turn.status != "running":

@@ -24,7 +24,7 @@ def find_split(
     min_messages: int = MIN_MESSAGES,
     min_items: int = 0,
 ) -> int | None:
-    """How many of the oldest `items` to cut off, or None when they cannot be parted.
+    """Returns how many of the oldest `items` to cut off, or None if no cut is valid.
 
     `items` are raw items in order and `tokens` what each of them costs. As much as fits into `oldest_share` of all tokens is cut off,
     and at least `min_messages` prompts and answers and `min_items` items, even if that takes more. Everything may be cut off, if nothing
@@ -70,7 +70,7 @@ def _answers(items: Sequence[dict[str, Any]]) -> dict[int, int]:
 
 
 def _continues(items: Sequence[dict[str, Any]], at: int) -> bool:
-    """Whether the item at `at` came of the same thought as what stands before it."""
+    """Returns whether the item at `at` belongs to the reasoning before it."""
     return at < len(items) and _is_output_of_model(items[at]) and not _is_reasoning(items[at])
 
 
@@ -87,5 +87,5 @@ def _is_reasoning(item: dict[str, Any]) -> bool:
 
 
 def is_message(item: dict[str, Any]) -> bool:
-    """Whether the item is a prompt or an answer."""
+    """Returns whether the item is a prompt or an answer."""
     return item.get("type") == "message" and item.get("role") in ("user", "assistant")

@@ -54,21 +54,21 @@ SPECIFICATIONS: Final[tuple[dict[str, Any], ...]] = (
 
 
 class Answer(NamedTuple):
-    """What a tool says, and whether it did what it was asked to."""
+    """The answer of a tool, and whether it succeeded."""
 
     text: str
     success: bool
 
 
 class Choice(NamedTuple):
-    """What an agent has chosen: names that mean the units alone."""
+    """The agent's choice: names that stand for segments."""
 
     names: tuple[str, ...]
     answer: Answer
 
 
 def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> Answer:
-    """What `get_messages` answers, JSON. What was chosen already is left out."""
+    """Returns the answer of `get_messages`, as JSON, without the segments that were chosen already."""
     segments = _left(state, chosen)
     costliest = {segment.short_id for segment in sorted(segments, key=lambda segment: -segment.tokens)[:MAX_LISTED]}
     omitted = [segment for segment in segments if segment.short_id not in costliest]
@@ -86,7 +86,7 @@ def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) ->
 
 
 def choose(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arguments: Any) -> Choice:
-    """What `discard_messages` answers, with what is chosen now besides `chosen`; nothing of it when any is refused."""
+    """Returns the answer of `discard_messages` and the new choice; the choice is empty if any name is refused."""
     if (refusal := discard_refusal(state)) is not None:
         return _refused(refusal.message)
     wanted = _short_ids(arguments)
@@ -109,7 +109,7 @@ def choose(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arg
 
 
 def to_discard(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> list[str]:
-    """Which of what was chosen earlier can go now, and with it the looking and choosing itself, which tells of what is no longer there."""
+    """Returns the chosen entries that may be discarded now, and the tool calls that listed and chose them."""
     wanted, segments = set(chosen), context_segments(state)
     free = [segment for segment in segments if segment.protected is None]
     going = [segment for segment in free if not wanted.isdisjoint(names_of(segment))]
@@ -122,7 +122,7 @@ def to_discard(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str])
 
 
 def follow_up_text(outcome: str) -> str:
-    """The prompt of the turn that begins by itself; it is recognised, so that it never counts as the person's newest."""
+    """Returns the prompt of the follow-up turn. It is recognized, so that it never counts as the person's newest."""
     return f"{FOLLOW_UP_PREFIX}{outcome} Go on with your task where you left off; this is no new request.</context-reduced>"
 
 

@@ -32,7 +32,7 @@ def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> D
 
 
 def is_due(state: ThreadState, policy: Policy) -> bool:
-    """Whether the context is to be compacted as soon as the thread is idle."""
+    """Returns whether the context is to be compacted as soon as the thread is idle."""
     return (
         policy.auto == "compact"
         and _is_measurable(state, policy)
@@ -43,7 +43,7 @@ def is_due(state: ThreadState, policy: Policy) -> bool:
 
 
 def has_stopped(state: ThreadState, policy: Policy) -> bool:
-    """Whether the last attempts were all in vain, or won no turn."""
+    """Returns whether the last attempts all failed or freed too little."""
     return _last_were_in_vain(state, policy) or _last_won_no_turn(state, policy)
 
 
@@ -58,7 +58,7 @@ def _last_won_no_turn(state: ThreadState, policy: Policy) -> bool:
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
-    """What is being done about a full context, and what a person should know of it."""
+    """Returns the state of automatic compaction, with a sentence for a person."""
     operation = state.open_operation
     if operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO:
         return rm.AutoCompaction(
@@ -77,7 +77,7 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
 
 
 def _is_measurable(state: ThreadState, policy: Policy) -> bool:
-    """Whether the present session was measured. What overflowed is left to the recovery, where there is one."""
+    """Returns whether the present session was measured. What overflowed is left to the recovery, where there is one."""
     report = state.usage.report
     if report is None or not state.generation.ready or state.may_have_missed:
         return False
@@ -85,7 +85,7 @@ def _is_measurable(state: ThreadState, policy: Policy) -> bool:
 
 
 def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
-    """As many as configured, but never all: a context of few long turns would stay critical for ever.
+    """Returns how many turns to keep: as configured, but never all of them.
 
     Nor any that the model no longer sees, or the compaction would bring them back.
     """
@@ -101,7 +101,7 @@ def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Pol
 
 
 def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
-    """Whether turns have ended since, and each of them with a critical context."""
+    """Returns whether turns have ended since, and each of them with a critical context."""
     window = window_of(state.usage, model_in(state.settings), policy)
     lowest = attempt.lowest_at_turn_end
     if lowest is None or window is None:

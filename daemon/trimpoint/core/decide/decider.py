@@ -25,7 +25,7 @@ AnyCommand = wire.AnyClientCommand | internal.InternalCommand
 
 
 def decide(state: ThreadState, command: AnyCommand, stamp: Stamp, policy: Policy) -> Decision:
-    """What `command` does to `state`: events to write, or why not."""
+    """Decides `command` in `state`: returns the events to write, or the rejection."""
     if not state.exists and not isinstance(command, internal.CreateThread):
         return Rejected(Reason.THREAD_NOT_FOUND, "There is no such thread.")
     if isinstance(command, wire.ClientCommand):

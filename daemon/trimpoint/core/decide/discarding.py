@@ -40,7 +40,7 @@ _WHY = {
 
 
 class CompressionPlan(NamedTuple):
-    """What `/compress` would take out of `segments`. `is_enough`: that brings the context down to `target_tokens`."""
+    """The plan of `/compress`. `is_enough`: it brings the context down to `target_tokens`."""
 
     segments: list[ContextSegment]
     chosen: list[ContextSegment]
@@ -49,22 +49,22 @@ class CompressionPlan(NamedTuple):
 
     @property
     def total_tokens(self) -> int:
-        """What the context is estimated to cost now."""
+        """Returns the estimated tokens of the context now."""
         return total_tokens(self.segments)
 
     @property
     def left_tokens(self) -> int:
-        """What it would cost then."""
+        """Returns the estimated tokens after it."""
         return self.total_tokens - total_tokens(self.chosen)
 
     @property
     def is_enough(self) -> bool:
-        """Whether the target is reached."""
+        """Returns whether the target is reached."""
         return self.left_tokens <= self.target_tokens
 
 
 def total_tokens(units: Iterable[ContextSegment]) -> int:
-    """What `segments` are estimated to cost."""
+    """Returns the estimated tokens of `segments`."""
     return sum(segment.tokens for segment in units)
 
 
@@ -92,7 +92,7 @@ def discard(state: ThreadState, command: wire.DiscardContext, stamp: Stamp, poli
 
 
 def plan_compression(state: ThreadState, target_tokens: int | None, policy: DiscardPolicy) -> CompressionPlan | Rejected:
-    """What `/compress` takes, or why it cannot be asked to. Without `target_tokens` the configured one counts."""
+    """Returns the plan of `/compress` or a rejection. Without `target_tokens` the configured target counts."""
     target = policy.target_tokens if target_tokens is None else target_tokens
     if (refusal := discard_refusal(state)) is not None:
         return refusal
@@ -112,7 +112,7 @@ def plan_compression(state: ThreadState, target_tokens: int | None, policy: Disc
 
 
 def _by_priority(state: ThreadState, units: Sequence[ContextSegment]) -> Iterator[ContextSegment]:
-    """What may go without being asked for by name: the newest turn is still at work with what it has read."""
+    """Returns the segments that `/compress` may take: none of the newest turn."""
     newest = state.turns[-1].id if state.turns else ""
     for kind in PRIORITY:
         for segment in units:
@@ -126,7 +126,7 @@ def _is_addressed(segment: ContextSegment) -> bool:
 
 
 def discard_refusal(state: ThreadState) -> Rejected | None:
-    """Why nothing can be discarded: a new session is given exactly what is left, so all of it must be known."""
+    """Returns why nothing can be discarded, or None: the new session needs every remaining raw item."""
     if has_sealed_summary(state):
         sealed = "Only Codex can read the summary that the context begins with, so nothing can be taken out beside it."
         return Rejected(Reason.NOT_SUPPORTED, f"{sealed} /clear N and /compact work.")
@@ -150,12 +150,12 @@ def _named(state: ThreadState, units: Sequence[ContextSegment], names: Sequence[
 
 
 def names_of(segment: ContextSegment) -> list[str]:
-    """The unit's entries by names that go on meaning them alone, whatever is said later."""
+    """Returns stable names of the segment's entries."""
     return [qualified_entry_id(segment.turn_id, entry_id) for entry_id in segment.ids]
 
 
 def protection_reason(segment: ContextSegment) -> str:
-    """Why a protected unit stays, as the rest of a sentence."""
+    """Returns why a protected unit stays, as the rest of a sentence."""
     return _WHY[str(segment.protected)]
 
 
@@ -180,7 +180,7 @@ def _proposed(
 
 
 def nothing_to_discard(plan: CompressionPlan) -> str:
-    """Why `/compress` does nothing, in a sentence."""
+    """Returns why `/compress` does nothing, in a sentence."""
     holds = f"the context holds about {plan.total_tokens:,} tokens"
     if plan.is_enough:
         return f"Nothing to discard: {holds}, no more than the target of {plan.target_tokens:,}."

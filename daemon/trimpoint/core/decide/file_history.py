@@ -33,7 +33,7 @@ class FileHistory(NamedTuple):
 
 
 def file_history(state: ThreadState, reverting: Reverting) -> FileHistory:
-    """What lies between the target of a revert and the present."""
+    """Returns what lies between the target of a revert and the present."""
     at = _start(state, reverting)
     if at is None:
         return FileHistory(reverting.commit, [], "unknown")
@@ -49,7 +49,7 @@ def file_history(state: ThreadState, reverting: Reverting) -> FileHistory:
 
 
 def is_late(checkpoint: Checkpoint) -> bool:
-    """Whether the turn was at work already when its baseline was captured."""
+    """Returns whether the turn was at work already when its baseline was captured."""
     return LATE in checkpoint.notes
 
 
@@ -80,7 +80,7 @@ def _author(state: ThreadState, checkpoint: Checkpoint, *, gap: bool) -> Author:
 
 
 def _follows_unseen(state: ThreadState, checkpoint: Checkpoint) -> bool:
-    """Whether the end of the turn before was never captured, so that its changes are among those of others."""
+    """Returns whether the end of the turn before was never captured, so that its changes are among those of others."""
     index = state.turn_index.get(checkpoint.turn_id or "", 0)
     return index > 0 and not _is_ended(state, index - 1)
 

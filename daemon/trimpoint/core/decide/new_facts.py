@@ -32,7 +32,7 @@ def new_facts(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyE
 
 
 def _with_own_turn_id(state: ThreadState, fact: ev.AnyEvent) -> ev.AnyEvent:
-    """What the provider calls a turn that was tried again is known by the turn's own id."""
+    """Returns the fact with the thread's own turn id in place of the provider's."""
     turn_id = state.turn_aliases.get(getattr(fact, "turn_id", None) or "")
     return fact if turn_id is None else msgspec.structs.replace(fact, turn_id=turn_id)
 

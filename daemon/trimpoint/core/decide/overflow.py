@@ -50,7 +50,7 @@ class OverflowPlan(NamedTuple):
 
 
 class ProviderCompaction(NamedTuple):
-    """What Codex put in place of the context when it compacted by itself: raw items, and how many each turn has added `since`."""
+    """The raw items of Codex's own compaction, and how many each turn has added `since`."""
 
     items: list[bytes]
     since: dict[str, int]
@@ -85,7 +85,7 @@ def _has_prompt(state: ThreadState, turn: Turn) -> bool:
 
 
 def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
-    """What a turn was begun with, as `turn/start` takes it, as far as the ledger has it."""
+    """Returns the input of a turn as `turn/start` takes it, as far as the ledger has it."""
     turn = state.turns[state.turn_index[turn_id]]
     entry = next(entry for entry in state.entries_of(turn) if entry.role == "user")
     if entry.detail:
@@ -95,7 +95,7 @@ def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
 
 
 def plan_overflow(state: ThreadState, turn_id: str, compaction: ProviderCompaction | None = None) -> OverflowPlan | None:
-    """Where to cut the active context so that the turn may fit, or None when it cannot be cut.
+    """Returns where to cut the active context so that the turn may fit, or None.
 
     `compaction` is to be given where Codex compacted the context by itself (`compacted_by_codex`).
     """
@@ -112,7 +112,7 @@ def plan_overflow(state: ThreadState, turn_id: str, compaction: ProviderCompacti
 
 
 def compacted_by_codex(state: ThreadState) -> bool:
-    """Whether Codex has compacted the present context by itself, so that it holds something else than the turns say."""
+    """Returns whether Codex has compacted the present context by itself."""
     here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
     start = state.active_turns[0].first_entry_index if here else len(state.entries)
     compactions = (entry for entry in state.entries[start:] if entry.role == COMPACTION and entry.turn_id in here)
@@ -149,7 +149,7 @@ def _first_since(state: ThreadState, turn: Turn, compaction: ProviderCompaction,
 
 
 def _work(state: ThreadState, turn_id: str) -> list[bytes]:
-    """What the turn had done before it failed."""
+    """Returns the items of the turn from before it failed."""
     turn = state.turns[state.turn_index[turn_id]]
     return without_prompt(turn.items, later_prompts(state, turn_id))
 

@@ -20,7 +20,7 @@ FILES = "files+context"
 
 
 class RevertTarget(NamedTuple):
-    """What a revert leads to: the turns that will be active, the trim point before them, and where Codex has just that.
+    """The target of a revert: the turns that will be active, the trim point before them, and the provider thread with them.
 
     `discards` are those that stand there.
 
@@ -70,7 +70,7 @@ def _turns_kept(state: ThreadState, command: wire.RevertToCheckpoint) -> int | R
 
 
 def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
-    """The files as they were when the thread had its first `kept` turns, or why nobody knows."""
+    """Returns the checkpoint after the first `kept` turns, or why there is none."""
     after = _moments(state, state.turns[kept - 1].id, "after") if kept else []
     before = _moments(state, state.turns[kept].id, "before") if kept < len(state.turns) else []
     # What others did before the next turn began is none of what is taken back.
@@ -112,7 +112,7 @@ def _undo(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) ->
 
 
 def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | None:
-    """Where the revert leads, or None when the context stays what it is."""
+    """Returns where the revert leads, or None when the context stays what it is."""
     if reverting.undo and (past := state.undo_state) is not None:
         if past.generation == state.generation.number and past.kept_turns == len(state.turns):
             return None  # that revert was of files alone, and nothing has happened since

@@ -28,7 +28,7 @@ class Revision(NamedTuple):
 
 
 class TurnFiles(NamedTuple):
-    """What is known of the worktree around one turn. Number 0 is no turn but the time before the first.
+    """The checkpoints around one turn. Number 0 stands for the time before the first.
 
     `before` and `after` are None where there is no checkpoint; `problem` says why, `notes` what is not in `after`.
     """
@@ -76,12 +76,12 @@ def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
 
 
 def _last_problem(state: ThreadState) -> str:
-    """Why there are no checkpoints: the same reason is recorded once, not with every turn."""
+    """Returns why there are no checkpoints: the same reason is recorded once, not with every turn."""
     return next((one.problem for one in reversed(state.checkpoints) if one.problem), "")
 
 
 def _begun(state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint], number: int) -> Checkpoint | None:
-    """What the worktree was when turn `number` began: its baseline, or what the turn before it left."""
+    """Returns what the worktree was when turn `number` began: its baseline, or what the turn before it left."""
     turns = state.turns
     baseline = newest.get((turns[number - 1].id, "before")) if number <= len(turns) else None
     if baseline is not None and baseline.commit:
@@ -133,7 +133,7 @@ def _ended(state: ThreadState, number: int) -> Revision | Rejected:
 
 
 def _beginning(state: ThreadState, newer: str | None) -> Revision | Rejected:
-    """What a moment is compared to when nobody says."""
+    """Returns the default other side of a comparison."""
     number = len(state.turns)
     if newer is not None and newer in state.turn_index:
         number = state.turn_index[newer] + 1

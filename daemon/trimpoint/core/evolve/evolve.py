@@ -78,7 +78,7 @@ def _drop_pruned_items(state: ThreadState) -> None:
 
 
 def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> None:
-    """Keep the newest only: a receipt serves whoever repeats a command, and nobody does after a thousand others."""
+    """Keeps the newest receipts only: no command is repeated after a thousand others."""
     state.receipts.pop(command_id, None)
     state.receipts[command_id] = Receipt(
         record.fingerprint,

@@ -26,6 +26,6 @@ def retry_turn(state: ThreadState, event: ev.TurnRetried, at_ms: int) -> None:
 
 
 def later_prompts(state: ThreadState, turn_id: str) -> list[str]:
-    """What was said to the agent while the turn ran already."""
+    """Returns the prompts that were added while the turn ran."""
     entries = state.entries_of(state.turns[state.turn_index[turn_id]])
     return [entry.text for entry in entries if entry.role == "user"][1:]

@@ -7,7 +7,7 @@ from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoS
 
 
 def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> None:
-    """Codex took turns back by itself; files are as they were."""
+    """Applies a rollback by Codex; files are untouched."""
     first = state.turn_index[event.turn_id]
     ran_in = state.turns[first].generation
     if state.undo_state is not None and first < state.undo_state.kept_turns:
@@ -51,7 +51,7 @@ def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
 
 
 def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
-    """The thread knows its files as it captured them, except before a revert: what it finds there may be somebody else's."""
+    """Applies a checkpoint; the safety checkpoint of a revert is not taken for the thread's own files."""
     state.checkpoints.append(
         Checkpoint(event.turn_id, event.moment, at_ms, event.repository, event.ref, event.commit, event.notes)
     )
@@ -73,7 +73,7 @@ def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> No
 
 
 def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) -> None:
-    """There is no such checkpoint, and this is why."""
+    """Applies a checkpoint that could not be made."""
     state.checkpoints.append(Checkpoint(event.turn_id, event.moment, at_ms, problem=event.reason))
 
 
@@ -130,7 +130,7 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
 
 
 def changes_context(state: ThreadState, kept: int) -> bool:
-    """Whether the context was another one when the thread had its first `kept` turns and the last of them had just ended."""
+    """Returns whether the context was another one when the thread had its first `kept` turns and the last of them had just ended."""
     last = state.turns[kept - 1] if kept else None
     if kept < len(state.turns) or (last is not None and last.injected):
         return True

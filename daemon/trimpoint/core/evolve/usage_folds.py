@@ -10,7 +10,7 @@ from trimpoint.core.model.usage import UsageSample, add_report, model_in, overfl
 
 
 def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
-    """What the present context holds; also remembered of the turn, for a revert to it."""
+    """Applies a usage report, and remembers it for a revert to this turn."""
     add_report(state.usage, event, is_live=event.turn_id == state.running_turn_id)
     note_lowest(state)
     index = state.turn_index.get(event.turn_id)
@@ -44,7 +44,7 @@ def note_overflow(state: ThreadState, turn: Turn) -> None:
 
 
 def report_before_revert(state: ThreadState) -> UsageSample | None:
-    """What was last heard of the context that the turns which are left make."""
+    """Restores the usage that belonged to the remaining turns."""
     current = state.generation.number
     left = takewhile(lambda turn: turn.generation == current, reversed(state.turns))
     return next((turn.report for turn in left if turn.report is not None), None)

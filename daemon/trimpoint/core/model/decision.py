@@ -20,7 +20,7 @@ class Stamp(NamedTuple):
 
 
 class DiscardPolicy(msgspec.Struct, frozen=True):
-    """`floor_tokens`: no discard leaves less than this. `target_tokens`: where `/compress` stops unless it is told otherwise."""
+    """`floor_tokens`: no discard leaves less. `target_tokens`: where `/compress` stops by default."""
 
     floor_tokens: int = 30_000
     target_tokens: int = 50_000
@@ -49,7 +49,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class BusyReason(NamedTuple):
-    """What keeps a thread busy; `kind`: turn | operation | request."""
+    """The reason why a thread is busy; `kind`: turn | operation | request."""
 
     kind: str
     id: str
@@ -66,7 +66,7 @@ class Rejected(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """What happens instead of nothing; `operation_id` when it opened or belongs to an operation."""
+    """The events of an accepted command; `operation_id` if they belong to an operation."""
 
     events: tuple[ev.AnyEvent, ...]
     operation_id: str | None = None
@@ -108,7 +108,7 @@ def _first(pending: dict[str, Pending]) -> Pending:
 
 
 def when_idle(state: ThreadState, verb: str) -> Rejected | None:
-    """Why the thread cannot be changed now (`verb` says how), or None when it can."""
+    """Returns why the thread cannot be changed now (`verb` says how), or None when it can."""
     if state.archived and verb != "archive":
         went_on = f" It went on as the thread {state.new_thread_id}." if state.new_thread_id is not None else ""
         return Rejected(Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{went_on}")

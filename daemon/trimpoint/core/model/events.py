@@ -216,7 +216,7 @@ class ArchivedAndNewCreated(Event, frozen=True, array_like=True, tag="thread.arc
 
 
 class ThreadArchived(Event, frozen=True, array_like=True, tag="thread.archived"):
-    """The thread is put away; its ledger stays."""
+    """The thread is archived; its ledger stays."""
 
 
 class ThreadUnarchived(Event, frozen=True, array_like=True, tag="thread.unarchived"):
@@ -365,7 +365,7 @@ class RevertRequested(Event, frozen=True, array_like=True, tag="thread.revert-re
 
 
 class RevertPrepared(Event, frozen=True, array_like=True, tag="thread.revert-prepared"):
-    """This provider thread holds the context of the target, and serves nobody before the revert is through."""
+    """This provider thread has the context of the target. It is used when the revert is complete."""
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id"})
     operation_id: str
@@ -485,7 +485,7 @@ AnyEvent = (
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """What one decision wrote, whole or not at all: the unit of the journal.
+    """The events of one decision, written whole or not at all: the unit of the journal.
 
     `sequence` and `thread_sequence` are of the first event; the others follow without gaps. `fingerprint`
     identifies the command's arguments, so that a re-used command id with other arguments is told apart from a

@@ -33,7 +33,7 @@ class _Running(msgspec.Struct):
 
 
 class OperationTimes:
-    """Hears every record of every thread, in order. An operation that began before it was there is not told of."""
+    """Measures operations from the records of all threads, in order; only those that it saw begin."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}

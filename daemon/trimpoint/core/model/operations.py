@@ -44,5 +44,5 @@ def is_open(phase: Phase) -> bool:
 
 
 def may_follow(current: Phase, following: Phase) -> bool:
-    """Whether the table allows the step."""
+    """Returns whether the table allows the step."""
     return following in SUCCESSORS[current]

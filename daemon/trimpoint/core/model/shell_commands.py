@@ -30,7 +30,7 @@ def as_typed(item: Mapping[str, Any]) -> str:
 
 
 def unwrapped(command: str) -> str:
-    """What a shell is told to run by `command`; `command` itself when it calls no shell."""
+    """Returns what a shell is told to run by `command`; `command` itself when it calls no shell."""
     if _SHELL.match(command) is None or len(command) > _MAX_SPLIT_CHARS:
         return command
     try:

@@ -67,7 +67,7 @@ def complete(text: str) -> list[SlashCommand]:
 
 
 def help_text(name: str | None) -> str:
-    """What `/help [command]` says."""
+    """Returns the text of `/help [command]`."""
     if name is not None:
         command = REGISTRY[name]
         return f"{command.usage}\n{command.details}"
@@ -115,7 +115,7 @@ def _parse_compact(rest: str) -> dict[str, Any] | str:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """The first word of `text` and what follows it; white space between them belongs to neither."""
+    """Returns the first word of `text` and what follows it; white space between them belongs to neither."""
     word, rest = [*text.split(maxsplit=1), "", ""][:2]
     return word, rest
 

@@ -46,7 +46,7 @@ class Turn(msgspec.Struct, gc=False):
 
     @property
     def injected_items(self) -> list[bytes]:
-        """Those of its items that were injected behind its end."""
+        """Returns those of its items that were injected behind its end."""
         return self.items[len(self.items) - self.injected :]
 
     @property
@@ -159,7 +159,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class Reverting(msgspec.Struct):
-    """What a revert aims at. `prepared` is the provider thread that will serve, `safety` the commit to go back to.
+    """The target of a revert. `prepared` is the new provider thread, `safety` the commit to return to on failure.
 
     `planned` and what follows: see `events.RevertPlanned`; empty in reverts of earlier versions.
     """
@@ -185,7 +185,7 @@ class Reverting(msgspec.Struct):
 
 
 class UndoState(msgspec.Struct):
-    """What the last revert took out of the thread, for as long as that can be undone.
+    """What the last revert removed, for as long as it can be undone.
 
     `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before it. `commit` holds the files as they
     were, empty when the revert left them alone. `injected` are the items that had been injected behind the last turn that stayed, and
@@ -238,7 +238,7 @@ class CompactionAttempt(msgspec.Struct):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What a command was answered with: its events, or the one rejection."""
+    """The stored answer of a command: its events, or its rejection."""
 
     fingerprint: bytes
     sequence: int
@@ -315,7 +315,7 @@ class ThreadState(msgspec.Struct):
 
     @property
     def exists(self) -> bool:
-        """Whether the thread was created at all."""
+        """Returns whether the thread was created at all."""
         return bool(self.id)
 
     @property
@@ -340,7 +340,7 @@ class ThreadState(msgspec.Struct):
 
     @property
     def active_turn_count(self) -> int:
-        """How many turns the active context has."""
+        """Returns how many turns the active context has."""
         return len(self.turns) - self.active_from_turn
 
     def entries_end(self, turn_index: int) -> int:

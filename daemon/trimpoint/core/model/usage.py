@@ -28,7 +28,7 @@ class SampleSource(StrEnum):
 
 
 class UsageSample(msgspec.Struct, frozen=True):
-    """The last that was heard of a context. `used`: tokens it holds; `running_total`: the provider's count of all its calls."""
+    """The last usage report. `used`: tokens in the context; `running_total`: the provider's count of all calls."""
 
     used: int
     running_total: int
@@ -79,7 +79,7 @@ def add_report(usage: UsageTotals, event: ev.UsageReported, *, is_live: bool) ->
 
 
 def is_repetition(usage: UsageTotals, event: ev.UsageReported) -> bool:
-    """Whether the report says again what was said last."""
+    """Returns whether the report repeats the last one."""
     return event.window == usage.window and _repeats(event, usage.report)
 
 
@@ -104,7 +104,7 @@ def model_in(settings: bytes) -> str | None:
 
 
 def compact_limit_in(settings: bytes) -> int | None:
-    """The number of tokens at which the thread was started to be compacted by Codex itself, if it was told one."""
+    """Returns the number of tokens at which the thread was started to be compacted by Codex itself, if it was told one."""
     config = as_dict(as_dict(as_dict(msgspec.json.decode(settings)).get("start")).get("config"))
     limit = config.get(COMPACT_LIMIT)
     return limit if isinstance(limit, int) else None

@@ -47,7 +47,7 @@ def preview_text(plan: CompressionPlan) -> str:
 
 
 def remaining_text(left_tokens: int, target_tokens: int) -> str:
-    """Whether the target is reached, and if not, why."""
+    """Returns whether the target is reached, and if not, why."""
     left = f"About {left_tokens:,} tokens are left"
     if left_tokens <= target_tokens:
         return f"{left}, within the target of {target_tokens:,}."

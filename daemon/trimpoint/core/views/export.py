@@ -31,7 +31,7 @@ _ACTIVITIES = {
 
 
 class Heading(NamedTuple):
-    """What stands above the timeline. `created_at` is RFC 3339."""
+    """The header of an exported thread. `created_at` is RFC 3339."""
 
     id: str
     name: str | None
@@ -40,7 +40,7 @@ class Heading(NamedTuple):
 
 
 def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str]:
-    """The document, piece by piece; `entries` oldest first. What was said stays word for word as it was said."""
+    """Yields the document in pieces; `entries` oldest first. Messages stay word for word."""
     yield f"# {_line(heading.name or 'Conversation')}\n\n"
     yield f"- Thread: {_code(heading.id)}\n- Folder: {_code(heading.cwd)}\n- Begun: {heading.created_at}\n"
     was_activity = False
@@ -90,7 +90,7 @@ def _line(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """As code, whatever backticks are in it."""
+    """Returns the text as Markdown code, whatever backticks are in it."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     padding = " " if longest else ""

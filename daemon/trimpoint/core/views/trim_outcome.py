@@ -38,7 +38,7 @@ def tokens_text(change: TokenChange) -> str:
 
 
 def undo_command(state: ThreadState) -> str | None:
-    """What to type to have the context back that a trim took; None where no turn leads back to it."""
+    """Returns what to type to have the context back that a trim took; None where no turn leads back to it."""
     return f"/revert {len(state.turns)} --context" if state.turns else None
 
 
@@ -48,7 +48,7 @@ def undo_line(undo: str) -> str:
 
 
 def planned_change(state: ThreadState, command: Planned, policy: Policy) -> TokenChange:
-    """What an accepted command would do to the context."""
+    """Returns what an accepted command would do to the context."""
     before, overhead = context_size(state, policy), overhead_tokens(state)
     after: int | None
     match command:
@@ -70,7 +70,7 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
 
 
 def planned_text(state: ThreadState, command: Planned) -> str:
-    """What an accepted command would do, in a sentence."""
+    """Returns what an accepted command would do, in a sentence."""
     match command:
         case wire.ArchiveAndNew():
             return "Would archive the thread and start an empty one with the same files and settings."

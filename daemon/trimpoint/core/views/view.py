@@ -72,17 +72,17 @@ def blocker(block: BusyReason) -> Blocker:
 
 
 def public_fields(event: AnyEvent | type[AnyEvent]) -> list[str]:
-    """What of an event clients are shown."""
+    """Returns the payload of an event as clients see it."""
     return [name for name in event.__struct_fields__ if name not in event.private]
 
 
 def is_time(field: str) -> bool:
-    """Whether a field of an event is a point in time; clients read it as text."""
+    """Returns whether a field of an event is a point in time; clients read it as text."""
     return field.endswith("_at_ms")
 
 
 def wire_name(field: str) -> str:
-    """How clients know a field of an event."""
+    """Returns how clients know a field of an event."""
     head, *rest = (field.removesuffix("_ms") if is_time(field) else field).split("_")
     return head + "".join(word.capitalize() for word in rest)
 

@@ -43,7 +43,7 @@ class _Call(msgspec.Struct, rename="camel"):
 
 
 class _Chosen(msgspec.Struct):
-    """What is to go when the turn has ended, any turn if `turn_id` is None. `follows_up`: a turn is to follow by itself."""
+    """What to discard when the turn has ended, any turn if `turn_id` is None. `follows_up`: start a turn afterwards."""
 
     names: list[str]
     turn_id: str | None
@@ -51,7 +51,7 @@ class _Chosen(msgspec.Struct):
 
 
 class AgentTools:
-    """`wait_s` bounds how long an operation of somebody else's is waited for."""
+    """`wait_s` bounds how long another operation is waited for."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class AgentTools:
         engine.keep_in_memory(self.is_in_use)
 
     def is_in_use(self, thread_id: str) -> bool:
-        """Whether something is still to be taken out of the thread."""
+        """Returns whether something is still to be taken out of the thread."""
         return thread_id in self._chosen
 
     def intercept(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
-        """Whether the question is a call of one of our tools; then it is answered here."""
+        """Returns whether the question is a call of one of our tools; then it is answered here."""
         writer = self._engine.loaded(thread_id) if thread_id is not None and method == TOOL_CALL else None
         if writer is None or not has_agent_tools(writer.state.settings):
             return False
@@ -176,7 +176,7 @@ class AgentTools:
         return "What you chose has left your context already."
 
     async def _wait_for_other(self, writer: ThreadWriter, chosen: _Chosen) -> None:
-        """Somebody trims the thread. A person who does so goes on by themselves; the daemon's own compaction does not."""
+        """Drops the choice when the thread is trimmed; after an automatic compaction the follow-up turn still starts."""
         operation = writer.state.open_operation
         start_automatic = operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO
         await self._sessions.operation_ended(writer, self._wait_s)

@@ -89,7 +89,7 @@ class ContextMeters:
             self._clients.broadcast(status.thread_id, WARNING, partial(_warning, status.thread_id, status.auto.message))
 
     def _publish_progress(self, thread_id: str, event: ev.AnyEvent) -> None:
-        """How a compaction gets on that no client gave the command for."""
+        """Reports the progress of a compaction that no client asked for."""
         match event:
             case ev.CompactionRequested(trigger=trigger) if trigger == AUTO:
                 self._compacting.add(event.operation_id)
@@ -110,7 +110,7 @@ class ContextMeters:
 
 
 def _is_worse(status: ContextStatus, before: ContextStatus | None) -> bool:
-    """Whether there is something to warn of that was not warned of before."""
+    """Returns whether there is something to warn of that was not warned of before."""
     if status.auto is None or not status.auto.message or status.auto.state == "running":
         return False
     had_stopped = before is not None and before.auto is not None and before.auto.state == "stopped"

@@ -60,7 +60,7 @@ _STATUS_OF = {Phase.FAILED: "failed", Phase.CANCELLED: "cancelled"}
 
 
 class SlashRunner:
-    """`wait_s` bounds how long an operation is watched; it goes on by itself after that."""
+    """`wait_s` bounds how long the answer waits for an operation; the operation continues after that."""
 
     def __init__(
         self, engine: ThreadRegistry, sessions: Sessions, previews: RevertPreviews, wait_s: float, discard: DiscardPolicy
@@ -130,7 +130,7 @@ class SlashRunner:
         return msgspec.structs.replace(outcome, message=message, tokens=change, undo=undo)
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
-        """What a command would do; nothing is written down."""
+        """Returns what a command would do; nothing is written down."""
         writer = await self._engine.thread(request.thread_id)
         await self._sessions.complete_context(writer)
         stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
@@ -161,7 +161,7 @@ class SlashRunner:
         return msgspec.structs.replace(outcome, message=f"{said} {left}{newline}{undo}")
 
     async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
-        """What would go; the thread may be busy, because nothing changes."""
+        """Returns a preview of the discard; the thread may be busy, because nothing changes."""
         writer = await self._engine.thread(thread_id)
         await self._sessions.complete_context(writer)
         plan = plan_compression(writer.state, target_tokens, self._discard)
@@ -244,7 +244,7 @@ def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id
 
 
 def _reverted(operation: Operation) -> dict[str, Any]:
-    """What a revert did to the files, and what takes it back."""
+    """Returns what a revert did to the files, and what takes it back."""
     reverting = operation.reverting
     if reverting is None:
         return {}
@@ -253,7 +253,7 @@ def _reverted(operation: Operation) -> dict[str, Any]:
 
 
 def _trim_point_of(state: ThreadState, operation: Operation) -> dict[str, Any]:
-    """What the thread's last operation trimmed; the same however often, and by whomever, the command is sent."""
+    """Returns the trim point of the thread's last operation, as members of the outcome."""
     point = max(state.boundaries, key=lambda one: one.generation, default=None)
     if point is None or point.created_at_ms < operation.started_at_ms:
         return {}

@@ -41,7 +41,7 @@ class Identity:
         return summary.provider_thread_ids[-1] if summary is not None and summary.provider_thread_ids else None
 
     def is_current(self, provider_thread_id: str) -> bool:
-        """Whether a provider thread of ours serves its thread at present."""
+        """Returns whether a provider thread of ours serves its thread at present."""
         owner = self._engine.owner_of(provider_thread_id)
         return owner is not None and self.provider_of(owner) == provider_thread_id
 
@@ -89,7 +89,7 @@ class Identity:
         return self._engine.renamed.get(any_id, any_id)
 
     def provider_turn(self, turn_id: str) -> str:
-        """What Codex calls a turn."""
+        """Returns Codex's id of a turn."""
         return self._engine.retried.get(turn_id, turn_id)
 
     def _provider_if_ours(self, any_id: str) -> str | None:

@@ -69,7 +69,7 @@ def rewrite_ids(value: Any, lookup: Lookup) -> Any:
 
 
 def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
-    """Whether any id in `known` occurs at all; a message without one needs no decoding.
+    """Returns whether any id in `known` occurs at all; a message without one needs no decoding.
 
     It is found by its dashes: to try each byte for the beginning of an id would take a hundred times as long.
     """

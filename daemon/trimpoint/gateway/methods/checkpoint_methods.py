@@ -61,7 +61,7 @@ class CheckpointMethods:
         return (await self._engine.thread(self._identity.thread_of(thread_id) or thread_id)).state
 
     async def _changed(self, repository: Repository | None, row: TurnFiles) -> cp.FilesChanged | None:
-        """What the turn changed; never computed twice, since a commit is for ever what it is."""
+        """Returns what the turn changed; never computed twice, since a commit is for ever what it is."""
         if repository is None or row.before is None or row.after is None:
             return None
         pair = row.before.commit, row.after.commit

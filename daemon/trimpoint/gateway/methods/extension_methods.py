@@ -37,7 +37,7 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class HandlerDeps(NamedTuple):
-    """What the handlers act on. `shut_down` ends the daemon."""
+    """The collaborators of the handlers. `shut_down` ends the daemon."""
 
     engine: ThreadRegistry
     sessions: Sessions

@@ -102,7 +102,7 @@ class Forks:
 
 
 def _ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:
-    """Whether Codex knows the turn, or nobody does and Codex says so."""
+    """Returns whether Codex knows the turn, or nobody does and Codex says so."""
     at = state.turn_index.get(turn_id)
     if at is None:
         return True
@@ -114,7 +114,7 @@ def _is_past_turn(state: ThreadState, turn_id: str) -> bool:
 
 
 def _is_fresh(state: ThreadState) -> bool:
-    """Whether the present provider thread has had no turn."""
+    """Returns whether the present provider thread has had no turn."""
     generation = state.generation
     ran = any(turn.generation == generation.number and turn.id not in generation.turn_ids for turn in state.turns[-1:])
     return not ran and not has_sealed_summary(state)

@@ -64,7 +64,7 @@ class Interrupts:
         return {}
 
     async def _interrupt_compaction(self, turn_id: str) -> bool:
-        """Whether the turn was that of a compaction, and was given up."""
+        """Returns whether the turn was that of a compaction, and was given up."""
         inbound = self._threads.inbound
         for scratch_id, watch in inbound.watches.items():
             if watch.turn_id is not None and watch.turn_id == turn_id:

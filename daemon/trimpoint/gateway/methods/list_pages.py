@@ -29,7 +29,7 @@ class Order(NamedTuple):
     descending: bool
 
     def precedes(self, one: Key, other: Key) -> bool:
-        """Whether a row with the key `one` stands before one with `other`."""
+        """Returns whether a row with the key `one` stands before one with `other`."""
         return one > other if self.descending else one < other
 
 

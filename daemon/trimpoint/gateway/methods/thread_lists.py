@@ -103,7 +103,7 @@ class ThreadLists:
                 return {**answer, **({"readStates": states} if answer.get("readStates") is not None else {})}, rows
 
     async def _shown(self, rows: list[Listed], limit: int) -> tuple[list[Listed], bool]:
-        """The first rows of a list, `limit` of them, read where Codex had not listed them; and whether there are more."""
+        """Returns the first rows of a list, `limit` of them, read where Codex had not listed them; and whether there are more."""
         shown: list[Listed] = []
         for place, one in enumerate(rows):
             row = one.row if one.row is not None else await self._read(one.key[1])
@@ -157,7 +157,7 @@ class ThreadLists:
         return rows
 
     async def _row_fits(self, thread_id: str, params: dict[str, Any]) -> bool:
-        """Whether a thread that Codex does not list passes the filters."""
+        """Returns whether a thread that Codex does not list passes the filters."""
         provider_id = str(self._identity.provider_of(thread_id))
         known = self._origins.get(provider_id) if not has_changing_filter(params) else None
         row = known or await self._read(thread_id)
@@ -195,7 +195,7 @@ def _was_renewed(summary: ThreadSummary) -> bool:
 
 
 def _fits(summary: ThreadSummary, params: dict[str, Any]) -> bool:
-    """Whether a thread passes the filters that need no more than what is known of every thread."""
+    """Returns whether a thread passes the filters that need no more than what is known of every thread."""
     cwd, term = params.get("cwd"), params.get("searchTerm")
     wanted = [cwd] if isinstance(cwd, str) else cwd
     return (

@@ -112,7 +112,7 @@ class ThreadMethods:
         )
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
-        """The client takes part in a thread from now on; `again`: it is asked all that is open, as Codex does on `thread/resume`."""
+        """Subscribes the client to a thread; `again`: resends every open request, as Codex does on `thread/resume`."""
         self._clients.join(client, thread_id, raw_events=raw_events)
         self._questions.resend_pending(client, thread_id, again=again)
 
@@ -370,7 +370,7 @@ class ThreadMethods:
             return None
 
     def is_archived(self, thread_id: str) -> bool:
-        """Whether Codex has the thread in its archive, as it may not while terminals of it run.
+        """Returns whether Codex has the thread in its archive, as it may not while terminals of it run.
 
         :raises Refusal: when it is archived for clients only, or went on as another thread.
         """
@@ -423,7 +423,7 @@ def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) ->
 
 
 def _is_one_provider_thread(state: ThreadState) -> bool:
-    """Whether Codex knows the thread just as clients do: under its own id, with all its turns.
+    """Returns whether Codex knows the thread just as clients do: under its own id, with all its turns.
 
     After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
     """

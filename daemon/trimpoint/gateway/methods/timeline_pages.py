@@ -46,7 +46,7 @@ def _back_from(timeline: Timeline, end: int, limit: int) -> list[TimelineEntry]:
 
 
 def _view(state: ThreadState, expanded: frozenset[str]) -> int:
-    """What positions depend on. New entries come last and move none; a trim, or another choice of what is expanded, moves all."""
+    """What a cursor depends on. New entries come last and move none; a trim, or another `expand`, moves all."""
     return zlib.crc32(msgspec.json.encode([point.id for point in state.boundaries] + sorted(expanded)))
 
 

@@ -38,7 +38,7 @@ class Metrics:
         self._began = time.monotonic()
 
     def families(self) -> list[MetricFamily]:
-        """All of it, as it is now."""
+        """Returns all of it, as it is now."""
         return [*self._clients(), *self._threads(), *self._journal(), *self._codex(), *self._process()]
 
     def _clients(self) -> Iterator[MetricFamily]:

@@ -60,20 +60,20 @@ class Client:
         self._on_changed()
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
-        """Take part in a thread; with `raw_events`, hear the items the model sees too."""
+        """Subscribes to a thread; with `raw_events` also to raw items."""
         self.threads.add(thread_id)
         if raw_events:
             self.raw_threads.add(thread_id)
         self._on_changed()
 
     def leave(self, thread_id: str) -> None:
-        """Take part no longer."""
+        """Unsubscribes from a thread."""
         self.threads.discard(thread_id)
         self.raw_threads.discard(thread_id)
         self._on_changed()
 
     def wants(self, thread_id: str | None, method: str) -> bool:
-        """Whether a notification is for this client."""
+        """Returns whether a notification is for this client."""
         if not self.initialized or method in self.opted_out:
             return False
         if not self.experimental and (method in EXPERIMENTAL or method.startswith(REALTIME)):
@@ -146,12 +146,12 @@ class Clients:
 
     @property
     def sent_bytes(self) -> int:
-        """What all clients, those that are gone included, have taken."""
+        """Returns how many bytes all clients have read, disconnected ones included."""
         return self._departed_bytes + sum(client.connection.sent_bytes for client in self._clients.values())
 
     @property
     def queued_bytes(self) -> int:
-        """What waits for clients to take it."""
+        """Returns how many bytes wait for clients."""
         return sum(client.connection.queued_bytes for client in self._clients.values())
 
     def add(self, connection: Connection) -> Client:
@@ -179,7 +179,7 @@ class Clients:
         return self._clients.get(client_id)
 
     def has(self, client: Client) -> bool:
-        """Whether a client is still connected."""
+        """Returns whether a client is still connected."""
         return client.id in self._clients
 
     def all(self) -> list[Client]:
@@ -198,27 +198,27 @@ class Clients:
             Delivery(method, encode).to(wanting)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False) -> None:
-        """A client takes part in a thread from now on, one of ours or one that only Codex knows (an ephemeral one)."""
+        """Subscribes a client to a thread, one of ours or one that only Codex knows (an ephemeral one)."""
         self._private.add(thread_id)
         client.join(thread_id, raw_events=raw_events)
 
     def has_subscribers_for(self, thread_id: str) -> bool:
-        """Whether some client takes part in a thread or follows it."""
+        """Returns whether any client is subscribed to a thread or follows its events."""
         return any(thread_id in client.threads or thread_id in client.followed for client in self._clients.values())
 
     def is_private(self, thread_id: str | None) -> bool:
-        """Whether some client ever took part in a thread, so that it is the affair of those who do.
+        """Returns whether any client was ever subscribed to a thread; then only subscribers receive its notifications.
 
         A thread that no client opened, a sub-agent's, is everyone's affair with Codex (measured: 0.163).
         """
         return thread_id in self._private
 
     def subscribers(self, thread_id: str) -> list[Client]:
-        """Clients that take part in a thread, and so may answer its questions."""
+        """Returns the clients that are subscribed to a thread and may answer its requests."""
         return [client for client in self._clients.values() if client.initialized and thread_id in client.threads]
 
     def recipients_of(self, thread_id: str, method: str) -> list[Client]:
-        """Clients that take part in a thread or follow it, and want to hear `method`."""
+        """Returns the clients that are subscribed to a thread or follow it, and have not opted out of `method`."""
         return [
             client
             for client in self._clients.values()

@@ -64,7 +64,7 @@ class ExtensionMethods:
         self._endpoints = {name: _endpoint(METHODS[name].params, handler) for name, handler in handlers.items()}
 
     def owns(self, method: str) -> bool:
-        """Whether a method is ours rather than Codex's."""
+        """Returns whether a method is ours rather than Codex's."""
         return method in self._endpoints
 
     async def call(self, method: str, params: Raw | None, call: Call) -> Answer:

@@ -60,7 +60,7 @@ def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) ->
 
 
 def as_wire_error(error: Exception) -> WireError:
-    """What the client is told of `error`."""
+    """Returns the error object that the client receives for `error`."""
     match error:
         case ProviderError():
             return WireError(error.code, error.message, raw=bytes(error.raw))

@@ -22,7 +22,7 @@ class LoginCodes:
         return code
 
     def use(self, code: str, now_s: float) -> bool:
-        """Whether a code is good; it is not a second time."""
+        """Returns whether a code is good; it is not a second time."""
         return self._expiries.pop(_hashed(code), 0.0) > now_s
 
 

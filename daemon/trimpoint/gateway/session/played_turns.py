@@ -70,7 +70,7 @@ class PlayedTurns:
         return self._turns.get(turn_id)
 
     def runs_in(self, thread_id: str) -> bool:
-        """Whether one of these runs in the thread."""
+        """Returns whether one of these runs in the thread."""
         return bool(self._of(thread_id))
 
     def shown_for_operation(self, thread_id: str) -> PlayedTurn | None:
@@ -78,7 +78,7 @@ class PlayedTurns:
         return next((turn for turn in self._of(thread_id) if turn.operation_id is not None), None)
 
     def as_its_own(self, thread_id: str, method: str, line: bytes) -> bytes | None:
-        """What is said of a compaction's turn as said of the turn whose command asked for it; None for what that turn says itself."""
+        """what is said of a compaction's turn as said of the turn whose command asked for it; None for what that turn says itself."""
         turn = self.shown_for_operation(thread_id)
         if turn is None:
             return line

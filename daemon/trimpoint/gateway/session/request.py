@@ -55,7 +55,7 @@ class ClientRequest:
             self._send(message)
 
     def refuse(self, error: Exception) -> None:
-        """Send what `error` is on the wire. After an answer nobody can be told any more but the log."""
+        """Answers with `error`. If the request was answered already, only logs it."""
         error_object = as_wire_error(error)
         if self.is_answered:
             log.error("failed_after_its_answer", method=self.method, detail=error_object.message)

@@ -47,7 +47,7 @@ Reply = jsonrpc.Response | jsonrpc.ErrorResponse
 
 
 class Answerer(Protocol):
-    """Whoever passes an answer on to Codex."""
+    """Sends an answer to Codex."""
 
     def respond(self, request_id: Raw, result: Any) -> None:
         """Answer a server request."""
@@ -94,7 +94,7 @@ class PendingServerRequests:
         self._settled: dict[bytes, tuple[str, Client]] = {}
 
     def __len__(self) -> int:
-        """How many are open."""
+        """Returns how many are open."""
         return len(self._open)
 
     def ask(self, thread_id: str | None, provider_id: Raw, method: str, params: bytes, *, to_everyone: bool) -> None:
@@ -150,7 +150,7 @@ class PendingServerRequests:
                 log.warning("refusal_not_delivered", method=question.method, detail=str(error))
 
     def resolved_by_provider(self, provider_id: bytes, thread_id: str) -> None:
-        """Codex says a question is settled: whoever was asked and has not heard of it yet is told, under our id."""
+        """Notifies the clients that were asked and not yet notified that Codex has resolved a request."""
         for question in self._open.values():
             if question.provider_id == provider_id:
                 self._close(question, "resolved", except_client=None)
@@ -214,7 +214,7 @@ class PendingServerRequests:
 
 
 def _is_answer(method: str, result: Raw) -> bool:
-    """Whether Codex could take the result for more than a refusal."""
+    """Returns whether Codex could take the result for more than a refusal."""
     decoded = msgspec.json.decode(result)
     return isinstance(decoded, dict) and ANSWER_MEMBERS.get(method, frozenset()) <= decoded.keys()
 

@@ -42,7 +42,7 @@ class Usage:
         return any(writer.read_only is None and is_unfinished(writer.state) for writer in writers)
 
     async def _has_terminals(self) -> bool:
-        """Whether an agent left something running; yes if Codex does not tell."""
+        """Returns whether an agent left something running; yes if Codex does not tell."""
         if self._link.peer is None:
             return False
         try:

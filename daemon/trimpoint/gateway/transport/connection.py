@@ -46,7 +46,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client may cost, and how long it is waited for once it or we want to end (docs/spec/running.md).
+    """Limits of one client, and how long its end is waited for (docs/spec/running.md).
 
     A message larger than `max_outbox_bytes` can never be sent. Above half of it no more messages are taken
     from the client, so that one which asks faster than it reads its answers is slowed, not dropped.
@@ -102,17 +102,17 @@ class Connection:
 
     @property
     def dropped_because(self) -> str | None:
-        """Why the client was dropped for not reading; None if it was not."""
+        """Returns why the client was dropped for not reading; None if it was not."""
         return self._outbox.dropped_because
 
     @property
     def queued_bytes(self) -> int:
-        """What was sent and not yet taken by the client's socket."""
+        """Returns how many bytes wait for the client's socket."""
         return self._outbox.queued_bytes
 
     @property
     def sent_bytes(self) -> int:
-        """What the client's socket has taken."""
+        """Returns how many bytes the client's socket has accepted."""
         return self._outbox.sent_bytes
 
     @property
@@ -307,7 +307,7 @@ class Connection:
 
 
 def wants_answer(decoded: jsonrpc.Decoded) -> bool:
-    """Whether a frame is owed an answer; a batch is owed one batch, if any member wants an answer."""
+    """Returns whether a frame needs an answer; a batch needs one if any member does."""
     match decoded:
         case jsonrpc.Batch(members):
             return any(map(wants_answer, members))

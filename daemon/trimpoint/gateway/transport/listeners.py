@@ -93,7 +93,7 @@ class SocketUnsuitable(ListenError):
 
 
 class StdioClosed(ListenError):
-    """Whoever started this process gave it no stdin or no stdout."""
+    """The process was started without stdin or stdout."""
 
     problem = "is closed"
     hint = "Start it with both connected: its client talks to it over stdin and stdout."
@@ -108,7 +108,7 @@ class Credentials(NamedTuple):
 
 
 def peer_credentials(sock: socket.socket) -> Credentials:
-    """The kernel's word on the peer (Linux)."""
+    """Reads the peer's credentials from the kernel (Linux)."""
     layout = "iII"
     raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(layout))
     return Credentials(*struct.unpack(layout, raw))

@@ -16,7 +16,7 @@ class StreamEnd(Sink, Protocol):
     """One half of a byte stream, or both halves of a socket. Non-blocking."""
 
     def read(self, max_bytes: int) -> bytes:
-        """What is there; empty at the end of the stream.
+        """Returns the bytes that are available; empty at the end of the stream.
 
         :raises BlockingIOError: when nothing is there yet.
         :raises OSError: when the stream is broken.
@@ -119,7 +119,7 @@ class Transport:
 
     @property
     def is_peer_gone(self) -> bool:
-        """Whether nobody is left to read: a client that merely shut its writing side still does."""
+        """Returns whether the client has stopped reading; one that only shut its writing side has not."""
         poll = select.poll()
         poll.register(self.sink.fileno(), 0)
         return any(flags & (select.POLLHUP | select.POLLERR) for _, flags in poll.poll(0))

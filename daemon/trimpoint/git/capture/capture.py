@@ -83,7 +83,7 @@ async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpo
 
 
 class _WorktreeStatus(msgspec.Struct):
-    """How the work tree differs from our index. `untracked` are those of `changed` that our index does not have."""
+    """The difference between work tree and our index. `untracked`: the changed files that our index lacks."""
 
     changed: set[bytes] = msgspec.field(default_factory=set[bytes])
     untracked: set[bytes] = msgspec.field(default_factory=set[bytes])

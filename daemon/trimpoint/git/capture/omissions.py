@@ -28,7 +28,7 @@ class Omission(msgspec.Struct, frozen=True):
     size_bytes: int | None = None
 
     def covers(self, path: bytes) -> bool:
-        """Whether `path` is it, or lies below it."""
+        """Returns whether `path` is it, or lies below it."""
         return path == self.path or (self.path.endswith(b"/") and path.startswith(self.path))
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ def message_of(left_out: Sequence[Omission]) -> str:
 
 
 def left_out_of(message: str) -> tuple[Omission, ...]:
-    """What a message made by `message_of` says.
+    """Returns what a message made by `message_of` says.
 
     :raises ValueError: it is not such a message
     """
@@ -61,7 +61,7 @@ def left_out_of(message: str) -> tuple[Omission, ...]:
 
 
 def notes_of(left_out: Sequence[Omission]) -> list[str]:
-    """What is left out, in sentences: each thing in its own, but those that can be many in one for all."""
+    """Returns what is left out, in sentences: each thing in its own, but those that can be many in one for all."""
     notes = [str(each) for each in left_out if each.reason not in ("secret", "tooMuch")]
     secrets = [each.path for each in left_out if each.reason == "secret"]
     if secrets:

@@ -36,7 +36,7 @@ class KeptRef(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is called within its thread."""
+        """Returns what it is called within its thread."""
         return self.ref.removeprefix(PREFIX).partition("/")[2]
 
 
@@ -46,7 +46,7 @@ def checkpoint_ref(thread: str, name: str) -> str:
 
 
 def thread_part(thread: str) -> str:
-    """What a thread is called in its refs."""
+    """Returns the name of a thread in refs."""
     return ref_part(thread)
 
 
@@ -84,7 +84,7 @@ async def find_all(repository: Repository, commits: Sequence[str]) -> list[Check
 
 
 async def list_refs(repository: Repository, thread: str | None = None) -> list[KeptRef]:
-    """All that are kept of the repository, of every work tree, or those of one thread.
+    """Returns all that are kept of the repository, of every work tree, or those of one thread.
 
     :raises GitFailed: git failed
     """
@@ -95,7 +95,7 @@ async def list_refs(repository: Repository, thread: str | None = None) -> list[K
 
 
 async def users_refs(repository: Repository, under: str = PREFIX) -> list[KeptRef]:
-    """Those that an earlier version put into the user's repository.
+    """Returns those that an earlier version put into the user's repository.
 
     :raises GitFailed: git failed
     """
@@ -124,7 +124,7 @@ async def delete_users_refs(repository: Repository, refs: Iterable[str]) -> None
 
 
 async def refs_disk_bytes(repository: Repository) -> int:
-    """What only checkpoints keep on disk: the store, and of the user's repository what no ref of the user reaches.
+    """Returns what only checkpoints keep on disk: the store, and of the user's repository what no ref of the user reaches.
 
     :raises GitFailed: git failed, or is older than 2.31
     """

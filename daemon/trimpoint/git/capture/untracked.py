@@ -17,13 +17,13 @@ _EXAMPLES = (".example", ".sample", ".template", ".dist")
 
 
 def called_like_secrets(paths: Iterable[bytes], names: Sequence[str]) -> set[bytes]:
-    """Those whose last part matches one of `names`, in any case. Examples for others to copy are no secrets."""
+    """Returns those whose last part matches one of `names`, in any case. Examples for others to copy are no secrets."""
     pattern = re.compile("|".join(fnmatch.translate(name.lower()) for name in names) or r"(?!)")
     return {path for path in paths if _matches(pattern, os.fsdecode(path.rpartition(b"/")[2]).lower())}
 
 
 def too_much(sizes: Mapping[bytes, int], before: Collection[bytes], max_bytes: int) -> set[bytes]:
-    """What has to stay out so that the rest is no more than `max_bytes`: what stayed out before, then the largest.
+    """Returns what has to stay out so that the rest is no more than `max_bytes`: what stayed out before, then the largest.
 
     When all of it has become little enough, none stays out.
     """
@@ -51,7 +51,7 @@ def sizes_of(root: bytes, paths: Iterable[bytes]) -> dict[bytes, int]:
 
 
 def still_too_much(left_out: Iterable[Omission]) -> set[bytes]:
-    """What an earlier capture left out because it was too much."""
+    """Returns what an earlier capture left out because it was too much."""
     return {each.path for each in left_out if each.reason == "tooMuch"}
 
 

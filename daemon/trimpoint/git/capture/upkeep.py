@@ -147,7 +147,7 @@ def _has_many_loose(repository: Repository) -> bool:
 
 
 def _git_dirs(repository: Repository) -> Iterator[Path]:
-    """Those of all worktrees of the repository."""
+    """Returns those of all worktrees of the repository."""
     yield repository.common_dir
     linked = repository.common_dir / "worktrees"
     if linked.is_dir():

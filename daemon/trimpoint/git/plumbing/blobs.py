@@ -52,7 +52,7 @@ class Blobs:
         self._stdout.read(1)
 
     def holds(self, blob: str) -> bool:
-        """Whether the repository has that content.
+        """Returns whether the repository has that content.
 
         :raises GitFailed: git failed
         """

@@ -39,7 +39,7 @@ class Diff(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """What one checkpoint has at a path: git's mode and blob."""
+    """A file of a checkpoint: git's mode and blob."""
 
     mode: int
     blob: str
@@ -54,7 +54,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 async def changes(repository: Repository, old_commit: str, new_commit: str) -> list[Change]:
-    """What changed from one checkpoint to the other, by path, with renames.
+    """Returns what changed from one checkpoint to the other, by path, with renames.
 
     :raises GitFailed: one is gone, or git failed
     """
@@ -101,7 +101,7 @@ async def differences(repository: Repository, old_commit: str, new_commit: str) 
 
 
 async def all_differences(repository: Repository, trees: Sequence[str]) -> list[list[Difference]]:
-    """What differs from each of these trees to the next, as `differences` tells it, with one run of git.
+    """Returns what differs from each of these trees to the next, as `differences` tells it, with one run of git.
 
     :raises GitFailed: one is gone, or git failed
     """

@@ -76,7 +76,7 @@ async def _unfit(private: ShadowRepository) -> list[bytes]:
 
 
 def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
-    """Those that go for what they are, and the rest."""
+    """Returns those that go for what they are, and the rest."""
     unfit: set[bytes] = set()
     kept: list[_Entry] = []
     for line in listed.split(b"\0")[:-1]:

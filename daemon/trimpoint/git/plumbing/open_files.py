@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def open_for_writing(worktree: Path, paths: Collection[bytes]) -> set[bytes]:
-    """Those of `paths` (relative to `worktree`) that another process could write to this very moment."""
+    """Returns those of `paths` (relative to `worktree`) that another process could write to this very moment."""
     wanted = set(paths)
     prefix = os.fsencode(worktree).rstrip(b"/") + b"/"
     found: set[bytes] = set()

@@ -40,7 +40,7 @@ _SETTINGS = (
 
 
 class GitOutput(msgspec.Struct, frozen=True):
-    """How a run ended. `truncated`: it had more to say than `max_bytes` and was ended there."""
+    """How a run ended. `truncated`: its output exceeded `max_bytes` and it was ended."""
 
     status: int
     stdout: bytes
@@ -119,7 +119,7 @@ async def gather(runs: Sequence[GitRun]) -> list[GitOutput]:
 
 
 def git_failure(doing: str, stderr: bytes) -> GitFailed:
-    """What git complained of, as an error."""
+    """Returns git's complaint as an error."""
     text = stderr.decode(errors="replace")
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return GitFailed(doing, "the disk is full", "Free disk space.")
@@ -196,7 +196,7 @@ async def _read(stream: anyio.abc.ByteReceiveStream, max_bytes: int | None) -> t
 
 
 async def _end(process: anyio.abc.Process) -> None:
-    """Whoever of its group is left goes, and its pipes are closed."""
+    """Kills what is left of its process group and closes its pipes."""
     _kill_group(process)
     with anyio.move_on_after(_REAP_S, shield=True):
         await process.aclose()

@@ -31,7 +31,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     @property
     def private_dir(self) -> Path:
-        """Where we keep our own index; nothing in it is the user's."""
+        """Returns where we keep our own index; nothing in it is the user's."""
         return self.git_dir / "trimpoint"
 
     @property

@@ -197,7 +197,7 @@ class ShadowRepository:
 
 
 def read_commit(batch: bytes) -> Commit | None:
-    """The first commit in what `cat-file --batch` says; None when it says that there is none."""
+    """Returns the first commit in what `cat-file --batch` says; None when it says that there is none."""
     header, _, body = batch.partition(b"\n")
     words = header.decode(errors="replace").split(" ")
     if words[1:2] != ["commit"]:

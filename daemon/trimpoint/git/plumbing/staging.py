@@ -35,7 +35,7 @@ class Staging:
         self._folders: dict[int, int] = {}
 
     def clear(self, blobs: Blobs, hash_name: str) -> None:
-        """Put away what a killed restore left, and begin.
+        """Removes what a killed restore left, and begins.
 
         :raises OSError: it cannot be removed
         """
@@ -91,7 +91,7 @@ class Staging:
             self._remove()
 
     def is_home(self, device: int) -> bool:
-        """Whether our folder of the git directory is on that file system."""
+        """Returns whether our folder of the git directory is on that file system."""
         return self._home.stat().st_dev == device
 
     def _open_on(self, device: int, nearest: bytes) -> int:

@@ -42,7 +42,7 @@ class Signature(NamedTuple):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What is at a path. `side` is as a checkpoint would have it: None for nothing, and for a folder."""
+    """The state of a path. `side` is as a checkpoint would have it: None for nothing, and for a folder."""
 
     side: Side | None = None
     signature: Signature | None = None
@@ -63,7 +63,7 @@ class Worktree:
         os.close(self._root)
 
     def inspect(self, path: bytes) -> Found:
-        """What is there now, read and hashed.
+        """Returns what is there now, read and hashed.
 
         :raises OSError: it cannot be read
         """
@@ -74,7 +74,7 @@ class Worktree:
             return Found()
 
     def signature(self, path: bytes) -> Signature | None:
-        """What `inspect` would give as signature, without reading; None where nothing is."""
+        """Returns what `inspect` would give as signature, without reading; None where nothing is."""
         try:
             with self.folder_of(path) as (folder, name):
                 return Signature.of(os.stat(name, dir_fd=folder, follow_symlinks=False))
@@ -165,7 +165,7 @@ class Worktree:
         return Found(Side(file_mode(facts.st_mode), blob), Signature.of(facts))
 
     def _hashed(self, chunks: Iterable[bytes], size: int) -> str:
-        """As git names a blob; "" when it was not as long as said."""
+        """Returns git's id of a blob; "" if its length was not as announced."""
         digest = hashlib.new(self._hash_name, b"blob %d\0" % size)
         read = 0
         for chunk in chunks:
@@ -175,13 +175,13 @@ class Worktree:
 
 
 def folders_of(paths: Iterable[bytes]) -> set[bytes]:
-    """All folders on the way to these paths, without the root."""
+    """Returns all folders on the way to these paths, without the root."""
     split = (path.split(b"/") for path in paths)
     return {b"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts))}
 
 
 def file_mode(mode: int) -> int:
-    """What git makes of a regular file's permissions."""
+    """Returns what git makes of a regular file's permissions."""
     return EXECUTABLE if mode & stat.S_IXUSR else REGULAR
 
 

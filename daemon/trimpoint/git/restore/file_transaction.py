@@ -16,7 +16,7 @@ from trimpoint.git.plumbing.worktree import Signature, Worktree
 
 
 class Unexpected(Exception):
-    """What was at a path is not what was expected there."""
+    """A path has unexpected content."""
 
 
 class _Step(NamedTuple):

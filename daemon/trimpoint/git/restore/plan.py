@@ -37,7 +37,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """Why restoring `step` would cost somebody something.
+    """Returns why restoring `step` would overwrite foreign changes, or None.
 
     `changed`: somebody else has changed `path` after the thread did. `unknown`: it cannot be told who did. `found`: neither can it, and the
     thread is not known to have changed it. `open`: a process has it open
@@ -75,7 +75,7 @@ class RestorePlan(msgspec.Struct, frozen=True):
 
 
 async def plan_restore(repository: Repository, *, present: str, last_seen: str, target: str) -> RestorePlan:
-    """What to do so that the files are those of `target`.
+    """The steps that make the files those of `target`.
 
     All are commits of `capture`: `present` made just now, `last_seen` the thread's newest before it, `target` where
     to go. The same three give the same steps again, which is how a restore that broke off is taken up.
@@ -102,7 +102,7 @@ async def _left_alone(repository: Repository, *commits: str) -> list[Omission]:
 
 
 async def sparse_paths(repository: Repository) -> list[Omission]:
-    """What a sparse checkout keeps away.
+    """Returns what a sparse checkout keeps away.
 
     :raises GitFailed: git failed
     """
@@ -130,7 +130,7 @@ def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left
 
 
 def plan_of(steps: Sequence[Step], left_alone: tuple[Omission, ...], kept_unknown: tuple[bytes, ...] = ()) -> RestorePlan:
-    """Those steps as a plan, with no conflicts."""
+    """Returns those steps as a plan, with no conflicts."""
     return RestorePlan(_writes(steps), _removals(steps), (), kept_unknown, left_alone)
 
 
@@ -155,7 +155,7 @@ def _removals(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def look_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
-    """What is open for writing or in the way of it, at this moment. For a worker thread."""
+    """Returns what is open for writing or in the way of it, at this moment. For a worker thread."""
     steps = [*plan.write, *plan.remove]
     opened = open_for_writing(repository.worktree, [step.path for step in steps])
     conflicts = [Conflict(path, "open", path) for path in sorted(opened)]
@@ -169,7 +169,7 @@ def look_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
 
 
 def _blocker(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -> bytes | None:
-    """What is captured nowhere and where the step needs to put a file or folder."""
+    """Returns what is captured nowhere and where the step needs to put a file or folder."""
     parts = step.path.split(b"/")
     for depth in range(1, len(parts)):
         folder = b"/".join(parts[:depth])

@@ -156,7 +156,7 @@ class _Restore:
             anyio.from_thread.run_sync(self._on_progress, self._done, total)
 
     def _remove_emptied_folders(self, keep_folder: bytes | None) -> None:
-        """Those of removed files only, and none that the target has."""
+        """Returns those of removed files only, and none that the target has."""
         kept = folders_of([*(step.path for step in self._plan.write), *([keep_folder + b"/"] if keep_folder else [])])
         emptied = folders_of(step.path for step in self._plan.remove) - kept
         for folder in sorted(emptied, key=lambda path: path.count(b"/"), reverse=True):

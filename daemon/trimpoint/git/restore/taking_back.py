@@ -87,14 +87,14 @@ class PathHistory:
 
     @property
     def mixed(self) -> Author | None:
-        """Who, besides the thread, has made what the path is now; None when the thread alone, or others alone, did."""
+        """Returns who, besides the thread, has made what the path is now; None when the thread alone, or others alone, did."""
         if self.present == self.wanted:
             return None
         return next((author for side, author in reversed(self._mixed) if side == self.present), None)
 
 
 async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> TakingBack:
-    """What taking back the thread's changes of `legs`, the last of which is the present, comes to.
+    """Returns what taking back the thread's changes of `legs`, the last of which is the present, comes to.
 
     :raises GitFailed: the first or the last state is gone, or git failed
     """

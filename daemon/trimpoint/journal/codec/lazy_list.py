@@ -77,7 +77,7 @@ class LazyList(MutableSequence[T]):
         self._materialized.append(value)
 
     def packed_chunks(self) -> Iterator[Buffer]:
-        """All chunks as `pack_list` makes them; those that nobody looked at as they came."""
+        """Returns all chunks as `pack_list` makes them; unread ones unchanged."""
         for chunk in self._packed:
             yield chunk if isinstance(chunk, memoryview) else _encode(chunk)
         yield from _packed_slices(self._materialized)

@@ -90,7 +90,7 @@ class SnapshotWriter:
                 yield part
 
     def head(self) -> bytes:
-        """What stands before the parts."""
+        """The header of a snapshot."""
         directory = _encode(self._directory)
         return _LENGTH.pack(len(directory)) + directory
 

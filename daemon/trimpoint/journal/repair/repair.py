@@ -141,7 +141,7 @@ class _SalvagedRecords:
 
 
 def _payloads_beyond(view: memoryview, start: int) -> Iterator[memoryview]:
-    """What can be read behind the damage at `start`; the header itself may be the damage."""
+    """Returns the records behind the damage at `start`; the header itself may be damaged."""
     for position, _ in damage.records_after(view, 0, start - 1):
         record = framing.candidate_at(view, 0, position)
         assert record is not None

@@ -25,7 +25,7 @@ PAUSE_S = 0.1
 
 
 class SnapshotState(Enum):
-    """What is beside a journal. `UNUSED`: not intact, or of other code or another journal; it will be written anew."""
+    """The state of a snapshot. `UNUSED`: damaged, or of other code or another journal; it will be written anew."""
 
     NONE = "none"
     FITS = "fits"
@@ -35,7 +35,7 @@ class SnapshotState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong, for scripts (`kind`) and for people, and what to do about it."""
+    """A problem, for scripts (`kind`) and for people, and what to do about it."""
 
     kind: str
     detail: str
@@ -51,7 +51,7 @@ _BEHIND_DAMAGE = Problem(
 
 @dataclass(slots=True)
 class Verified:
-    """What a journal holds. `state` is what could be told of it; `gaps` counts places where records are missing that once were."""
+    """The content of a journal. `gaps` counts places where records are missing."""
 
     thread_id: str
     path: Path
@@ -85,7 +85,7 @@ def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> V
 
 
 def bridges_damage(path: Path, report: OpenReport, snapshot: Snapshot | None) -> bool:
-    """Whether the thread opens whole though its journal is damaged, because its snapshot ends behind the damage."""
+    """Returns whether the thread opens whole though its journal is damaged, because its snapshot ends behind the damage."""
     if report.damage is not Damage.DAMAGED_MIDDLE or snapshot is None:
         return False
     behind = inspect(path, after=snapshot.bookmark).report

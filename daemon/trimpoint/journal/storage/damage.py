@@ -73,7 +73,7 @@ def _look_ahead(view: memoryview, base: int, position: int) -> tuple[int | None,
 
 
 def records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[int, bool]]:
-    """Where whole records lie after `position`, and whether each opens a batch.
+    """Returns where whole records lie after `position`, and whether each opens a batch.
 
     :raises Exhausted: too much of the file looks like the beginning of a record and is none.
     """
@@ -92,7 +92,7 @@ def records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[
 
 
 def _has_unwritten_sector(view: memoryview, base: int, start: int, stop: int) -> bool:
-    """Whether a sector reaching into start..stop is zeros, as far as it lies after start and in the file."""
+    """Returns whether a sector reaching into start..stop is zeros, as far as it lies after start and in the file."""
     at = start
     while at < stop:
         sector_end = at + SECTOR_BYTES - (base + at) % SECTOR_BYTES

@@ -15,7 +15,7 @@ from trimpoint.journal.storage.commit import GroupCommit
 
 
 class Storage(Protocol):
-    """Where batches go. Only one call runs at a time."""
+    """Writes batches. Only one call runs at a time."""
 
     @property
     def path(self) -> Path: ...

@@ -36,7 +36,7 @@ NEW = Content(OpenReport(Damage.NONE, START, START, framing.FORMAT_VERSION), hea
 
 
 def digest_before(content: framing.Buffer, end: int) -> bytes:
-    """What a bookmark at `end` of `content` keeps of what lies before it."""
+    """Returns the bookmark at `end` of `content`."""
     return hashlib.blake2b(content[max(0, end - BOOKMARKED_BYTES) : end], digest_size=16).digest()
 
 
@@ -54,7 +54,7 @@ def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
 
 
 def inspect(path: Path, *, after: Bookmark | None = None, files: FileOperations = SYSTEM_FILES) -> Content:
-    """What the file at `path` holds. With `after`, only records beyond it are read, if the file bears it out.
+    """Returns what the file at `path` holds. With `after`, only records beyond it are read, if the file bears it out.
 
     :raises OSError: when it cannot be read; FileNotFoundError when there is none.
     """
@@ -74,7 +74,7 @@ def inspect(path: Path, *, after: Bookmark | None = None, files: FileOperations 
 
 
 def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
-    """All behind the bookmark, or None when this is not the file that it was made in, or no longer."""
+    """Returns all behind the bookmark, or None when this is not the file that it was made in, or no longer."""
     end = after.position.offset_bytes
     if end > size:
         return None

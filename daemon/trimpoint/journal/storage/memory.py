@@ -21,7 +21,7 @@ from trimpoint.journal.storage.inspection import START, digest_before
 
 @dataclass(slots=True)
 class MemoryDisk:
-    """What survives a restart. Set `refusal` to an errno and nothing more becomes durable until it is None.
+    """A disk in memory that survives a restart. With `refusal` set to an errno nothing becomes durable.
 
     `damaged` names threads whose journals open read-only after so many records.
     """

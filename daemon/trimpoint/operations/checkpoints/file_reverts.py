@@ -151,7 +151,7 @@ async def _plan(repository: Repository, writer: ThreadWriter, reverting: Reverti
 
 
 def _paths(taking: TakingBack) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """What is written, what is removed, and what others have changed and keep."""
+    """Returns what is written, what is removed, and what others have changed and keep."""
     written, removed = ([step.path for step in steps] for steps in (taking.plan.write, taking.plan.remove))
     named = [tuple(name_path(path) for path in paths[:MAX_PATHS]) for paths in (written, removed, taking.kept)]
     return named[0], named[1], named[2]

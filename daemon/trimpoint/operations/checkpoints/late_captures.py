@@ -38,7 +38,7 @@ def uncaptured_turn(state: ThreadState) -> Turn | None:
 
 
 async def late_facts(state: ThreadState, turn: Turn, repository: Repository, present: Checkpoint) -> tuple[ev.AnyEvent, ...]:
-    """What to record of a turn whose files are looked at only now.
+    """Returns what to record of a turn whose files are looked at only now.
 
     :raises GitError: git failed
     """

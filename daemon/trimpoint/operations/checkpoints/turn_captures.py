@@ -75,7 +75,7 @@ class TurnCaptures:
 
     @property
     def limits(self) -> CaptureLimits:
-        """What a capture may cost."""
+        """Returns what a capture may cost."""
         rules = self._rules
         return CaptureLimits(rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names)
 
@@ -147,7 +147,7 @@ class TurnCaptures:
                     pass
 
     def _runs(self, thread_id: str, turn_id: str) -> bool:
-        """Whether the turn began just now, by itself: a queued prompt, a goal, a review."""
+        """Returns whether the turn began just now, by itself: a queued prompt, a goal, a review."""
         writer = self._engine.loaded(thread_id)
         return writer is not None and writer.state.running_turn_id == turn_id
 

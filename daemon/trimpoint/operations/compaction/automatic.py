@@ -30,7 +30,7 @@ class AutoCompaction:
         engine.subscribe(self._on_record)
 
     def is_due(self, writer: ThreadWriter) -> bool:
-        """Whether the thread has to be compacted now, being idle."""
+        """Returns whether the thread has to be compacted now, being idle."""
         if writer.read_only is not None or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED:
             return False
         return is_due(writer.state, self._engine.policy) and busy(writer.state) is None
@@ -49,7 +49,7 @@ class AutoCompaction:
 
 
 def _may_end_business(event: ev.AnyEvent) -> bool:
-    """The end of a turn, or of a question or sub-agent that outlived it. A turn that broke off is no occasion: nobody is served."""
+    """Returns whether the event ends a turn, or a request or sub-agent that outlived it; not for a broken-off turn."""
     match event:
         case ev.TurnCompleted(items_heard=items_heard):
             return items_heard

@@ -168,7 +168,7 @@ class OverflowRecovery:
         return await inherit_state(self._threads.link, writer, previous, provider_id, with_queue=False)
 
     def _continue(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
-        """From here on everyone hears the turn, first what was said of it up to now. Must not wait, or more would be said meanwhile."""
+        """Releases the turn's quarantined notifications to clients. It must not await, or their order would break."""
         inbound, state = self._threads.inbound, writer.state
         self._attempts.pop(writer.thread_id, None)
         inbound.turn_ends.forget(writer.thread_id)
@@ -186,7 +186,7 @@ class OverflowRecovery:
             self._forward(buffered, route, str(turn.provider_turn_id))
 
     def _forward(self, buffered: Buffered, route: Route, provider_turn_id: str) -> None:
-        """Whatever tells the prompt was told before, when the turn began; that it is in the context now has to be written down."""
+        """Drops the facts that repeat the prompt and journals that it is in the context."""
         if buffered.request_id is not None:
             self._threads.inbound.on_server_request(buffered.request_id, buffered.method, buffered.params)
         elif not _is_forwarded(buffered, provider_turn_id):

@@ -39,7 +39,7 @@ class ClientResume:
 
     @property
     def may_load(self) -> bool:
-        """Whether the request, with the provider thread's id in it, can load the thread."""
+        """Returns whether the request, with the provider thread's id in it, can load the thread."""
         return not any(self.params.get(name) for name in OTHER_SOURCES)
 
     @property
@@ -48,7 +48,7 @@ class ClientResume:
         return lasting(self.params) if self.may_load else {}
 
     def wants_reload(self) -> bool:
-        """Whether a loaded thread has to be loaded anew, as Codex does where no connection is subscribed (measured: 0.163)."""
+        """Returns whether a loaded thread has to be loaded anew, as Codex does where no connection is subscribed (measured: 0.163)."""
         return bool(self.overrides) and not self.is_used and self.is_alone()
 
     def request_for(self, provider_id: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _has_nothing_to_carry(error: ProviderFailure) -> bool:
 
 
 def _is_unavailable(error: ProviderError) -> bool:
-    """Whether the feature is switched off in this Codex, so that there is nothing to carry."""
+    """Returns whether the feature is switched off in this Codex, so that there is nothing to carry."""
     return any(phrase in error.message for phrase in ("disabled", "not enabled", "not supported", "requires experimental"))
 
 

@@ -98,7 +98,7 @@ class LostEndings:
             self._watched.discard((turn_id, why))
 
     async def _is_at_work(self, state: ThreadState) -> bool:
-        """Whether Codex has set to work again since it was said to rest. One that does not answer is not waited for."""
+        """Returns whether Codex has set to work again since it was said to rest. One that does not answer is not waited for."""
         params = {"threadId": state.generation.provider_thread_id, "includeTurns": False}
         thread = as_dict((await self._ask("thread/read", params)).get("thread"))
         status = as_dict(thread.get("status")).get("type")

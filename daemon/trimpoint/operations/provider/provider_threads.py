@@ -74,7 +74,7 @@ class ProviderThreads:
         self._begun: dict[str, Raw] = {}
 
     def is_loaded(self, provider_id: str | None) -> bool:
-        """Whether the present child has the thread loaded and subscribed for us."""
+        """Returns whether the present child has the thread loaded and subscribed for us."""
         return provider_id in self._loaded
 
     def forget_epoch(self) -> None:
@@ -84,7 +84,7 @@ class ProviderThreads:
         self.terminals.forget_epoch()
 
     def forget(self, provider_id: str) -> None:
-        """The thread is not loaded any more: we let go of it, or Codex unloaded it by itself."""
+        """Marks the thread as unloaded, by us or by Codex."""
         self._loaded.discard(provider_id)
         self._begun.pop(provider_id, None)
 
@@ -153,7 +153,7 @@ class ProviderThreads:
         record_missed(writer, await catch_up(self.link, writer.state, writer.state.generation, only_ended=True))
 
     def _keeps_settings(self, generation: Generation) -> bool:
-        """Whether Codex loads the thread with what was set on it: not before its first turn, though it said so (measured: 0.163)."""
+        """whether Codex loads the thread with what was set on it: not before its first turn, though it said so (measured: 0.163)."""
         return generation.turn_count > 0 and not self._forgets_settings
 
     @property
@@ -246,7 +246,7 @@ class ProviderThreads:
         return scratch
 
     async def start_candidate(self, writer: ThreadWriter, watch: Watch) -> Thread:
-        """An empty provider thread that may come to serve the thread; only `watch` hears it, until `inbound.take_quarantined`."""
+        """Starts an empty provider thread that may serve the thread later; until then its notifications are quarantined."""
         with self.inbound.buffering():
             thread = await self._start_empty(writer)
             provider_id = str(thread["id"])
@@ -267,7 +267,7 @@ class ProviderThreads:
         return scratch
 
     async def fork_hidden(self, writer: ThreadWriter, provider_id: str, last_turn_id: str | None) -> Thread:
-        """A fork of a thread as it was after a turn (None: as it is), of which nobody hears anything before it is put to use.
+        """Forks a thread behind a turn (None: at its end); no client is notified before it is used.
 
         An archived thread cannot be forked (measured: 0.163, 0.171), so it is taken out for as long as that takes.
         """
@@ -292,7 +292,7 @@ class ProviderThreads:
                 await self._try_archive(provider_id)
 
     async def start_hidden(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
-        """A new thread that reports raw items, of which nobody hears anything before it is put to use."""
+        """Starts a thread that reports raw items; no client is notified before it is used."""
         request = {**params, "experimentalRawEvents": True}
         return await self._hide(writer, partial(self.link.request, "thread/start", request))
 
@@ -307,7 +307,7 @@ class ProviderThreads:
         return thread
 
     async def delete_quietly(self, provider_id: str | None) -> None:
-        """Throw away a provider thread that we made and nobody uses. Never raises: what stays behind is hidden and harmless."""
+        """Deletes a provider thread that we made and do not use. Never raises: one that remains is hidden and harmless."""
         if provider_id is None:
             return
         self.forget(provider_id)
@@ -322,7 +322,7 @@ class ProviderThreads:
             log.info("scratch_thread_left_behind", detail=str(error))
 
     async def detach(self, writer: ThreadWriter, generation: Generation) -> str:
-        """Take the word from a generation's provider thread. Says why it will stay loaded, if terminals run in it."""
+        """Stops forwarding the notifications of a generation's provider thread. Returns why it stays loaded, or ""."""
         provider_id = generation.provider_thread_id
         if provider_id is None:
             return ""
@@ -351,7 +351,7 @@ class ProviderThreads:
             await self._try_archive(provider_id)
 
     def reattach(self, writer: ThreadWriter) -> bool:
-        """Give the word back to a thread's own provider thread, if it was stopped but stayed loaded for its terminals."""
+        """Resumes forwarding for a provider thread that was detached but stayed loaded. Returns whether it did."""
         generation = writer.state.generation
         provider_id = generation.provider_thread_id
         if provider_id is None or not self.terminals.release(writer.thread_id, provider_id):

@@ -131,7 +131,7 @@ def _confirmed(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def has_agent_tools(settings: bytes) -> bool:
-    """Whether the agent of a thread with these settings can reduce its context by itself."""
+    """Returns whether the agent of a thread with these settings can reduce its context by itself."""
     return bool(msgspec.json.decode(settings).get("agentTools"))
 
 
@@ -210,5 +210,5 @@ def resume_params(settings: bytes) -> dict[str, Any]:
 
 
 def working_folder(settings: bytes) -> str:
-    """Where the agent works, as the settings stand."""
+    """Returns where the agent works, as the settings stand."""
     return str(start_params(settings).get("cwd") or "")

@@ -48,7 +48,7 @@ LEADING_BYTES = len(b'{"method":""') + len(THREAD_ID_MEMBER)
 
 
 class ThreadRole(StrEnum):
-    """How a provider thread serves a thread of ours: HIDDEN shows nothing to clients, TEMPORARY shows its turn."""
+    """The role of a provider thread: HIDDEN shows nothing to clients, TEMPORARY shows its turn."""
 
     CURRENT = "current"
     RETIRED = "retired"
@@ -80,7 +80,7 @@ BeforeTurnEnds = Callable[[str], Awaitable[None]]
 
 
 class Buffered(NamedTuple):
-    """What was said of a provider thread that nobody hears yet; a question has a `request_id`, a notification its `line`."""
+    """A buffered message of a provider thread; a request has a `request_id`, a notification its `line`."""
 
     method: str
     params: Raw
@@ -126,7 +126,7 @@ class NotificationRouter:
         self._routes[provider_thread_id] = route
 
     def route_of(self, provider_thread_id: str) -> Route | None:
-        """Whose a provider thread is, from the engine's index when it was not bound in this run."""
+        """Returns the route of a provider thread, from the registry's index if it was not bound in this run."""
         route = self._routes.get(provider_thread_id)
         if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
             generations = self._provider_threads_of(owner)
@@ -145,7 +145,7 @@ class NotificationRouter:
 
     @contextmanager
     def buffering(self) -> Generator[None]:
-        """While a thread is being opened, hold back what is said of threads nobody knows yet."""
+        """Buffers notifications of unknown threads while a thread is being opened."""
         self._opening += 1
         self.fast_path = None
         try:
@@ -158,7 +158,7 @@ class NotificationRouter:
 
     @contextmanager
     def pausing(self, provider_thread_id: str) -> Generator[None]:
-        """While a client is not answered yet, hold back what is said of the thread that it asked about."""
+        """Buffers a thread's notifications until the client's request is answered."""
         self._paused[provider_thread_id] += 1
         self._buffered.setdefault(provider_thread_id, [])
         self.fast_path = None
@@ -178,17 +178,17 @@ class NotificationRouter:
             self.on_notification(buffered.method, buffered.params, buffered.line)
 
     def quarantine(self, provider_thread_id: str) -> None:
-        """Keep all that is said of a provider thread to ourselves until `take_quarantined`; a watch on it hears it."""
+        """Quarantines the messages of a provider thread until `take_quarantined`; a watch still receives them."""
         self._quarantined[provider_thread_id] = []
         for buffered in self._buffered.pop(provider_thread_id, ()):
             self._quarantine(provider_thread_id, buffered)
 
     def is_quarantined(self, provider_thread_id: str) -> bool:
-        """Whether what is said of the thread is being kept; no longer when Codex is gone."""
+        """Returns whether the thread is quarantined; no longer once Codex has exited."""
         return provider_thread_id in self._quarantined
 
     def take_quarantined(self, provider_thread_id: str) -> list[Buffered] | None:
-        """What was said, None when Codex is gone since; from here on the thread is heard as any other."""
+        """Ends the quarantine and returns the messages; None if Codex has exited since."""
         return self._quarantined.pop(provider_thread_id, None)
 
     def notify(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
@@ -222,7 +222,7 @@ class NotificationRouter:
             self._route_other(route, provider_thread_id, method, params, line)
 
     def has_fast_path(self, thread_id: str) -> bool:
-        """Whether more is to come about a thread that only this module can place: it must stay in memory for that."""
+        """Returns whether the thread must stay in memory because messages of its sub-agents are expected."""
         return thread_id in self._waiting_for_flush or self._sub_agents.has_any(thread_id)
 
     def _must_load(self, route: Route, method: str) -> bool:
@@ -373,7 +373,7 @@ class NotificationRouter:
 
 
 def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What Codex would have said, had it been able to."""
+    """Yields the notifications that Codex could not send any more."""
     yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
     error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
     turn: dict[str, Any] = {

@@ -19,7 +19,7 @@ SUB_AGENT_RESTS = frozenset({"thread/status/changed", "thread/closed"})
 
 
 class SubAgents:
-    """Whose sub-agents there are in the present epoch, and which threads that are none of ours are at work."""
+    """Tracks the sub-agents of this epoch and which foreign threads are working."""
 
     def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
@@ -45,7 +45,7 @@ class SubAgents:
         self._report(provider_thread_id)
 
     def has_any(self, thread_id: str) -> bool:
-        """Whether a thread has had sub-agents in this epoch; any of them may set to work again."""
+        """Returns whether a thread has had sub-agents in this epoch; any of them may set to work again."""
         return thread_id in self._parents.values()
 
     def forget_epoch(self) -> None:

@@ -57,7 +57,7 @@ class TurnEndBuffer:
         self._superseded_subscribers.append(subscriber)
 
     def intercept(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
-        """Whether a line of a thread's present provider thread was taken, because it may belong to a turn that goes on."""
+        """Takes a line that may belong to a turn which continues; returns whether it was taken."""
         if method not in _MAY_BEGIN and not self._collecting and not self._buffered and not self._told:
             return False  # nearly always
         if method == ENDED and self._told and (turn_id := _ended_turn_id(params)) in self._told:
@@ -80,11 +80,11 @@ class TurnEndBuffer:
         self._told.add(provider_turn_id)
 
     def is_buffered(self, thread_id: str) -> bool:
-        """Whether the end of a turn of the thread is held back."""
+        """Returns whether the end of a turn is buffered."""
         return thread_id in self._buffered
 
     def release(self, thread_id: str, why: str = "") -> None:
-        """The turn is over after all, and `why` it could not go on; nothing is said when that was known already."""
+        """Releases the buffered end of a turn, with the reason `why` it could not continue."""
         ending = self._buffered.pop(thread_id, [])
         if ending and why:
             warning = {"method": "warning", "params": {"threadId": thread_id, "message": why}}
@@ -145,7 +145,7 @@ class TurnEndBuffer:
 
 
 def _is_overflow(method: str, line: bytes) -> bool:
-    """Whether an `error` or `turn/completed` speaks of an overflow that nobody is going to try again."""
+    """Returns whether an `error` or `turn/completed` speaks of an overflow that nobody is going to try again."""
     if method not in (FAILED, ENDED) or not any(word in line for word in _OVERFLOWS):
         return False
     params = as_dict(as_dict(msgspec.json.decode(line)).get("params"))

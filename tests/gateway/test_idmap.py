@@ -47,15 +47,18 @@ def leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
         for key, member in value.items():
             yield from leaves_of(member, (*path, key))
     elif isinstance(value, list):
+        # There are lists of thread ids. A turn's id is alone.
+        within = (*path, "[]") if path and path[-1] in idmap.TURN_ID_MEMBERS else path
         for member in value:
-            yield from leaves_of(member, path)
+            yield from leaves_of(member, within)
     else:
         yield path, value
 
 
 def holds_an_id(path: tuple[str, ...], value: Any) -> bool:
     """An oracle of its own: the place is an id's, and no free content is above it."""
-    return bool(path) and path[-1] in idmap.ID_MEMBERS and not set(path) & idmap.CONTENT_MEMBERS and isinstance(value, str)
+    named = bool(path) and path[-1] in idmap.ID_MEMBERS | idmap.TURN_ID_MEMBERS
+    return named and not set(path) & idmap.CONTENT_MEMBERS and isinstance(value, str)
 
 
 @given(documents(STABLE))

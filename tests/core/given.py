@@ -54,6 +54,8 @@ class Conversation:
         self.state = ThreadState()
         self.records: list[ev.Record] = []
         self.policy = policy or Policy()
+        self.trusts_decisions = False
+        """For long lives: to encode the whole state with every turn takes a time that grows with its square."""
         self._numbers = count(1)
 
     @property
@@ -71,10 +73,10 @@ class Conversation:
         return self
 
     def when(self, command: AnyCommand) -> Outcome:
-        """Decide and nothing else."""
-        before = _encode(self.state)
+        """Decide and nothing else; unless `trusts_decisions`, prove that the state stayed as it was."""
+        before = b"" if self.trusts_decisions else _encode(self.state)
         outcome = Outcome(decide(self.state, command, self.stamp(), self.policy))
-        assert _encode(self.state) == before
+        assert self.trusts_decisions or _encode(self.state) == before
         return outcome
 
     def stamp(self) -> Stamp:

@@ -32,7 +32,10 @@ class CountedTurns(list[Turn]):
 
 @pytest.fixture(scope="module")
 def long_records() -> list[Record]:
-    return started(turns=LONG).records
+    thread = started()
+    thread.trusts_decisions = True
+    thread.turns(LONG)
+    return thread.records
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def many_descriptors() -> Iterator[int]:
 
 
 async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(harness: Harness) -> None:
-    limited(harness, handshake_deadline_s=0.2, max_clients=4)
+    limited(harness, handshake_deadline_s=3, max_clients=4)
     async with harness.daemon(), connect_socket(harness.socket) as good:
         await good.initialize()
         async with AsyncExitStack() as stack:
@@ -69,14 +69,14 @@ async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(
                 last = wire.received[-1]
                 assert last["id"] is None
                 assert (last["error"]["code"], last["error"]["data"]["reason"]) == (-32600, "not_initialized")
-                assert "within 0.2 s" in last["error"]["message"]
+                assert "within 3 s" in last["error"]["message"]
                 assert last["error"]["data"]["hint"]
         await works(good)
         assert (await good.result("sidecar/status"))["clients"] == 1
 
 
 async def test_who_has_introduced_himself_may_be_silent_for_as_long_as_he_likes(harness: Harness) -> None:
-    limited(harness, handshake_deadline_s=0.1)
+    limited(harness, handshake_deadline_s=2)
     async with harness.daemon(), connect_socket(harness.socket) as good, connect_socket(harness.socket) as overdue:
         await good.initialize()
         await overdue.until_closed()

@@ -58,11 +58,17 @@ class Gateway:
 
     # --- the connection's side ------------------------------------------------------------------------------------
 
-    async def serve(self, connection: Connection, handshake_deadline_s: float) -> None:
-        """Talk to one client until it is gone; one that has not begun to introduce itself by then is sent away."""
+    async def serve(self, connection: Connection, handshake_deadline_s: float, since: float | None = None) -> None:
+        """Talk to one client until it is gone; one that has not begun to introduce itself by then is sent away.
+
+        `since` is when it connected, by the loop's clock; without it, now.
+        """
         client = self._clients.add(connection)
         try:
-            with structlog.contextvars.bound_contextvars(client=client.id), initialize_deadline(client, handshake_deadline_s):
+            with (
+                structlog.contextvars.bound_contextvars(client=client.id),
+                initialize_deadline(client, handshake_deadline_s, since),
+            ):
                 await connection.run()
         finally:
             self._clients.remove(client)

@@ -52,8 +52,9 @@ class Front:
 
             await self._http_server().serve(transport, UnixAdmission())
             return
-        left_s = max(0.0, began + self._handshake_deadline_s - anyio.current_time())
-        await self._serve_messages(transport, left_s)
+        gateway = self._deps.gateway
+        connection = Connection(transport, self._limits, gateway.on_message)
+        await gateway.serve(connection, self._handshake_deadline_s, began)
 
     def tcp_clients(self, token: str, hosts: frozenset[str], codes: "LoginCodes") -> Accept:
         """Return what serves the clients of a TCP listener, who have to show `token`."""
@@ -92,10 +93,6 @@ class Front:
                 received += chunk
                 speech = speech_of(received)
         return received, speech
-
-    async def _serve_messages(self, transport: Transport, deadline_s: float) -> None:
-        gateway = self._deps.gateway
-        await gateway.serve(Connection(transport, self._limits, gateway.on_message), deadline_s)
 
     async def _serve_websocket(self, transport: Transport, wire: Wire) -> None:
         from trimpoint.http.websocket import WebSocketWire, keep_alive

@@ -78,12 +78,13 @@ class Handshake:
 
 
 @contextmanager
-def initialize_deadline(client: Client, deadline_s: float) -> Generator[None]:
-    """Sends a client away that has not begun to introduce itself when the deadline comes, with the reason.
+def initialize_deadline(client: Client, deadline_s: float, since: float | None = None) -> Generator[None]:
+    """Sends a client away that has not begun to introduce itself `deadline_s` after `since` (now), with the reason.
 
     Without it, connections that somebody forgot would take the places of all clients there may be.
     """
-    overdue = asyncio.get_running_loop().call_later(deadline_s, _dismiss, client, deadline_s)
+    loop = asyncio.get_running_loop()
+    overdue = loop.call_at((loop.time() if since is None else since) + deadline_s, _dismiss, client, deadline_s)
     try:
         yield
     finally:

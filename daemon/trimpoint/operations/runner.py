@@ -124,7 +124,7 @@ class OperationRunner:
         with anyio.move_on_after(wait_s):
             while writer.state.open_operation is not None:
                 await writer.flush()
-                if writer.state.open_operation is None:
+                if writer.state.open_operation is None:  # pyright: ignore[reportUnnecessaryComparison] # flushing may end it
                     return
                 self.schedule(writer.thread_id)
                 await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
@@ -231,8 +231,7 @@ class OperationRunner:
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
         await complete_items(writer, writer.state.active_turns)
-        with anyio.CancelScope(shield=True):  # cancelled while Codex makes it, it would stay behind and be listed
-            fork = await self._threads.fork_temporary(writer, provider_id)
+        fork = await self._forked(writer, provider_id)
         writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
         try:
@@ -250,6 +249,12 @@ class OperationRunner:
             if not carries_on:
                 with anyio.CancelScope(shield=True):
                     await self._threads.delete_quietly(fork.id)
+
+    async def _forked(self, writer: ThreadWriter, provider_id: str) -> TemporaryThread:
+        # Cancelled while Codex makes it, it would stay behind and be listed.
+        with anyio.CancelScope(shield=True):
+            return await self._threads.fork_temporary(writer, provider_id)
+        raise AssertionError("nothing cancels the scope")  # pragma: no cover
 
     async def _with_kept_turns(self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread) -> TemporaryThread:
         """Returns a thread that holds the sealed summary and behind it the kept turns.

@@ -168,7 +168,7 @@ def typed_in(turn_input: Any) -> Typed | None:
 
 def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
     # As it came: by name and content a client recognizes what it shows already.
-    marked = [{"text_elements": [], **as_dict(part)} for part in as_list(params.get("input"))]
+    marked: list[dict[str, Any]] = [{"text_elements": [], **as_dict(part)} for part in as_list(params.get("input"))]
     is_text = len(marked) == 1 and marked[0].get("text") == text
     content: list[dict[str, Any]] = marked if is_text else [{"type": "text", "text": text, "text_elements": []}]
     return {"type": "userMessage", "id": new_uuid7(), "clientId": params.get("clientUserMessageId"), "content": content}

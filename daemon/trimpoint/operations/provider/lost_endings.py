@@ -150,5 +150,5 @@ def _ended(turn: dict[str, Any], why: str) -> dict[str, Any]:
 
 def _as_codex_says(ended: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     times = {"startedAt": None, "completedAt": None, "durationMs": None}
-    turn = {**times, **ended, "items": [], "itemsView": "notLoaded"}
+    turn: dict[str, Any] = {**times, **ended, "items": [], "itemsView": "notLoaded"}
     return [("thread/status/changed", {"status": {"type": "idle"}}), (ENDED, {"turn": turn})]

@@ -162,15 +162,11 @@ class DispatchParams(Params, frozen=True, kw_only=True):
 
 
 class DispatchResult(Result, frozen=True, kw_only=True):
-    """The command is durable; `sequence` is of its last event. Side effects may still be under way.
-
-    `tokens` is given where the command has changed the context.
-    """
+    """The command is durable; `sequence` is of its last event. Side effects may still be under way."""
 
     sequence: int
     events: list[EventEnvelope]
     operation_id: str | None
-    tokens: TokenChange | None = None
 
 
 class SubscribeParams(Params, frozen=True, kw_only=True):

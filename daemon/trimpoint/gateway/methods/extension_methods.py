@@ -12,14 +12,13 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.active_context import pruned_turn_ids
-from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize, context_size
+from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize
 from trimpoint.core.model import slash
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import busy
-from trimpoint.core.model.events import GenerationOpened, Record, TrimPointCreated
+from trimpoint.core.model.events import Record, TrimPointCreated
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
-from trimpoint.core.views.trim_outcome import token_change
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -94,13 +93,10 @@ class ExtensionHandlers:
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
             writer = await self._engine.thread(params.command.thread_id)
-            before, sequence = context_size(writer.state, self._engine.policy), writer.state.sequence
             result = await self._deps.sessions.dispatch(params.command)
-        state = writer.state
-        shown = list(envelopes(state, result.record))
-        is_trim = result.sequence > sequence and any(isinstance(event, GenerationOpened) for event in result.record.events)
-        change = token_change(before, context_size(state, self._engine.policy)) if is_trim else None
-        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id, tokens=change)
+        # Only what the journal has: the same command again must get the same answer.
+        shown = list(envelopes(writer.state, result.record))
+        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)

@@ -405,11 +405,15 @@ class ThreadMethods:
             "createdAt": state.created_at_ms // 1000,
             "name": state.name,
             # To Codex, the present provider thread may be a fork of an earlier one.
-            **({"forkedFromId": state.parent_thread_id} if "forkedFromId" in thread else {}),
+            **({"forkedFromId": self._parent_of(state)} if "forkedFromId" in thread else {}),
         }
         if state.recovering_turn_id is not None:
             thread["status"] = {"type": "active", "activeFlags": []}
         return {**answer, **_own_cursors(answer, state, params.get("initialTurnsPage")), "thread": thread}
+
+    def _parent_of(self, state: ThreadState) -> str | None:
+        parent = state.parent_thread_id
+        return None if parent is None else self._engine.owner_of(parent) or parent
 
 
 def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) -> dict[str, Any]:

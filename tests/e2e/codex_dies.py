@@ -35,4 +35,4 @@ def codex_dies_while_writing(monkeypatch: pytest.MonkeyPatch, harness: Harness, 
         await settle(self)
 
     monkeypatch.setattr(NotificationRouter, "on_epoch_ended", notice)
-    monkeypatch.setattr(ThreadWriter, "settle", settle_late)
+    monkeypatch.setattr(ThreadWriter, "flush", settle_late)

@@ -52,7 +52,7 @@ class Usage:
         except ProviderError:
             return False  # a Codex that has no such method, or a thread that was unloaded meanwhile
         except ProviderFailure:
-            return self._link.state == "connected"
+            return self._link.peer is not None  # pyright: ignore[reportUnnecessaryComparison] # it may be gone by now
         return False
 
     async def _listed(self, method: str, params: dict[str, Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 Always true: nothing that a client sends ends more than its own request, and each request is answered exactly once.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,12 +23,11 @@ from trimpoint.gateway.session.dispatch import Call, ExtensionMethods
 from trimpoint.gateway.session.errors import Refusal, WireError
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, require_initialized
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.gateway.transport.connection import Connection, wants_answer
 
 log = structlog.get_logger()
 
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 LARGE_MESSAGE_BYTES = 256 * 1024
 
 

@@ -1,16 +1,13 @@
 """Answers `/clear 3` in Codex's own terminal UI, which makes it a new thread with the name "3", with a line there."""
 
 import re
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from trimpoint.gateway.commands.lone_messages import say_to
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.threads.registry import ThreadRegistry
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class ClearHint:

@@ -4,7 +4,6 @@ The entries are added to the answer of `skills/list` and are in no file. The UI 
 it is recognized by its path and never reaches Codex.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -15,9 +14,7 @@ from trimpoint.core.model import slash
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.ordered_request import request_in_order
-from trimpoint.gateway.session.request import ClientRequest
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
+from trimpoint.gateway.session.request import ClientRequest, Handler
 
 # Clients take it for a file's path; there is no such file.
 FOLDER = "/trimpoint/commands/"

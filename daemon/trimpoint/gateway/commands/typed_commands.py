@@ -6,7 +6,6 @@ where it cannot be.
 """
 
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,11 +21,9 @@ from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 OWN_NEW = "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was changed."
 # The methods that bring input for the model beside `turn/start`: into the turn that runs, or to come after it.

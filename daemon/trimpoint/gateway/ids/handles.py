@@ -9,7 +9,7 @@ nobody's handle, and passes as any other.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -23,11 +23,10 @@ from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderFailu
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client, Clients, Delivery
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 
 log = structlog.get_logger()
 
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 REQUEST_ID = "requestId"
 
 

@@ -1,7 +1,6 @@
 """`thread/archive`, `thread/unarchive` and `thread/delete`: a thread goes, or comes back, with all its generations."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import anyio
 import msgspec
@@ -14,7 +13,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.routing.notification_router import ThreadRole
 from trimpoint.operations.sessions import Sessions
@@ -22,7 +21,6 @@ from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 Forward = Callable[[ClientRequest], Awaitable[None]]
 
 # How long `thread/archive` waits for Codex to put the thread away; for clients it is archived all the same.

@@ -4,7 +4,6 @@ Codex forks what it knows: the turns that ran in the present provider thread. Tu
 nothing, are forked from the ledger: a new provider thread is given the context as it was after the turn.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -20,13 +19,11 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.phases import complete_items
 from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderThreads, thread_in
 from trimpoint.operations.provider.settings import PER_CALL, start_params
 from trimpoint.operations.sessions import ReadySession, Sessions
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # What a fork has from its parent; sandbox and approvals it takes from the configuration (measured: 0.163).
 _INHERITED = ("cwd", "model", "modelProvider", "dynamicTools", "baseInstructions", "developerInstructions")

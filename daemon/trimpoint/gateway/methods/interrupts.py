@@ -1,6 +1,5 @@
 """`turn/interrupt`: it ends whatever a client was told is a turn, and the turn ends whatever Codex makes of it."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from trimpoint_protocol.errors import Reason
@@ -10,12 +9,10 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.sessions import Sessions
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class Interrupts:

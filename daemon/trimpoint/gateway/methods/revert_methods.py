@@ -4,7 +4,6 @@ Turns that ran in the present provider thread are reverted there, by Codex. Turn
 it are unknown to Codex: a new generation is opened with what is left.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from trimpoint_protocol.errors import Reason
@@ -17,10 +16,8 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.sessions import ReadySession, Sessions
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class RevertMethods:

@@ -1,14 +1,11 @@
 """`thread/backgroundTerminals/*` on a stable id: the terminals of all generations, wherever they still run (docs/spec/sessions.md)."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class TerminalMethods:

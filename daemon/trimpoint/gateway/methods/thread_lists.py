@@ -1,6 +1,5 @@
 """Lists of threads as clients see them: one row a thread, whatever number of provider threads it has had (docs/spec/clients.md)."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,11 +26,9 @@ from trimpoint.gateway.methods.list_pages import (
     rows_from,
 )
 from trimpoint.gateway.session.ordered_request import request_in_order
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 
 class ThreadLists:

@@ -22,7 +22,7 @@ from trimpoint.gateway.methods import history
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads
@@ -35,7 +35,6 @@ from trimpoint.threads.registry import ThreadRegistry
 log = structlog.get_logger()
 
 Facts = tuple[ev.AnyEvent, ...]
-Handler = Callable[[ClientRequest], Awaitable[Any]]
 
 # These take as long as a program, a tool, a download or a person takes.
 MAY_TAKE_LONG = frozenset(

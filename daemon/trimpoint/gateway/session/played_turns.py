@@ -4,7 +4,6 @@ They are in no ledger: while one runs it is listed, and when it has ended it is 
 """
 
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -12,9 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.gateway.session.request import ClientRequest
-
-Handler = Callable[[ClientRequest], Awaitable[Any]]
+from trimpoint.gateway.session.request import ClientRequest, Handler
 
 # Answers in which Codex shows a thread's newest turn.
 SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list")

@@ -1,6 +1,6 @@
 """One request of a client and its one answer."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -67,3 +67,7 @@ class ClientRequest:
         if not self.is_answered:
             self.is_answered = True
             self._send(error.encode(self.message.id, versioned=self.message.versioned))
+
+
+Handler = Callable[[ClientRequest], Awaitable[Any]]
+"""Answers a request: returns the result, or answers it and returns None."""

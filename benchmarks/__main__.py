@@ -16,7 +16,9 @@ ROW_DEADLINE_S = 900
 
 
 def main() -> int:
-    """Run what was asked for; 0 when every bar was met, 1 when one was missed, 2 when it was asked wrongly."""
+    """Run what was asked for; 0 when every bar was met, 1 when one was missed, 2 when it was asked
+    wrongly.
+    """
     arguments = _parser().parse_args()
     console = Console(stderr=True)
     rows = _chosen(arguments.only)
@@ -34,11 +36,24 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="scripts/bench", description="Hold trimpoint against its budgets.", allow_abbrev=False)
-    parser.add_argument("--only", metavar="ROW,…", help=f"some rows: {', '.join(row.name for row in ROWS)}")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works; the ratios mean little")
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", description="Hold trimpoint against its budgets.", allow_abbrev=False
+    )
+    parser.add_argument(
+        "--only", metavar="ROW,…", help=f"some rows: {', '.join(row.name for row in ROWS)}"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small sizes, to see that it works; the ratios mean little",
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the results there too")
-    parser.add_argument("--dir", metavar="FOLDER", type=Path, help="work below this folder, on the disk that is to be measured")
+    parser.add_argument(
+        "--dir",
+        metavar="FOLDER",
+        type=Path,
+        help="work below this folder, on the disk that is to be measured",
+    )
     return parser
 
 
@@ -48,7 +63,10 @@ def _chosen(only: str | None) -> list[Row]:
     names = only.split(",")
     unknown = set(names) - {row.name for row in ROWS}
     if unknown:
-        _parser().error(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join(row.name for row in ROWS)}")
+        _parser().error(
+            f"there is no row {', '.join(sorted(unknown))}; there are "
+            f"{', '.join(row.name for row in ROWS)}"
+        )
     return [row for row in ROWS if row.name in names]
 
 

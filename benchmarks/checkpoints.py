@@ -35,15 +35,29 @@ async def _run(stage: Bench) -> Outcome:
         taken_s["status"].append(_status_s(folder))
         for what in ("capture", "idle"):
             taken_s[what].append(await _capture_s(repository))
-    figures = [Figure(_CALLED[what], "ms", [second * 1000 for second in samples]) for what, samples in taken_s.items()]
+    figures = [
+        Figure(_CALLED[what], "ms", [second * 1000 for second in samples])
+        for what, samples in taken_s.items()
+    ]
     ratio = figures[1].least / figures[0].least
     return Outcome(
-        [Verdict(f"capture : git status, {files:,} files", ratio, at_most(1.75, "×"), "wall clock, the least of each")],
+        [
+            Verdict(
+                f"capture : git status, {files:,} files",
+                ratio,
+                at_most(1.75, "×"),
+                "wall clock, the least of each",
+            )
+        ],
         [*figures, Figure("the first capture ever", "ms", [first_s * 1000])],
     )
 
 
-_CALLED = {"status": "git status", "capture": f"capture with {CHANGED} files changed", "idle": "capture with none changed"}
+_CALLED = {
+    "status": "git status",
+    "capture": f"capture with {CHANGED} files changed",
+    "idle": "capture with none changed",
+}
 
 
 def _fill(folder: Path, files: int) -> list[Path]:

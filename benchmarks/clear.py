@@ -1,4 +1,6 @@
-"""`/clear 3`: against a bare script that asks Codex the same, and on a long thread against a short one."""
+"""`/clear 3`: against a bare script that asks Codex the same, and on a long thread against a short
+one.
+"""
 
 import time
 from contextlib import ExitStack
@@ -26,7 +28,12 @@ def run_against_script(stage: Bench) -> Outcome:
     ours_ms: list[float] = []
     bare_ms: list[float] = []
     room = stage.room("clear")
-    with real_codex() as codex, codex.daemon(room) as running, running.client() as client, codex.app_server() as bare:
+    with (
+        real_codex() as codex,
+        codex.daemon(room) as running,
+        running.client() as client,
+        codex.app_server() as bare,
+    ):
         ours, theirs = client.start_thread(room)["id"], bare.start_thread(room)["id"]
         for _ in range(KEPT):
             client.turn(ours, "hello")
@@ -37,13 +44,21 @@ def run_against_script(stage: Bench) -> Outcome:
             bare.turn(theirs, "hello")
             taken_ms, theirs = _bare_clear(bare, theirs, room)
             bare_ms.append(taken_ms)
-    figures = [Figure("/clear 3", "ms", ours_ms), Figure("the same calls by a bare script", "ms", bare_ms)]
+    figures = [
+        Figure("/clear 3", "ms", ours_ms),
+        Figure("the same calls by a bare script", "ms", bare_ms),
+    ]
     ratio = figures[0].median / figures[1].median
-    return Outcome([Verdict("/clear 3 : bare script", ratio, at_most(1.10, "×"), "wall clock, medians")], figures)
+    return Outcome(
+        [Verdict("/clear 3 : bare script", ratio, at_most(1.10, "×"), "wall clock, medians")],
+        figures,
+    )
 
 
 def run_on_long_thread(stage: Bench) -> Outcome:
-    """Threads with many turns and with few, each kind in a daemon of its own: their first clear, and later ones."""
+    """Threads with many turns and with few, each kind in a daemon of its own: their first clear,
+    and later ones.
+    """
     long_turns = stage.sized(LONG, LONG_QUICK)
     first: dict[int, list[float]] = {SHORT: [], long_turns: []}
     later: dict[int, list[float]] = {SHORT: [], long_turns: []}
@@ -56,7 +71,10 @@ def run_on_long_thread(stage: Bench) -> Outcome:
                 for turns, (client, threads) in kinds.items():
                     later[turns].append(_turn_and_clear(client, threads[number]))
     return Outcome(
-        [_long_to_short("that trims them all", first), _long_to_short("that has been cleared before", later)],
+        [
+            _long_to_short("that trims them all", first),
+            _long_to_short("that has been cleared before", later),
+        ],
         [
             Figure(f"/clear 3 on {turns:,} turns, {which}", "ms", taken)
             for which, kind in (("first", first), ("later", later))
@@ -67,17 +85,27 @@ def run_on_long_thread(stage: Bench) -> Outcome:
 
 def _long_to_short(which: str, taken_ms: dict[int, list[float]]) -> Verdict:
     short, long = map(median, taken_ms.values())
-    return Verdict(f"/clear 3 on a long thread {which} : short", long / short, at_most(1.2, "×"), "wall clock, medians")
+    return Verdict(
+        f"/clear 3 on a long thread {which} : short",
+        long / short,
+        at_most(1.2, "×"),
+        "wall clock, medians",
+    )
 
 
-def _threads_with_turns(stage: Bench, codex: RealCodex, turns: int, stack: ExitStack) -> tuple[JsonRpcClient, list[str]]:
+def _threads_with_turns(
+    stage: Bench, codex: RealCodex, turns: int, stack: ExitStack
+) -> tuple[JsonRpcClient, list[str]]:
     """A client of a daemon that has threads with so many turns."""
     room = stage.room(f"turns-{turns}")
     threads = [_real_thread(codex, room) for _ in range(stage.sized(3, 2))]
     anyio.run(
         grow,
         room / "state",
-        [Grown(str(thread["id"]), str(room), thread["path"], turns, thread["newestTurnId"]) for thread in threads],
+        [
+            Grown(str(thread["id"]), str(room), thread["path"], turns, thread["newestTurnId"])
+            for thread in threads
+        ],
     )
     client = stack.enter_context(stack.enter_context(codex.daemon(room)).client())
     return client, [str(thread["id"]) for thread in threads]
@@ -105,7 +133,9 @@ def _clear(client: JsonRpcClient, thread_id: str) -> float:
 
 
 def _bare_clear(bare: JsonRpcClient, thread_id: str, cwd: Path) -> tuple[float, str]:
-    """Returns what `/clear` asks of Codex, in the order in which it has to be asked; the time, and the new thread."""
+    """Returns what `/clear` asks of Codex, in the order in which it has to be asked; the time, and
+    the new thread.
+    """
     items = [
         {"type": "message", "role": role, "content": [{"type": part, "text": "hello"}]}
         for role, part in (("user", "input_text"), ("assistant", "output_text"))
@@ -113,9 +143,13 @@ def _bare_clear(bare: JsonRpcClient, thread_id: str, cwd: Path) -> tuple[float, 
     began = time.perf_counter()
     _softly(bare, "thread/backgroundTerminals/list", threadId=thread_id)
     started = bare.request(
-        "thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access", experimentalRawEvents=True,
+        "thread/start",
+        cwd=str(cwd),
+        approvalPolicy="never",
+        sandbox="danger-full-access",
+        experimentalRawEvents=True,
         sessionStartSource="clear",
-    )  # fmt: skip
+    )
     new_id = str(started["thread"]["id"])
     bare.request("thread/inject_items", threadId=new_id, items=items)
     for method in ("thread/goal/get", "thread/queue/list"):

@@ -12,7 +12,14 @@ from typing import BinaryIO, NamedTuple, cast
 
 from anyio.from_thread import start_blocking_portal
 from trimpoint.codex.appserver.locate import find_codex
-from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
+from trimpoint.testkit import (
+    Script,
+    ScriptedModel,
+    codex_environment,
+    codex_overrides,
+    config_flags,
+    throwaway_codex_home,
+)
 
 from benchmarks.wire import JsonRpcClient, connected
 
@@ -36,7 +43,12 @@ class Daemon(NamedTuple):
 
 @contextmanager
 def daemon(
-    folder: Path, codex: Path, *, overrides: Sequence[str] = (), environment: dict[str, str] | None = None, config: str = ""
+    folder: Path,
+    codex: Path,
+    *,
+    overrides: Sequence[str] = (),
+    environment: dict[str, str] | None = None,
+    config: str = "",
 ) -> Generator[Daemon]:
     """A daemon with its state in `folder`, ended cleanly when the block ends."""
     config_file = folder / "config.toml"
@@ -56,7 +68,9 @@ def daemon(
     command += ["--config", str(config_file), "--codex", str(codex), *config_flags(overrides)]
     began = time.perf_counter()
     with (folder / "log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment or dict(os.environ))
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, env=environment or dict(os.environ)
+        )
     try:
         assert process.stdout is not None
         if not process.stdout.readline():
@@ -77,7 +91,13 @@ class RealCodex(NamedTuple):
     @contextmanager
     def daemon(self, folder: Path, config: str = "") -> Generator[Daemon]:
         """A daemon on this Codex."""
-        with daemon(folder, self.binary, overrides=self.overrides, environment=self.environment, config=config) as running:
+        with daemon(
+            folder,
+            self.binary,
+            overrides=self.overrides,
+            environment=self.environment,
+            config=config,
+        ) as running:
             yield running
 
     @contextmanager
@@ -85,7 +105,11 @@ class RealCodex(NamedTuple):
         """Codex itself, without a daemon: a client that has shaken hands."""
         command = [str(self.binary), "app-server", *config_flags(self.overrides)]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.environment
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self.environment,
         )
         try:
             assert process.stdin is not None
@@ -105,8 +129,13 @@ def real_codex() -> Generator[RealCodex]:
     # The model answers in a thread of this process: no figure is taken while it has anything to do.
     with start_blocking_portal() as portal:
         model = ScriptedModel(Script())
-        with portal.wrap_async_context_manager(model), portal.wrap_async_context_manager(throwaway_codex_home()) as home:
-            yield RealCodex(find_codex().path, codex_overrides(model), codex_environment(home), model)
+        with (
+            portal.wrap_async_context_manager(model),
+            portal.wrap_async_context_manager(throwaway_codex_home()) as home,
+        ):
+            yield RealCodex(
+                find_codex().path, codex_overrides(model), codex_environment(home), model
+            )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

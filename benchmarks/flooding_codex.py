@@ -1,6 +1,8 @@
-"""A stand-in for Codex that says one delta very often. Standard library only: it runs as a child of the daemon.
+"""A stand-in for Codex that says one delta very often. Standard library only: it runs as a child of
+the daemon.
 
-`python flooding_codex.py` speaks app-server over stdio; each `turn/start` is answered with as many deltas as its text says.
+`python flooding_codex.py` speaks app-server over stdio; each `turn/start` is answered with as many
+deltas as its text says.
 """
 
 import json
@@ -16,15 +18,20 @@ THREAD_ID = THREAD_PREFIX + "000000000001"
 TURN_PREFIX = "01a21fb5-fbb1-77d1-a22a-"
 DELTAS_A_WRITE = 1000
 _WELCOME = {
-    "userAgent": "trimpoint/0.163.0 (scripted)", "codexHome": "/tmp", "platformFamily": "unix", "platformOs": "linux",
-}  # fmt: skip
+    "userAgent": "trimpoint/0.163.0 (scripted)",
+    "codexHome": "/tmp",
+    "platformFamily": "unix",
+    "platformOs": "linux",
+}
 _numbers = count(1)
 
 
 def delta_line(thread_id: str = THREAD_ID, turn_id: str = TURN_PREFIX + "000000000001") -> bytes:
     """Returns what Codex sends for a few words of an answer, as long as it is there (261 bytes)."""
     params = {"threadId": thread_id, "turnId": turn_id, "itemId": "msg_2", "delta": "x" * 60}
-    return _line({"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1795828351389})
+    return _line(
+        {"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1795828351389}
+    )
 
 
 def launcher(folder: Path) -> Path:
@@ -64,7 +71,13 @@ def _answer(request: dict[str, Any]) -> None:
 
 
 def _thread(thread_id: str) -> dict[str, Any]:
-    thread: dict[str, Any] = {"id": thread_id, "cwd": "/tmp", "path": None, "turns": [], "status": {"type": "idle"}}
+    thread: dict[str, Any] = {
+        "id": thread_id,
+        "cwd": "/tmp",
+        "path": None,
+        "turns": [],
+        "status": {"type": "idle"},
+    }
     return {"thread": thread, "model": "m"}
 
 

@@ -1,4 +1,6 @@
-"""WebSocket beside lines, HTTP beside JSON-RPC, and the memory that a daemon needs once it speaks them."""
+"""WebSocket beside lines, HTTP beside JSON-RPC, and the memory that a daemon needs once it speaks
+them.
+"""
 
 import json
 import socket
@@ -26,7 +28,9 @@ _NO_MASK = b"\0\0\0\0"
 
 
 def run_relay(stage: Bench) -> Outcome:
-    """The delta stream to 1 and to 32 WebSocket clients, and to as many that speak lines, in turns."""
+    """The delta stream to 1 and to 32 WebSocket clients, and to as many that speak lines, in
+    turns.
+    """
     deltas, repeats = stage.sized(100_000, 20_000), stage.sized(5, 2)
     room = stage.room("websocket")
     rates: dict[tuple[str, int], list[float]] = {}
@@ -34,11 +38,16 @@ def run_relay(stage: Bench) -> Outcome:
         open_thread(running)
         for _ in range(repeats):
             for clients in (1, MANY):
-                for kind, connect, framed in (("lines", connected, _line), ("WebSocket", _websocket, masked)):
+                for kind, connect, framed in (
+                    ("lines", connected, _line),
+                    ("WebSocket", _websocket, masked),
+                ):
                     with TurnReceivers(running, clients, connect, framed) as audience:
                         turn = audience.receive_turn(deltas * (3 if clients == 1 else 1))
                     rates.setdefault((kind, clients), []).append(_rate(turn))
-    figures = {key: Figure(f"{key[0]} to {key[1]}", "messages/s", taken) for key, taken in rates.items()}
+    figures = {
+        key: Figure(f"{key[0]} to {key[1]}", "messages/s", taken) for key, taken in rates.items()
+    }
     verdicts = [
         Verdict(
             f"WebSocket : lines, {clients} client{'s' if clients > 1 else ''}",
@@ -52,7 +61,9 @@ def run_relay(stage: Bench) -> Outcome:
 
 
 def run_requests(stage: Bench) -> Outcome:
-    """`GET /api/v1/threads` on one connection, and the same by JSON-RPC, in turns; then the memory."""
+    """`GET /api/v1/threads` on one connection, and the same by JSON-RPC, in turns; then the
+    memory.
+    """
     requests, repeats = stage.sized(3_000, 300), stage.sized(5, 2)
     by_http: list[float] = []
     by_lines: list[float] = []
@@ -68,16 +79,27 @@ def run_requests(stage: Bench) -> Outcome:
             for _ in range(repeats):
                 by_http.append(_timed(requests, lambda: _get(sock, answers)))
                 by_lines.append(_timed(requests, lambda: lines.request("orchestration/snapshot")))
-    http, rpc = Figure("GET /api/v1/threads", "1/s", by_http), Figure("orchestration/snapshot", "1/s", by_lines)
+    http, rpc = (
+        Figure("GET /api/v1/threads", "1/s", by_http),
+        Figure("orchestration/snapshot", "1/s", by_lines),
+    )
     why = "resident set, before the first HTTP request and after it"
     return Outcome(
         [
             Verdict(
-                "HTTP : lines", http.median / rpc.median, at_least(0.3, "×"), "requests a second, one after another, medians"
+                "HTTP : lines",
+                http.median / rpc.median,
+                at_least(0.3, "×"),
+                "requests a second, one after another, medians",
             ),
             Verdict("memory of HTTP and WebSocket", after_mib - before_mib, at_most(6, "MiB"), why),
         ],
-        [http, rpc, Figure("memory without HTTP", "MiB", [before_mib]), Figure("memory with it", "MiB", [after_mib])],
+        [
+            http,
+            rpc,
+            Figure("memory without HTTP", "MiB", [before_mib]),
+            Figure("memory with it", "MiB", [after_mib]),
+        ],
     )
 
 
@@ -106,7 +128,9 @@ def _line(message: bytes) -> bytes:
 
 
 def masked(message: bytes) -> bytes:
-    """A client's text frame. A mask of zeros is one, and costs this side nothing; the daemon unmasks it all the same."""
+    """A client's text frame. A mask of zeros is one, and costs this side nothing; the daemon
+    unmasks it all the same.
+    """
     frame = encode_text_frame(message)
     head = frame[: len(frame) - len(message)]
     return bytes([head[0], head[1] | 0x80]) + head[2:] + _NO_MASK + message
@@ -136,6 +160,8 @@ def _websocket(path: Path) -> tuple[JsonRpcClient, socket.socket]:
     sock.sendall(_UPGRADE)
     while stream.readline() != b"\r\n":
         pass
-    client = JsonRpcClient(cast("BinaryIO", _Frames(stream)), lambda line: sock.sendall(masked(line[:-1])))
+    client = JsonRpcClient(
+        cast("BinaryIO", _Frames(stream)), lambda line: sock.sendall(masked(line[:-1]))
+    )
     client.initialize()
     return client, sock

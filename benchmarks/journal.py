@@ -1,4 +1,6 @@
-"""The journal: many writers that share a sync, against one sync for each record; and how fast a thread is replayed."""
+"""The journal: many writers that share a sync, against one sync for each record; and how fast a
+thread is replayed.
+"""
 
 import gc
 import os
@@ -37,7 +39,9 @@ def run_append(stage: Bench) -> Outcome:
     ]
     ratio = figures[0].median / figures[1].median
     why = "wall clock, medians, same disk and same record"
-    return Outcome([Verdict("group commit : a sync for each record", ratio, at_least(20, "×"), why)], figures)
+    return Outcome(
+        [Verdict("group commit : a sync for each record", ratio, at_least(20, "×"), why)], figures
+    )
 
 
 def run_replay(stage: Bench) -> Outcome:
@@ -47,7 +51,10 @@ def run_replay(stage: Bench) -> Outcome:
     anyio.run(_write_long, room, turns)
     rates = [anyio.run(_replayed, room) for _ in range(repeats)]
     figure = Figure("replay of a thread", "events/s", rates)
-    return Outcome([Verdict("replay", figure.median, at_least(300_000, "events/s"), "wall clock, median")], [figure])
+    return Outcome(
+        [Verdict("replay", figure.median, at_least(300_000, "events/s"), "wall clock, median")],
+        [figure],
+    )
 
 
 async def _grouped(room: Path, records: int) -> float:
@@ -81,10 +88,14 @@ def _one_by_one(path: Path, records: int) -> float:
 
 async def _write_long(room: Path, turns: int) -> None:
     journal: Journal = await StateDirectory(room, files=Unsynced()).open_journal("long")
-    journal.append(encode_record(ev.Record(1, 1, 0, (_CREATED, ev.GenerationOpened(1, "start", "none")))))
+    journal.append(
+        encode_record(ev.Record(1, 1, 0, (_CREATED, ev.GenerationOpened(1, "start", "none"))))
+    )
     numbers = count(2)
     for number in range(turns):
-        for event in turn_events(f"turn-{number}"):  # Codex tells them one by one, so each has a record of its own
+        for event in turn_events(
+            f"turn-{number}"
+        ):  # Codex tells them one by one, so each has a record of its own
             place = next(numbers)
             journal.append(encode_record(ev.Record(place + 1, place, place, (event,))))
     await journal.commit()

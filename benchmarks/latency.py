@@ -28,18 +28,27 @@ def run(stage: Bench) -> Outcome:
             connect_to_codex.append(_timed(bare))
             through.append(_timed(client))
     # The first block of each warms up.
-    figures = [*_figures("straight", connect_to_codex[1:]), *_figures("through the daemon", through[1:])]
+    figures = [
+        *_figures("straight", connect_to_codex[1:]),
+        *_figures("through the daemon", through[1:]),
+    ]
     by = f"wall clock, {blocks * BLOCK:,} requests each way in turns of {BLOCK}"
     p50, p99 = (figures[2].median - figures[0].median, figures[3].median - figures[1].median)
     return Outcome(
-        [Verdict("added latency, p50", p50, at_most(1, "ms"), by), Verdict("added latency, p99", p99, at_most(5, "ms"), by)],
+        [
+            Verdict("added latency, p50", p50, at_most(1, "ms"), by),
+            Verdict("added latency, p99", p99, at_most(5, "ms"), by),
+        ],
         figures,
     )
 
 
 def _figures(way: str, blocks: list[list[float]]) -> list[Figure]:
     taken_ms = [sample for block in blocks for sample in block]
-    return [Figure(f"{METHOD}, {way}, {name}", "ms", [_percentile(taken_ms, share)]) for name, share in SHARES.items()]
+    return [
+        Figure(f"{METHOD}, {way}, {name}", "ms", [_percentile(taken_ms, share)])
+        for name, share in SHARES.items()
+    ]
 
 
 def _timed(wire: JsonRpcClient) -> list[float]:

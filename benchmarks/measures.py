@@ -1,4 +1,6 @@
-"""What a benchmark hands back: figures that were measured, and verdicts that hold them against a bar."""
+"""What a benchmark hands back: figures that were measured, and verdicts that hold them against a
+bar.
+"""
 
 from collections.abc import Sequence
 from statistics import median
@@ -54,7 +56,9 @@ class Figure(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`value` held against `bar`. `judged_by` says which figures it is made of, and why those where there is a choice."""
+    """`value` held against `bar`. `judged_by` says which figures it is made of, and why those where
+    there is a choice.
+    """
 
     what: str
     value: float

@@ -19,7 +19,9 @@ STREAM_MIB, STREAM_MIB_QUICK = 100, 40
 
 def run(stage: Bench) -> Outcome:
     """In turns: a stream to one client that reads, and the same while another does not read."""
-    deltas = stage.sized(STREAM_MIB, STREAM_MIB_QUICK) * 1024 * 1024 // len(flooding_codex.delta_line())
+    deltas = (
+        stage.sized(STREAM_MIB, STREAM_MIB_QUICK) * 1024 * 1024 // len(flooding_codex.delta_line())
+    )
     room = stage.room("stalled")
     without: list[float] = []
     stalled: list[float] = []
@@ -37,7 +39,10 @@ def run(stage: Bench) -> Outcome:
     ]
     why = f"peaks of the resident set, the largest of each; the client's limit is {OUTBOX_MIB} MiB"
     growth_mib = figures[1].most - figures[0].most
-    return Outcome([Verdict("growth through a stalled client", growth_mib, at_most(OUTBOX_MIB, "MiB"), why)], figures)
+    return Outcome(
+        [Verdict("growth through a stalled client", growth_mib, at_most(OUTBOX_MIB, "MiB"), why)],
+        figures,
+    )
 
 
 _CONFIG = f"[limits]\nmax_outbox_bytes = {OUTBOX_MIB * 1024 * 1024}\n"
@@ -58,6 +63,11 @@ def _peak_mib(running: Daemon, reader: socket.socket, deltas: int) -> float:
 
 
 def _stream(reader: socket.socket, deltas: int) -> None:
-    params = {"threadId": flooding_codex.THREAD_ID, "input": [{"type": "text", "text": str(deltas)}]}
-    reader.sendall(json.dumps({"id": "turn", "method": "turn/start", "params": params}).encode() + b"\n")
+    params = {
+        "threadId": flooding_codex.THREAD_ID,
+        "input": [{"type": "text", "text": str(deltas)}],
+    }
+    reader.sendall(
+        json.dumps({"id": "turn", "method": "turn/start", "params": params}).encode() + b"\n"
+    )
     receive_until_end([reader])

@@ -1,8 +1,9 @@
-"""Measures how far `/clear 3` travels from the socket to the disk: `python -m benchmarks.path_of_a_command [--list]`.
+"""Measures how far `/clear 3` travels from the socket to the disk: `python -m
+benchmarks.path_of_a_command [--list]`.
 
-A hop is a function of ours that hands the command on: it is on the stack, of a task or a thread, when what it started
-reaches the disk. Counted are the stack that read the line, the chain of coroutines that waits for the sync, and the
-stack of the thread that does it.
+A hop is a function of ours that hands the command on: it is on the stack, of a task or a thread,
+when what it started reaches the disk. Counted are the stack that read the line, the chain of
+coroutines that waits for the sync, and the stack of the thread that does it.
 """
 
 import argparse
@@ -108,7 +109,9 @@ async def measured() -> Recorder:
     """Runs a daemon with the real Codex in this process, and one `/clear 3` of a client."""
     async with opened_stage(find_codex().path) as stage, connect(stage.socket) as client:
         await client.initialize("path")
-        thread = (await client.request("thread/start", cwd=str(stage.worktree), approvalPolicy="never"))["thread"]
+        thread = (
+            await client.request("thread/start", cwd=str(stage.worktree), approvalPolicy="never")
+        )["thread"]
         for number in range(KEPT_TURNS + 1):
             stage.script.then(say(f"answer {number}"))
             seen = len(client.notifications)
@@ -119,7 +122,9 @@ async def measured() -> Recorder:
         recorder = Recorder()
         recorder.start()
         try:
-            await client.request("commands/execute", threadId=thread["id"], text=f"/clear {KEPT_TURNS}")
+            await client.request(
+                "commands/execute", threadId=thread["id"], text=f"/clear {KEPT_TURNS}"
+            )
         finally:
             recorder.stop()
         return recorder
@@ -136,7 +141,10 @@ def main() -> None:
             print(f"{_module(code)}:{code.co_firstlineno} {code.co_qualname}")
     modules = {_module(code) for code in recorder.spine}
     print(f"hops {len(recorder.spine)} in {len(modules)} modules")
-    print(f"all functions called {len(recorder.called)} in {len({_module(code) for code in recorder.called})} modules")
+    print(
+        f"all functions called {len(recorder.called)} in "
+        f"{len({_module(code) for code in recorder.called})} modules"
+    )
 
 
 if __name__ == "__main__":

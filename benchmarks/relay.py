@@ -1,7 +1,9 @@
-"""The relay of a stream: one client against what the official SDK can decode, and many clients against one.
+"""The relay of a stream: one client against what the official SDK can decode, and many clients
+against one.
 
-The daemon is judged by wall clock where the rest of the machine is fast enough not to matter: the stream comes ready-made out of a
-child that only writes, and the clients, all in this process, only count bytes.
+The daemon is judged by wall clock where the rest of the machine is fast enough not to matter: the
+stream comes ready-made out of a child that only writes, and the clients, all in this process, only
+count bytes.
 """
 
 import json
@@ -53,7 +55,9 @@ def run_one(stage: Bench) -> Outcome:
     by_wall, by_cpu = _by_wall("relay to 1 client", relayed), _by_cpu("the same", relayed)
     sdk = Figure("SDK decodes the same stream", "messages/s", decoded)
     bar = at_least(2, "×")
-    verdict = Verdict("relay to 1 client : SDK decode", by_wall.median / sdk.median, bar, "wall clock, medians")
+    verdict = Verdict(
+        "relay to 1 client : SDK decode", by_wall.median / sdk.median, bar, "wall clock, medians"
+    )
     return Outcome([verdict], [by_wall, by_cpu, sdk])
 
 
@@ -70,9 +74,15 @@ def run_many(stage: Bench) -> Outcome:
                 one.append(audience.receive_turn(deltas * 3))
             with TurnReceivers(running, MANY) as audience:
                 many.append(audience.receive_turn(deltas))
-    to_one, to_many = _by_wall("deliveries to 1 client", one), _by_wall(f"deliveries to {MANY}", many)
+    to_one, to_many = (
+        _by_wall("deliveries to 1 client", one),
+        _by_wall(f"deliveries to {MANY}", many),
+    )
     verdict = Verdict(
-        f"deliveries to {MANY} clients : to 1", to_many.median / to_one.median, at_least(3, "×"), "wall clock, medians"
+        f"deliveries to {MANY} clients : to 1",
+        to_many.median / to_one.median,
+        at_least(3, "×"),
+        "wall clock, medians",
     )
     return Outcome([verdict], [to_one, _by_cpu("to 1", one), to_many, _by_cpu(f"to {MANY}", many)])
 
@@ -82,7 +92,11 @@ def _by_wall(what: str, turns: list[Relayed]) -> Figure:
 
 
 def _by_cpu(what: str, turns: list[Relayed]) -> Figure:
-    return Figure(f"{what}, per CPU second of the daemon", "messages/s", [turn.deliveries / turn.cpu_s for turn in turns])
+    return Figure(
+        f"{what}, per CPU second of the daemon",
+        "messages/s",
+        [turn.deliveries / turn.cpu_s for turn in turns],
+    )
 
 
 def sdk_decodes(lines: int) -> float:
@@ -92,22 +106,29 @@ def sdk_decodes(lines: int) -> float:
     began = time.perf_counter()
     for _ in range(lines):
         message = json.loads(line)
-        client._coerce_notification(message["method"], message.get("params"))  # pyright: ignore[reportPrivateUsage]
+        decode = client._coerce_notification  # pyright: ignore[reportPrivateUsage]
+        decode(message["method"], message.get("params"))
     return lines / (time.perf_counter() - began)
 
 
 def open_thread(running: Daemon) -> None:
-    """Begin the one thread, and clear it once: from then on each line's thread id has to be exchanged, as after any trim."""
+    """Begin the one thread, and clear it once: from then on each line's thread id has to be
+    exchanged, as after any trim.
+    """
     with running.client() as client:
         client.request("thread/start", cwd="/tmp")
         client.turn(flooding_codex.THREAD_ID, "0")
-        outcome = client.request("commands/execute", threadId=flooding_codex.THREAD_ID, text="/clear")
+        outcome = client.request(
+            "commands/execute", threadId=flooding_codex.THREAD_ID, text="/clear"
+        )
         if outcome["status"] != "completed":
             raise RuntimeError(f"the thread could not be cleared: {outcome}")
 
 
 class TurnReceivers:
-    """Clients of the one thread, as a context manager; `connect` and `framed` say what they speak."""
+    """Clients of the one thread, as a context manager; `connect` and `framed` say what they
+    speak.
+    """
 
     def __init__(
         self,
@@ -136,7 +157,10 @@ class TurnReceivers:
 
     def receive_turn(self, deltas: int) -> Relayed:
         """Have a turn of so many deltas and wait until every client has heard its end."""
-        params = {"threadId": flooding_codex.THREAD_ID, "input": [{"type": "text", "text": str(deltas)}]}
+        params = {
+            "threadId": flooding_codex.THREAD_ID,
+            "input": [{"type": "text", "text": str(deltas)}],
+        }
         used_s, began = cpu_s(self._daemon.pid), time.perf_counter()
         request = json.dumps({"id": "turn", "method": "turn/start", "params": params}).encode()
         self._sockets[0].sendall(self._framed(request))
@@ -144,7 +168,9 @@ class TurnReceivers:
         wall_s = time.perf_counter() - began
         if received_bytes < deltas * len(flooding_codex.delta_line()) * len(self._sockets):
             raise RuntimeError("the stream did not arrive whole")
-        return Relayed(deltas * len(self._sockets), wall_s, max(cpu_s(self._daemon.pid) - used_s, 0.01))
+        return Relayed(
+            deltas * len(self._sockets), wall_s, max(cpu_s(self._daemon.pid) - used_s, 0.01)
+        )
 
 
 def receive_until_end(sockets: list[socket.socket]) -> int:

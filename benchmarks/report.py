@@ -30,9 +30,13 @@ def show(console: Console, results: Results) -> None:
         for verdict in outcome.verdicts:
             mark = Text("met", "green") if verdict.is_met else Text("missed", "red bold")
             value = f"{readable(verdict.value)} {verdict.bar.unit}"
-            verdicts.add_row(verdict.what, str(verdict.bar), value, mark, Text(verdict.judged_by, "dim"))
+            verdicts.add_row(
+                verdict.what, str(verdict.bar), value, mark, Text(verdict.judged_by, "dim")
+            )
         for figure in outcome.figures:
-            figures.add_row(figure.what, *map(readable, (figure.least, figure.median, figure.most)), figure.unit)
+            figures.add_row(
+                figure.what, *map(readable, (figure.least, figure.median, figure.most)), figure.unit
+            )
         figures.add_section()
         verdicts.add_section()
     console.print(verdicts)
@@ -56,7 +60,10 @@ def machine() -> str:
     """Returns what sort of machine this is, no more, and how busy it was with other things."""
     cores, load = os.cpu_count() or 1, os.getloadavg()
     kernel = platform.release().split("-")[0]
-    return f"{cores} cores, {platform.system()} {kernel}, Python {platform.python_version()}, load {load[0]:.1f}"
+    return (
+        f"{cores} cores, {platform.system()} {kernel}, Python {platform.python_version()}, load "
+        f"{load[0]:.1f}"
+    )
 
 
 def write(path: Path, text: str) -> None:

@@ -17,16 +17,34 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("relay", "Relay of a delta stream to 1 client, against the official SDK's decoder", relay.run_one),
+    Row(
+        "relay",
+        "Relay of a delta stream to 1 client, against the official SDK's decoder",
+        relay.run_one,
+    ),
     Row("fan-out", "The same stream to 32 clients, against 1", relay.run_many),
-    Row("websocket", "The same stream to 1 and to 32 WebSocket clients, against lines", front.run_relay),
+    Row(
+        "websocket",
+        "The same stream to 1 and to 32 WebSocket clients, against lines",
+        front.run_relay,
+    ),
     Row("http", "GET /api/v1/threads, against JSON-RPC; the memory of HTTP", front.run_requests),
     Row("latency", "A request through the daemon, against straight to Codex", latency.run),
-    Row("clear", "/clear 3, against a bare script that asks Codex the same", clear.run_against_script),
+    Row(
+        "clear",
+        "/clear 3, against a bare script that asks Codex the same",
+        clear.run_against_script,
+    ),
     Row("long-clear", "/clear 3 on a long thread, against a short one", clear.run_on_long_thread),
-    Row("append", "Journal: 64 writers with group commit, against a sync for each record", journal.run_append),
+    Row(
+        "append",
+        "Journal: 64 writers with group commit, against a sync for each record",
+        journal.run_append,
+    ),
     Row("replay", "Journal: events replayed in a second", journal.run_replay),
-    Row("capture", "Checkpoint of 50,000 files with 10 changed, against git status", checkpoints.run),
+    Row(
+        "capture", "Checkpoint of 50,000 files with 10 changed, against git status", checkpoints.run
+    ),
     Row("start", "Start and memory with many idle threads, against none", start.run),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

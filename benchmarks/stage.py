@@ -42,5 +42,9 @@ def set_stage(parent: Path | None, *, quick: bool) -> Generator[Bench]:
 def _file_system(path: Path) -> str:
     """The kind of file system `path` is on, "" where the kernel does not say."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
-    holding = [(mount[1], mount[2]) for mount in mounts if os.path.commonpath([mount[1], path.resolve()]) == mount[1]]
+    holding = [
+        (mount[1], mount[2])
+        for mount in mounts
+        if os.path.commonpath([mount[1], path.resolve()]) == mount[1]
+    ]
     return max(holding, key=lambda mount: len(mount[0]), default=("", ""))[1]

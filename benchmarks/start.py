@@ -1,4 +1,6 @@
-"""A daemon with ten thousand idle threads on disk, against one with none: how soon it is ready, and what it weighs."""
+"""A daemon with ten thousand idle threads on disk, against one with none: how soon it is ready, and
+what it weighs.
+"""
 
 import anyio
 
@@ -24,16 +26,35 @@ def run(stage: Bench) -> Outcome:
             with daemon(room, flooding_codex.launcher(room)) as running:
                 ready_s[threads].append(running.ready_s)
                 weight_mib[threads].append(_settled_mib(running))
-    starts = [Figure(f"start with {_threads(threads)}", "ms", [s * 1000 for s in taken]) for threads, taken in ready_s.items()]
-    weights = [Figure(f"memory with {_threads(threads)}", "MiB", taken) for threads, taken in weight_mib.items()]
+    starts = [
+        Figure(f"start with {_threads(threads)}", "ms", [s * 1000 for s in taken])
+        for threads, taken in ready_s.items()
+    ]
+    weights = [
+        Figure(f"memory with {_threads(threads)}", "MiB", taken)
+        for threads, taken in weight_mib.items()
+    ]
     each_kib = (weights[1].median - weights[0].median) * 1024 / idle
     return Outcome(
         [
             Verdict(
-                f"start with {_threads(idle)} : with none", starts[1].median / starts[0].median, at_most(2, "×"), _FROM_SPAWN
+                f"start with {_threads(idle)} : with none",
+                starts[1].median / starts[0].median,
+                at_most(2, "×"),
+                _FROM_SPAWN,
             ),
-            Verdict("memory, idle", weights[0].median, at_most(60, "MiB"), "resident set, one client and Codex connected"),
-            Verdict("memory of an idle thread on disk", each_kib, at_most(4, "KiB"), "resident set, the difference of the two"),
+            Verdict(
+                "memory, idle",
+                weights[0].median,
+                at_most(60, "MiB"),
+                "resident set, one client and Codex connected",
+            ),
+            Verdict(
+                "memory of an idle thread on disk",
+                each_kib,
+                at_most(4, "KiB"),
+                "resident set, the difference of the two",
+            ),
         ],
         [*starts, *weights],
     )

@@ -1,4 +1,6 @@
-"""Threads with a past, written through the engine as a daemon would, only without waiting for the disk."""
+"""Threads with a past, written through the engine as a daemon would, only without waiting for the
+disk.
+"""
 
 import time
 from collections.abc import AsyncGenerator
@@ -34,8 +36,8 @@ class Unsynced(SystemFiles):
 class Grown(NamedTuple):
     """A thread that is to have so many turns.
 
-    `rollout_path` is where Codex keeps it, if it does, and `newest_turn_id` the turn that Codex has of it: the
-    ledger ends with that turn, so that the daemon finds nothing that it missed.
+    `rollout_path` is where Codex keeps it, if it does, and `newest_turn_id` the turn that Codex has
+    of it: the ledger ends with that turn, so that the daemon finds nothing that it missed.
     """
 
     thread_id: str
@@ -61,7 +63,9 @@ async def fill_with_idle(state_dir: Path, how_many: int) -> None:
 
 @asynccontextmanager
 async def _engine(state_dir: Path) -> AsyncGenerator[ThreadRegistry]:
-    async with ThreadRegistry.running(StateDirectory(state_dir, files=Unsynced()), Policy()) as engine:
+    async with ThreadRegistry.running(
+        StateDirectory(state_dir, files=Unsynced()), Policy()
+    ) as engine:
         yield engine
 
 
@@ -85,7 +89,9 @@ async def write_turns(writer: ThreadWriter, turns: int, newest_turn_id: str | No
     stem = f"{time.time_ns():x}"
     for number in range(turns):
         is_newest = number == turns - 1
-        writer.record_facts(*turn_events((newest_turn_id if is_newest else None) or f"{stem}-{number}"))
+        writer.record_facts(
+            *turn_events((newest_turn_id if is_newest else None) or f"{stem}-{number}")
+        )
         if number % TURNS_A_BATCH == 0:
             await writer.flush()
     await writer.flush()
@@ -98,11 +104,16 @@ def turn_events(turn_id: str) -> tuple[ev.AnyEvent, ...]:
         ev.TurnStarted(turn_id, 1),
         ev.EntryRecorded(turn_id, f"{turn_id}-u", "message", "user", prompt),
         ev.EntryRecorded(turn_id, f"{turn_id}-a", "message", "assistant", answer),
-        ev.ContextItemsRecorded(turn_id, (_item("user", "input_text", prompt), _item("assistant", "output_text", answer))),
+        ev.ContextItemsRecorded(
+            turn_id,
+            (_item("user", "input_text", prompt), _item("assistant", "output_text", answer)),
+        ),
         ev.UsageReported(turn_id, 1200, 1200, 272_000),
         ev.TurnCompleted(turn_id, "completed"),
     )
 
 
 def _item(role: str, part: str, text: str) -> bytes:
-    return msgspec.json.encode({"type": "message", "role": role, "content": [{"type": part, "text": text}]})
+    return msgspec.json.encode(
+        {"type": "message", "role": role, "content": [{"type": part, "text": text}]}
+    )

@@ -1,4 +1,6 @@
-"""A blocking client, the same over a daemon's socket and over a child's pipes, so that both ways cost it the same."""
+"""A blocking client, the same over a daemon's socket and over a child's pipes, so that both ways
+cost it the same.
+"""
 
 import socket
 from collections.abc import Callable
@@ -16,7 +18,9 @@ class Refused(Exception):
 
 
 class JsonRpcClient:
-    """`lines` is read line by line, `send` takes whole messages. Notifications that nobody waits for are dropped."""
+    """`lines` is read line by line, `send` takes whole messages. Notifications that nobody waits
+    for are dropped.
+    """
 
     def __init__(self, lines: BinaryIO, send: Callable[[bytes], object]) -> None:
         self._lines = lines
@@ -29,7 +33,9 @@ class JsonRpcClient:
         :raises Refused: it was an error.
         """
         request_id = self.ask(method, **params)
-        answer = self.until(lambda message: message.get("id") == request_id and "method" not in message)
+        answer = self.until(
+            lambda message: message.get("id") == request_id and "method" not in message
+        )
         if "error" in answer:
             raise Refused(f"{method}: {answer['error']}")
         result: Message = answer["result"]
@@ -38,7 +44,9 @@ class JsonRpcClient:
     def ask(self, method: str, /, **params: Any) -> int:
         """Send a request and do not wait; its id."""
         request_id = next(self._ids)
-        self._send(msgspec.json.encode({"id": request_id, "method": method, "params": params}) + b"\n")
+        self._send(
+            msgspec.json.encode({"id": request_id, "method": method, "params": params}) + b"\n"
+        )
         return request_id
 
     def until(self, wanted: Callable[[Message], bool]) -> Message:
@@ -54,19 +62,32 @@ class JsonRpcClient:
 
     def initialize(self) -> None:
         """Shake hands."""
-        self.request("initialize", clientInfo={"name": "bench", "version": "1"}, capabilities={"experimentalApi": True})
+        self.request(
+            "initialize",
+            clientInfo={"name": "bench", "version": "1"},
+            capabilities={"experimentalApi": True},
+        )
         self._send(b'{"method":"initialized"}\n')
 
     def start_thread(self, cwd: Path) -> Message:
         """A new thread that asks nobody for anything."""
-        answer = self.request("thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access")
+        answer = self.request(
+            "thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access"
+        )
         thread: Message = answer["thread"]
         return thread
 
     def turn(self, thread_id: str, text: str) -> str:
         """Runs a whole turn, from the prompt to its end; returns its id."""
-        started = self.request("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
-        self.until(lambda message: message.get("method") == "turn/completed" and message["params"]["threadId"] == thread_id)
+        started = self.request(
+            "turn/start", threadId=thread_id, input=[{"type": "text", "text": text}]
+        )
+        self.until(
+            lambda message: (
+                message.get("method") == "turn/completed"
+                and message["params"]["threadId"] == thread_id
+            )
+        )
         return str(started["turn"]["id"])
 
 

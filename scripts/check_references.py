@@ -1,4 +1,5 @@
-"""Proves that what docs and docstrings refer to exists: files, links with their anchors, and names in backticks.
+"""Proves that what docs and docstrings refer to exists: files, links with their anchors, and names
+in backticks.
 
 `scripts/check` runs it. It prints `FILE:LINE: what is missing` and exits with 1 if anything is.
 """
@@ -15,7 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE_ROOTS = ("", "daemon/trimpoint/", "daemon/", "protocol/", "protocol/trimpoint_protocol/", "docs/", "tests/core/")
+SOURCE_ROOTS = (
+    "",
+    "daemon/trimpoint/",
+    "daemon/",
+    "protocol/",
+    "protocol/trimpoint_protocol/",
+    "docs/",
+    "tests/core/",
+)
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BACKTICKED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -32,9 +41,9 @@ DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # Names in prose that belong to other programs.
 EXTERNAL = frozenset(
     {
-        "AppServerClient", "HTTP_PROXY", "SyncCodexSDKClient", "c7", "camelCase", "codexed", "compact_prompt",
-        "model_list", "transfer.hideRefs", "nohup", "preexec_fn", "sendmsg", "sockaddr_un", "tempfile.gettempdir", "thread_rollback",
-        "vim.schedule",
+        "AppServerClient", "HTTP_PROXY", "SyncCodexSDKClient", "c7", "camelCase", "codexed",
+        "compact_prompt", "model_list", "transfer.hideRefs", "nohup", "preexec_fn", "sendmsg",
+        "sockaddr_un", "tempfile.gettempdir", "thread_rollback", "vim.schedule",
     }
 )  # fmt: skip
 
@@ -128,11 +137,15 @@ def link_exists(target: str, path: Path) -> bool:
 def anchors(page: Path) -> frozenset[str]:
     """The anchors of a page's headings, as hosting sites make them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+    return frozenset(
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
+    )
 
 
 def name_exists(name: str) -> bool:
-    """Whether a name in backticks stands for something; what is no name (a command, code, JSON) passes."""
+    """Whether a name in backticks stands for something; what is no name (a command, code, JSON)
+    passes.
+    """
     if DOTTED_MODULE.fullmatch(name):
         return module_exists(name)
     if PATH.fullmatch(name) and name.endswith((".py", ".md", ".toml")):
@@ -146,7 +159,9 @@ def name_exists(name: str) -> bool:
 
 
 def path_exists(name: str) -> bool:
-    """Whether a path exists below one of the folders that prose counts from, or as a bare file name."""
+    """Whether a path exists below one of the folders that prose counts from, or as a bare file
+    name.
+    """
     if any((ROOT / root / name).exists() for root in SOURCE_ROOTS):
         return True
     return name in words() or ("/" not in name and any(path.name == name for path in tracked()))
@@ -170,7 +185,15 @@ def words() -> frozenset[str]:
     for path in tracked():
         if path.suffix == ".py":
             found |= words_of_code(path)
-        elif path.suffix in (".toml", ".service", ".socket", ".sh", ".json", ".js", ".lua") or path.parent.name in (
+        elif path.suffix in (
+            ".toml",
+            ".service",
+            ".socket",
+            ".sh",
+            ".json",
+            ".js",
+            ".lua",
+        ) or path.parent.name in (
             "scripts",
             ".ci",
         ):

@@ -1,4 +1,6 @@
-"""Makes the pictures of the README from what `trimpoint demo` really prints: `scripts/make-pictures`."""
+"""Makes the pictures of the README from what `trimpoint demo` really prints:
+`scripts/make-pictures`.
+"""
 
 import os
 import pty
@@ -28,7 +30,12 @@ def main() -> None:
 def demo_output() -> str:
     """What the demo prints on a terminal, with its colours."""
     parent, child = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "COLORTERM": "truecolor"}
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLUMNS": str(COLUMNS),
+        "COLORTERM": "truecolor",
+    }
     command = [sys.executable, "-m", "trimpoint", "demo"]
     with subprocess.Popen(command, stdout=child, stdin=subprocess.DEVNULL, env=environment) as demo:
         os.close(child)
@@ -63,11 +70,14 @@ def by_heading(output: str) -> dict[str, list[Text]]:
 
 def svg(lines: list[Text], name: str) -> str:
     """A picture of a terminal with `lines` in it, that needs no file beside it."""
-    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    sink = open(os.devnull, "w")  # noqa: SIM115
+    console = Console(record=True, width=COLUMNS, file=sink, force_terminal=True)
     for line in lines:
         console.print(line, no_wrap=True, crop=True)
     plain = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-    plain = plain.replace("Fira Code", "ui-monospace").replace("<!-- Generated with Rich https://www.textualize.io -->", "")
+    plain = plain.replace("Fira Code", "ui-monospace").replace(
+        "<!-- Generated with Rich https://www.textualize.io -->", ""
+    )
     return console.export_svg(title="trimpoint", code_format=plain, unique_id=f"trimpoint-{name}")
 
 

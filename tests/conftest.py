@@ -1,7 +1,8 @@
 """For all tests: signals as in a terminal, which tests are fast, and a guard that keeps them so.
 
-A fast test starts no process. Every other test carries the marker `processes`: a test that drives the real
-Codex, a test in one of the folders below, or a test that says so. `scripts/test --fast` runs the rest.
+A fast test starts no process. Every other test carries the marker `processes`: a test that drives
+the real Codex, a test in one of the folders below, or a test that says so. `scripts/test --fast`
+runs the rest.
 """
 
 import signal
@@ -15,12 +16,23 @@ from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 FOLDERS_WITH_PROCESSES = frozenset({"clients", "e2e", "fuzz", "git"})
-STARTS_A_PROCESS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen"})
+STARTS_A_PROCESS = frozenset(
+    {
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.system",
+        "subprocess.Popen",
+    }
+)
 
 
 def _reset_signals() -> None:
-    """Undo what a shell does to its background jobs, and `nohup`: ignored signals are inherited by every process
-    that a test starts, where Ctrl-C would then do nothing. Python itself ignores SIGPIPE and SIGXFSZ.
+    """Undo what a shell does to its background jobs, and `nohup`: ignored signals are inherited by
+    every process that a test starts, where Ctrl-C would then do nothing. Python itself ignores
+    SIGPIPE and SIGXFSZ.
     """
     for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -40,8 +52,11 @@ class ProcessGuard:
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self.watches and event in STARTS_A_PROCESS:
-            # Not an Exception: the code under test would take it for a program that cannot be started.
-            pytest.fail(f"A fast test starts a process ({event}: {arguments[0]!r}). Mark it: @pytest.mark.processes")
+            # Not an Exception: the code under test would take it for a program that cannot be
+            # started.
+            pytest.fail(
+                f"A fast test starts a process ({event}: {arguments[0]!r}). Mark it: @pytest.mark.processes"
+            )
 
 
 # No test asserts how long anything takes, on a busy machine least of all.
@@ -66,10 +81,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("processes")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Say how to repeat the order; pytest says it at the beginning, and not when it is quiet."""
     if config.pluginmanager.hasplugin("randomly") and config.getoption("randomly_reorganize"):
-        terminalreporter.write_line(f"random order: --randomly-seed={config.getoption('randomly_seed')}")
+        terminalreporter.write_line(
+            f"random order: --randomly-seed={config.getoption('randomly_seed')}"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,7 +4,11 @@ On a calm machine no step takes a tenth of its deadline. A busy machine is ten t
 """
 
 STEP_S = 60.0
-"""For one step: an answer, an event, a turn, a process that starts or ends. On a calm machine at most 6 s."""
+"""For one step: an answer, an event, a turn, a process that starts or ends. On a calm machine at
+most 6 s.
+"""
 
 SCENARIO_S = 300.0
-"""For a whole story of many steps. On a calm machine at most 30 s. pytest's own time-out is twice that."""
+"""For a whole story of many steps. On a calm machine at most 30 s. pytest's own time-out is twice
+that.
+"""

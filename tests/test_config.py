@@ -38,15 +38,42 @@ def test_everything_about_the_context_can_be() -> None:
     ("text", "line", "key", "hint"),
     [
         ("[contxt]", 1, "contxt", "'context'"),
-        ('socket = "s"\n\n[context]\nauto = "warn"\nwarning = 0.5', 5, "context.warning", "'warning_at'"),
-        ("[codex]\noverrides = [\n  'context=1',\n]\n[context]\nwaning_at = 1", 6, "context.waning_at", "'warning_at'"),
-        ('[models."gpt-5.1"]\nmax_context_token = 1', 2, "models.gpt-5.1.max_context_token", "'max_context_tokens'"),
-        ('[models]\n"a.b" = { max_tokens = 1 }', 2, "models.a.b.max_tokens", "'max_context_tokens'"),
+        (
+            'socket = "s"\n\n[context]\nauto = "warn"\nwarning = 0.5',
+            5,
+            "context.warning",
+            "'warning_at'",
+        ),
+        (
+            "[codex]\noverrides = [\n  'context=1',\n]\n[context]\nwaning_at = 1",
+            6,
+            "context.waning_at",
+            "'warning_at'",
+        ),
+        (
+            '[models."gpt-5.1"]\nmax_context_token = 1',
+            2,
+            "models.gpt-5.1.max_context_token",
+            "'max_context_tokens'",
+        ),
+        (
+            '[models]\n"a.b" = { max_tokens = 1 }',
+            2,
+            "models.a.b.max_tokens",
+            "'max_context_tokens'",
+        ),
         ("context.zzz = 1", 1, "context.zzz", "There are: auto,"),
-        ("[log]\nlevel='info'\n[compaction]\nlevel=1", 4, "compaction.level", "There are: min_messages, deadline_s."),
+        (
+            "[log]\nlevel='info'\n[compaction]\nlevel=1",
+            4,
+            "compaction.level",
+            "There are: min_messages, deadline_s.",
+        ),
     ],
 )
-def test_an_unknown_key_is_named_with_its_line_and_the_nearest_there_is(text: str, line: int, key: str, hint: str) -> None:
+def test_an_unknown_key_is_named_with_its_line_and_the_nearest_there_is(
+    text: str, line: int, key: str, hint: str
+) -> None:
     said = refused(text)
     assert said.startswith(f"config.toml:{line}: unknown key '{key}'.")
     assert hint in said
@@ -58,14 +85,34 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_there_is(text: st
         ('[context]\nauto = "on"', 2, "context.auto: Invalid enum value 'on'."),
         ("[context]\n\ncritical_at = 1.5", 3, "context.critical_at: Expected `float` <= 1.0."),
         ("[context]\nwarning_at = 0", 2, "context.warning_at: Expected `float` > 0.0."),
-        ("[context]\npreserve_recent_turns = -1", 2, "context.preserve_recent_turns: Expected `int` >= 0."),
-        ('[models.m]\nmax_context_tokens = "many"', 2, "models.m.max_context_tokens: Expected `int | null`, got `str`."),
+        (
+            "[context]\npreserve_recent_turns = -1",
+            2,
+            "context.preserve_recent_turns: Expected `int` >= 0.",
+        ),
+        (
+            '[models.m]\nmax_context_tokens = "many"',
+            2,
+            "models.m.max_context_tokens: Expected `int | null`, got `str`.",
+        ),
         ("[models]\nm = 5", 2, "models.m: Expected `object`, got `int`."),
         ("models = 5", 1, "models: Expected `object`, got `int`."),
-        ("[limits]\nmax_clients = 1\n[compaction]\ndeadline_s = 0", 4, "compaction.deadline_s: Expected `float` > 0.0."),
-        ("[discard]\ntarget_tokens = 1", 1, "discard: target_tokens (1) must not be less than floor_tokens (30000)."),
+        (
+            "[limits]\nmax_clients = 1\n[compaction]\ndeadline_s = 0",
+            4,
+            "compaction.deadline_s: Expected `float` > 0.0.",
+        ),
+        (
+            "[discard]\ntarget_tokens = 1",
+            1,
+            "discard: target_tokens (1) must not be less than floor_tokens (30000).",
+        ),
         ("\n[log]\nlevel = 'loud'", 3, "log.level: Invalid enum value 'loud'."),
-        ("[context]\nwarning_at = 0.95", 1, "context: warning_at (0.95) must not be above critical_at (0.9)."),
+        (
+            "[context]\nwarning_at = 0.95",
+            1,
+            "context: warning_at (0.95) must not be above critical_at (0.9).",
+        ),
     ],
 )
 def test_a_value_that_cannot_be_is_named_with_its_line(text: str, line: int, problem: str) -> None:
@@ -86,7 +133,9 @@ def test_what_is_no_toml_is_said_to_be_none() -> None:
     ],
 )
 def test_metrics_are_served_on_this_machine(listen: str, address: tuple[str, int]) -> None:
-    assert parse_config(f'[metrics]\nlisten = "{listen}"', "config.toml").metrics.address() == address
+    assert (
+        parse_config(f'[metrics]\nlisten = "{listen}"', "config.toml").metrics.address() == address
+    )
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.168.0.7", "build-host"])
@@ -99,7 +148,17 @@ def test_metrics_are_served_to_other_machines_only_if_that_is_said(host: str) ->
 
 
 @pytest.mark.parametrize(
-    "listen", ["", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:²"]
+    "listen",
+    [
+        "",
+        "9464",
+        ":9464",
+        "127.0.0.1",
+        "127.0.0.1:",
+        "127.0.0.1:http",
+        "127.0.0.1:65536",
+        "127.0.0.1:²",
+    ],
 )
 def test_what_is_no_address_is_refused_where_it_stands(listen: str) -> None:
     assert "config.toml:2" in refused(f'[metrics]\nlisten = "{listen}"')

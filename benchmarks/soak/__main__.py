@@ -52,9 +52,13 @@ def goes_on(arguments: argparse.Namespace) -> Callable[[Life], bool]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="scripts/soak", description="Keep a daemon busy and see that it stays as it was.")
+    parser = argparse.ArgumentParser(
+        prog="scripts/soak", description="Keep a daemon busy and see that it stays as it was."
+    )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--minutes", metavar="N", type=float, default=10.0, help="for so long (default 10)")
+    length.add_argument(
+        "--minutes", metavar="N", type=float, default=10.0, help="for so long (default 10)"
+    )
     length.add_argument("--turns", metavar="N", type=int, help="until so many turns are done")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write every sample there too")
     parser.add_argument("--dir", metavar="FOLDER", type=Path, help="work below this folder")

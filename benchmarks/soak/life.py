@@ -1,4 +1,6 @@
-"""The life of a daemon: conversations that are cleared, compacted, renewed and left, a Codex that dies, clients that come and go."""
+"""The life of a daemon: conversations that are cleared, compacted, renewed and left, a Codex that
+dies, clients that come and go.
+"""
 
 import os
 import signal
@@ -134,4 +136,9 @@ def _timed(client: JsonRpcClient) -> float:
 
 def _metric(client: JsonRpcClient, name: str) -> float:
     families = client.request("sidecar/metrics")["families"]
-    return next(float(sample["value"]) for family in families for sample in family["samples"] if sample["name"] == name)
+    return next(
+        float(sample["value"])
+        for family in families
+        for sample in family["samples"]
+        if sample["name"] == name
+    )

@@ -8,7 +8,9 @@ from benchmarks.measures import Bar, Figure, Verdict, at_most
 
 
 class Sample(NamedTuple):
-    """Taken between two rounds. `open_files` beyond the one of each thread in memory; times are medians since the last sample."""
+    """Taken between two rounds. `open_files` beyond the one of each thread in memory; times are
+    medians since the last sample.
+    """
 
     turns: int
     rss_mib: float
@@ -21,7 +23,9 @@ class Sample(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """How far the last third of a series may be from the first, warm-up left out. `is_ratio`: as a multiple of it."""
+    """How far the last third of a series may be from the first, warm-up left out. `is_ratio`: as a
+    multiple of it.
+    """
 
     what: str
     series: str
@@ -29,10 +33,11 @@ class Limit(NamedTuple):
     is_ratio: bool
 
 
-# The daemon's books: a line of the catalogue and a few index entries for each thread and provider thread that there ever was.
+# The daemon's books: a line of the catalogue and a few index entries for each thread and provider
+# thread that there ever was.
 BOOKS_MIB_PER_1000_TURNS = 1.5
-# Garbage in cycles that Python has not collected yet: it waits until that is a quarter of all there is (measured: 14,000 blocks
-# after 600 turns, before the first full collection).
+# Garbage in cycles that Python has not collected yet: it waits until that is a quarter of all there
+# is (measured: 14,000 blocks after 600 turns, before the first full collection).
 UNCOLLECTED_MIB = 3.0
 LIMITS = (
     Limit("open files", "open_files", at_most(1, "more"), is_ratio=False),
@@ -64,8 +69,15 @@ def figures(samples: Sequence[Sample]) -> list[Figure]:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """The middle of the slopes between all pairs of points (Theil and Sen): a few that are off do not bend it."""
-    slopes = [(y2 - y1) / (x2 - x1) for n, (x1, y1) in enumerate(points) for x2, y2 in points[n + 1 :] if x2 != x1]
+    """The middle of the slopes between all pairs of points (Theil and Sen): a few that are off do
+    not bend it.
+    """
+    slopes = [
+        (y2 - y1) / (x2 - x1)
+        for n, (x1, y1) in enumerate(points)
+        for x2, y2 in points[n + 1 :]
+        if x2 != x1
+    ]
     return median(slopes) if slopes else 0.0
 
 
@@ -80,7 +92,10 @@ def _memory(samples: Sequence[Sample]) -> Verdict:
 def _held(samples: Sequence[Sample], limit: Limit) -> Verdict:
     third = max(1, len(samples) // 3)
     first, last = (
-        median(float(getattr(sample, limit.series)) for sample in part) for part in (samples[:third], samples[-third:])
+        median(float(getattr(sample, limit.series)) for sample in part)
+        for part in (samples[:third], samples[-third:])
     )
     value = last / first if limit.is_ratio else last - first
-    return Verdict(limit.what, value, limit.bar, "medians, last third against the first, warm-up left out")
+    return Verdict(
+        limit.what, value, limit.bar, "medians, last third against the first, warm-up left out"
+    )

@@ -51,7 +51,9 @@ class Parts(NamedTuple):
 
 
 class Daemon:
-    """A running daemon. `serve` talks to one client; `stop_requested` is set when a client asked it to end."""
+    """A running daemon. `serve` talks to one client; `stop_requested` is set when a client asked it
+    to end.
+    """
 
     def __init__(self, config: Config, state_dir: Path, parts: Parts, tasks: TaskGroup) -> None:
         self.stop_requested = anyio.Event()
@@ -64,15 +66,28 @@ class Daemon:
         self.clients = side.clients
         self.usage = Usage(side.clients, engine, link)
         operations = build_operations(engine, link, side.codex_events, rules, tasks)
-        self.metrics = Metrics(MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files))
+        self.metrics = Metrics(
+            MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files)
+        )
         addresses = HttpAddresses()
         routes = build_routes(
-            RouteDeps(engine, link, operations, side, self.metrics, str(state_dir), self.stop_requested.set, addresses),
+            RouteDeps(
+                engine,
+                link,
+                operations,
+                side,
+                self.metrics,
+                str(state_dir),
+                self.stop_requested.set,
+                addresses,
+            ),
             RouteRules(rules.wait_s, policy.discard, config.discard.agent_tools),
             tasks,
         )
         gateway = Gateway(side, link, routes, limits.max_requests_in_flight, tasks)
-        client_limits = Limits(max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes)
+        client_limits = Limits(
+            max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes
+        )
         front_deps = FrontDeps(gateway, side.clients, lambda: exposition(self.metrics.families()))
         self.front = Front(front_deps, client_limits, limits.handshake_deadline_s)
         self.http = HttpListeners(self.front, addresses, state_dir, config.http, tasks)
@@ -80,14 +95,27 @@ class Daemon:
         operations.sessions.resume()
 
     def describe(self) -> str:
-        """Returns one line for people: threads, clients, Codex. It contains nothing of a conversation."""
+        """Returns one line for people: threads, clients, Codex. It contains nothing of a
+        conversation.
+        """
         link = self._link
-        version = f"Codex {'.'.join(map(str, link.version))}" if link.version is not None else "Codex"
-        state = f"{version} {link.state}" if link.problem is None else f"{version} {link.state}: {link.problem}"
-        return f"{_count(len(self._engine.summaries), 'thread')}, {_count(len(self.clients), 'client')}; {state}"
+        version = (
+            f"Codex {'.'.join(map(str, link.version))}" if link.version is not None else "Codex"
+        )
+        state = (
+            f"{version} {link.state}"
+            if link.problem is None
+            else f"{version} {link.state}: {link.problem}"
+        )
+        return (
+            f"{_count(len(self._engine.summaries), 'thread')}, "
+            f"{_count(len(self.clients), 'client')}; {state}"
+        )
 
     async def serve(self, transport: Transport) -> None:
-        """Talk to the client at the other end of `transport` until it is gone, or has not introduced itself in time."""
+        """Talk to the client at the other end of `transport` until it is gone, or has not
+        introduced itself in time.
+        """
         await self.front.serve(transport)
 
 
@@ -99,7 +127,11 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         overflow_recovery=context.overflow_recovery,
         warning_at=context.warning_at,
         critical_at=context.critical_at,
-        model_windows={name: model.max_context_tokens for name, model in config.models.items() if model.max_context_tokens},
+        model_windows={
+            name: model.max_context_tokens
+            for name, model in config.models.items()
+            if model.max_context_tokens
+        },
         auto=context.auto,
         preserve_recent_turns=context.preserve_recent_turns,
         min_freed=context.min_freed,
@@ -114,11 +146,17 @@ def _count(number: int, noun: str) -> str:
 
 @asynccontextmanager
 async def running_daemon(
-    config: Config, state_dir: Path, profile: LaunchProfile, *, http_listeners: Sequence[socket.socket] = ()
+    config: Config,
+    state_dir: Path,
+    profile: LaunchProfile,
+    *,
+    http_listeners: Sequence[socket.socket] = (),
 ) -> AsyncGenerator[Daemon]:
-    """Run a daemon over `state_dir` for as long as the block lasts; on leaving it everything is durable and the child is gone.
+    """Run a daemon over `state_dir` for as long as the block lasts; on leaving it everything is
+    durable and the child is gone.
 
-    :param http_listeners: TCP sockets that a service manager opened for us, beside the configured one.
+    :param http_listeners: TCP sockets that a service manager opened for us, beside the configured
+        one.
 
     :raises StateDirectoryBusy: another daemon holds the directory.
     """
@@ -127,33 +165,46 @@ async def running_daemon(
     with store.lock():
         await reap_orphans(state_dir)
         await to_thread.run_sync(_expire, store, config)
-        async with ThreadRegistry.running(store, policy_of(config, profile), _idle_rules(config)) as engine:
+        async with ThreadRegistry.running(
+            store, policy_of(config, profile), _idle_rules(config)
+        ) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             try:
                 async with anyio.create_task_group() as tasks:
                     daemon = Daemon(config, state_dir, Parts(engine, link, files), tasks)
                     await daemon.http.listen(config.metrics.address(), http_listeners)
-                    log.info("daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries))
+                    log.info(
+                        "daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries)
+                    )
                     try:
                         yield daemon
                     finally:
                         tasks.cancel_scope.cancel()
             finally:
-                engine.clear_subscribers()  # what the engine still makes durable must not wake what has ended
+                # what the engine still makes durable must not wake what has ended
+                engine.clear_subscribers()
 
 
 def _expire(store: StateDirectory, config: Config) -> None:
-    """Removes expired threads before they are loaded. If the disk refuses, they stay and the daemon starts."""
+    """Removes expired threads before they are loaded. If the disk refuses, they stay and the daemon
+    starts.
+    """
     rule = RetentionRule(config.retention.archived_after_days, config.retention.delete)
     try:
-        for one in expire(store, rule, time.time_ns() // 1_000_000) if rule.archived_after_days else ():
-            log.info("thread_expired", thread_id=one.thread_id, outcome=one.outcome, detail=one.detail)
+        for one in (
+            expire(store, rule, time.time_ns() // 1_000_000) if rule.archived_after_days else ()
+        ):
+            log.info(
+                "thread_expired", thread_id=one.thread_id, outcome=one.outcome, detail=one.detail
+            )
     except OSError as error:
         log.warning("retention_failed", detail=str(error))
 
 
 def _operation_rules(config: Config) -> OperationRules:
-    return OperationRules(config.compaction.deadline_s, CaptureRules(*msgspec.structs.astuple(config.checkpoints)))
+    return OperationRules(
+        config.compaction.deadline_s, CaptureRules(*msgspec.structs.astuple(config.checkpoints))
+    )
 
 
 def _idle_rules(config: Config) -> IdleRules:

@@ -1,4 +1,5 @@
-"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the one before (docs/spec/running.md).
+"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the
+one before (docs/spec/running.md).
 
 Strict: an unknown key is an error that names the line and the nearest key there is.
 """
@@ -43,7 +44,9 @@ class DaemonSection(_Section, frozen=True):
 
 
 class CodexSection(_Section, frozen=True):
-    """`[codex]`: which binary, with which `-c` overrides, how long it is waited for, and whether plain `codex` comes to us."""
+    """`[codex]`: which binary, with which `-c` overrides, how long it is waited for, and whether
+    plain `codex` comes to us.
+    """
 
     path: str | None = None
     overrides: tuple[str, ...] = ()
@@ -70,7 +73,10 @@ class ContextSection(_Section, frozen=True):
 
     def __post_init__(self) -> None:
         if self.warning_at > self.critical_at:
-            raise ValueError(f"warning_at ({self.warning_at:g}) must not be above critical_at ({self.critical_at:g})")
+            raise ValueError(
+                f"warning_at ({self.warning_at:g}) must not be above critical_at "
+                f"({self.critical_at:g})"
+            )
 
 
 class ModelSection(_Section, frozen=True):
@@ -80,7 +86,9 @@ class ModelSection(_Section, frozen=True):
 
 
 class DiscardSection(_Section, frozen=True):
-    """`[discard]`: what `/compress` aims at, what is always left, and whether agents may discard by themselves."""
+    """`[discard]`: what `/compress` aims at, what is always left, and whether agents may discard by
+    themselves.
+    """
 
     floor_tokens: Positive = 30_000
     target_tokens: Positive = 50_000
@@ -88,11 +96,16 @@ class DiscardSection(_Section, frozen=True):
 
     def __post_init__(self) -> None:
         if self.target_tokens < self.floor_tokens:
-            raise ValueError(f"target_tokens ({self.target_tokens}) must not be less than floor_tokens ({self.floor_tokens})")
+            raise ValueError(
+                f"target_tokens ({self.target_tokens}) must not be less than floor_tokens "
+                f"({self.floor_tokens})"
+            )
 
 
 class CheckpointsSection(_Section, frozen=True):
-    """`[checkpoints]`: whether worktrees are captured around turns, which files are too large, and how long a turn waits for it."""
+    """`[checkpoints]`: whether worktrees are captured around turns, which files are too large, and
+    how long a turn waits for it.
+    """
 
     enabled: bool = True
     max_file_bytes: Positive = 64 * 1024 * 1024
@@ -115,12 +128,16 @@ class LimitsSection(_Section, frozen=True):
 
     @property
     def descriptors(self) -> int:
-        """Returns how many files the daemon may open: one for each client, and room for journals and pipes."""
+        """Returns how many files the daemon may open: one for each client, and room for journals
+        and pipes.
+        """
         return self.max_clients + 1024
 
 
 class ThreadsSection(_Section, frozen=True):
-    """`[threads]`: when a thread that nobody uses leaves memory, and how many new records are worth a snapshot."""
+    """`[threads]`: when a thread that nobody uses leaves memory, and how many new records are worth
+    a snapshot.
+    """
 
     evict_after_s: Seconds = 300.0
     max_idle: Positive = 64
@@ -128,7 +145,9 @@ class ThreadsSection(_Section, frozen=True):
 
 
 class RetentionSection(_Section, frozen=True):
-    """`[retention]`: when threads that were archived long ago leave the state directory; 0 days, never. `delete`: for good."""
+    """`[retention]`: when threads that were archived long ago leave the state directory; 0 days,
+    never. `delete`: for good.
+    """
 
     archived_after_days: Annotated[int, msgspec.Meta(ge=0)] = 0
     delete: bool = False
@@ -141,7 +160,9 @@ class LogSection(_Section, frozen=True):
 
 
 class MetricsSection(_Section, frozen=True):
-    """`[metrics]`: where a Prometheus may read, as `host:port`; nowhere without it, and on this machine unless `allow_remote`."""
+    """`[metrics]`: where a Prometheus may read, as `host:port`; nowhere without it, and on this
+    machine unless `allow_remote`.
+    """
 
     listen: str | None = None
     allow_remote: bool = False
@@ -155,9 +176,11 @@ class MetricsSection(_Section, frozen=True):
 
 
 class HttpSection(_Section, frozen=True):
-    """`[http]`: where HTTP and WebSocket clients find the daemon over TCP, as `host:port`; nowhere without it.
+    """`[http]`: where HTTP and WebSocket clients find the daemon over TCP, as `host:port`; nowhere
+    without it.
 
-    Port 0 lets the system choose. `hosts` are names, beside this machine's own, by which it may be called.
+    Port 0 lets the system choose. `hosts` are names, beside this machine's own, by which it may be
+    called.
     """
 
     listen: str | None = None
@@ -180,7 +203,10 @@ def _address(listen: str | None, example: str, *, allow_remote: bool) -> tuple[s
     if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
         raise ValueError(f"{listen!r} is no address and port, such as {example!r}")
     if not allow_remote and not is_loopback(host):
-        raise ValueError(f"{listen!r} can be reached from other machines; if that is meant, set allow_remote = true")
+        raise ValueError(
+            f"{listen!r} can be reached from other machines; if that is meant, set allow_remote = "
+            "true"
+        )
     return host, int(port)
 
 
@@ -257,7 +283,9 @@ def default_state_dir(environ: Mapping[str, str]) -> Path:
 
 
 def default_socket_path(environ: Mapping[str, str]) -> Path:
-    """Returns where the daemon listens unless configured; beside the journals where there is no runtime directory."""
+    """Returns where the daemon listens unless configured; beside the journals where there is no
+    runtime directory.
+    """
     runtime = environ.get("XDG_RUNTIME_DIR")
     if runtime:
         return Path(runtime) / "trimpoint" / "trimpoint.sock"
@@ -265,7 +293,8 @@ def default_socket_path(environ: Mapping[str, str]) -> Path:
 
 
 def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
-    """The configuration from `path`, or from the default place if there is a file, with the environment over it.
+    """The configuration from `path`, or from the default place if there is a file, with the
+    environment over it.
 
     :raises ConfigInvalid: the file cannot be read or holds something that is not right.
     """
@@ -308,14 +337,20 @@ def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source:
     """`value` as `shape`, table by table, so that an error can say where it stands."""
     if isinstance(value, dict) and get_origin(shape) is dict:
         inner_shape = get_args(shape)[1]
-        return {key: _converted(inner, inner_shape, (*path, key), text, source) for key, inner in as_dict(value).items()}
+        return {
+            key: _converted(inner, inner_shape, (*path, key), text, source)
+            for key, inner in as_dict(value).items()
+        }
     if isinstance(value, dict) and shape in _SECTIONS:
         table = as_dict(value)
         known = {field.name: field.type for field in msgspec.structs.fields(shape)}
         _refuse_unknown(table, known, path, text, source)
         return _section(
             shape,
-            {key: _converted(inner, known[key], (*path, key), text, source) for key, inner in table.items()},
+            {
+                key: _converted(inner, known[key], (*path, key), text, source)
+                for key, inner in table.items()
+            },
             path,
             text,
             source,
@@ -323,18 +358,26 @@ def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise ConfigInvalid(f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {_without_path(error)}.") from error
+        raise ConfigInvalid(
+            f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {_without_path(error)}."
+        ) from error
 
 
-def _section(shape: Any, table: dict[str, Any], path: tuple[str, ...], text: str, source: str) -> Any:
+def _section(
+    shape: Any, table: dict[str, Any], path: tuple[str, ...], text: str, source: str
+) -> Any:
     """A table whose values are right one by one, and must fit together."""
     try:
         return shape(**table)
     except ValueError as error:
-        raise ConfigInvalid(f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {error}.") from error
+        raise ConfigInvalid(
+            f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {error}."
+        ) from error
 
 
-def _refuse_unknown(table: dict[str, Any], known: dict[str, Any], path: tuple[str, ...], text: str, source: str) -> None:
+def _refuse_unknown(
+    table: dict[str, Any], known: dict[str, Any], path: tuple[str, ...], text: str, source: str
+) -> None:
     for key in table:
         if key not in known:
             nearest = difflib.get_close_matches(key, known, n=1)
@@ -349,7 +392,9 @@ def _without_path(error: msgspec.ValidationError) -> str:
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int:
-    """Returns the first line that sets `path` or opens it as a table, or what it is part of; 1 when that is written in some rarer way."""
+    """Returns the first line that sets `path` or opens it as a table, or what it is part of; 1 when
+    that is written in some rarer way.
+    """
     while path:
         if (found := _line_that_sets(text, path)) is not None:
             return found
@@ -372,7 +417,9 @@ def _line_that_sets(text: str, path: tuple[str, ...]) -> int | None:
 
 
 def _path_in(fragment: str) -> tuple[str, ...]:
-    """The keys of a table's header or of one assignment; none when it is something else, such as a line of a longer value."""
+    """The keys of a table's header or of one assignment; none when it is something else, such as a
+    line of a longer value.
+    """
     try:
         found: Any = tomllib.loads(fragment)
     except tomllib.TOMLDecodeError:
@@ -400,7 +447,8 @@ def _with_value(section: S, path: tuple[str, ...], value: str) -> S:
 def home(environ: Mapping[str, str]) -> Path:
     """The user's home folder.
 
-    :raises HomeUnknown: neither `HOME` nor the system's list of users names one, as in a container with a foreign uid.
+    :raises HomeUnknown: neither `HOME` nor the system's list of users names one, as in a container
+        with a foreign uid.
     """
     try:
         return Path(environ.get("HOME") or "~").expanduser()

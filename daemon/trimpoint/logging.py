@@ -1,11 +1,18 @@
-"""Logging: JSON lines on stderr through structlog, readable on a terminal (docs/spec/running.md). Message content is never logged."""
+"""Logging: JSON lines on stderr through structlog, readable on a terminal (docs/spec/running.md).
+Message content is never logged.
+"""
 
 import logging
 import sys
 
 import structlog
 
-LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
 
 
 def configure_logging(level: str) -> None:
@@ -16,7 +23,9 @@ def configure_logging(level: str) -> None:
     if level not in LEVELS:
         raise ValueError(f"log level {level!r} is none of {', '.join(LEVELS)}")
     on_terminal = sys.stderr.isatty()
-    renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer()
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer()
+    )
     exceptions = [] if on_terminal else [structlog.processors.format_exc_info]
     structlog.configure(
         processors=[

@@ -13,7 +13,9 @@ FileStatus = Literal["added", "modified", "deleted", "renamed", "typeChanged"]
 
 
 class CheckpointListParams(Params, frozen=True, kw_only=True):
-    """The newest `limit` turns. `changes` false leaves out what each turn changed, which has to be computed."""
+    """The newest `limit` turns. `changes` false leaves out what each turn changed, which has to be
+    computed.
+    """
 
     thread_id: str
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
@@ -29,10 +31,12 @@ class FilesChanged(Result, frozen=True, kw_only=True):
 
 
 class TurnCheckpoint(Result, frozen=True, kw_only=True):
-    """The files around a turn. `number` counts from 1, pruned turns too; 0 is the time before the first, with null `turnId`.
+    """The files around a turn. `number` counts from 1, pruned turns too; 0 is the time before the
+    first, with null `turnId`.
 
-    `commit` holds the files after it, null if there is no checkpoint: then `problem` says why. `notes` say what is not in it.
-    `changed` is what the turn changed, null when that is not known or was not asked for.
+    `commit` holds the files after it, null if there is no checkpoint: then `problem` says why.
+    `notes` say what is not in it. `changed` is what the turn changed, null when that is not known
+    or was not asked for.
     """
 
     number: int
@@ -49,7 +53,9 @@ class TurnCheckpoint(Result, frozen=True, kw_only=True):
 
 
 class CheckpointList(Result, frozen=True, kw_only=True):
-    """In order. `older`: how many turns come before these. `safety` is the commit of the state before the last revert of files."""
+    """In order. `older`: how many turns come before these. `safety` is the commit of the state
+    before the last revert of files.
+    """
 
     repository: str | None
     turns: list[TurnCheckpoint]
@@ -58,10 +64,12 @@ class CheckpointList(Result, frozen=True, kw_only=True):
 
 
 class CheckpointDiffParams(Params, frozen=True, kw_only=True):
-    """Two moments: a turn's number or id (its end; 0: before the first), a commit, `safety`, or `now`, the files as they are.
+    """Two moments: a turn's number or id (its end; 0: before the first), a commit, `safety`, or
+    `now`, the files as they are.
 
-    Without `newer`: the last turn. Without `older`: the beginning of that turn; for anything else, the end of the last turn.
-    `paths` limits the text to these files and folders. The text is cut after `maxBytes`; 0 leaves it out.
+    Without `newer`: the last turn. Without `older`: the beginning of that turn; for anything else,
+    the end of the last turn. `paths` limits the text to these files and folders. The text is cut
+    after `maxBytes`; 0 leaves it out.
     """
 
     thread_id: str
@@ -81,7 +89,9 @@ class DiffSide(Result, frozen=True, kw_only=True):
 
 
 class FileChange(Result, frozen=True, kw_only=True):
-    """One file that differs. Lines are counted unless it is `binary`. Bytes of a path that are no UTF-8 are shown as `\\\\xff`."""
+    """One file that differs. Lines are counted unless it is `binary`. Bytes of a path that are no
+    UTF-8 are shown as `\\\\xff`.
+    """
 
     path: str
     old_path: str | None
@@ -94,7 +104,8 @@ class FileChange(Result, frozen=True, kw_only=True):
 class CheckpointDiff(Result, frozen=True, kw_only=True):
     """How the files differ. `changed` counts all of them, `files` lists at most ten thousand.
 
-    `diff` is a unified diff as git writes it, null if it was not asked for, `truncated` when it was cut.
+    `diff` is a unified diff as git writes it, null if it was not asked for, `truncated` when it was
+    cut.
     """
 
     repository: str
@@ -120,7 +131,8 @@ class RevertPreviewParams(Params, frozen=True, kw_only=True):
 class RevertedFiles(Result, frozen=True, kw_only=True):
     """What a revert did to the files, or would do: at most a thousand paths of each kind.
 
-    `kept`: changed by others since, and left so. `refusals`: a sentence for each file of others that stands against it.
+    `kept`: changed by others since, and left so. `refusals`: a sentence for each file of others
+    that stands against it.
     """
 
     written: list[str]
@@ -136,10 +148,11 @@ class StorageParams(Params, frozen=True, kw_only=True):
 
 
 class PruneParams(Params, frozen=True, kw_only=True):
-    """`threadIds`: whose checkpoints go; without it, those of all threads that this daemon does not know, deleted ones above all.
+    """`threadIds`: whose checkpoints go; without it, those of all threads that this daemon does not
+    know, deleted ones above all.
 
-    `all`: everything of ours goes from the repositories, whosever it is: no file can be reverted any more. With `dryRun`,
-    nothing is deleted; it is the default.
+    `all`: everything of ours goes from the repositories, whosever it is: no file can be reverted
+    any more. With `dryRun`, nothing is deleted; it is the default.
     """
 
     folder: str | None = None
@@ -160,7 +173,8 @@ class ThreadRefs(Result, frozen=True, kw_only=True):
 class RepositoryStorage(Result, frozen=True, kw_only=True):
     """What checkpoints there are in one repository.
 
-    `diskBytes` is what only they keep, null where git cannot tell; `problem` says what could not be found out.
+    `diskBytes` is what only they keep, null where git cannot tell; `problem` says what could not be
+    found out.
     """
 
     repository: str
@@ -176,7 +190,9 @@ class CheckpointStorage(Result, frozen=True, kw_only=True):
 
 
 class PruneResult(Result, frozen=True, kw_only=True):
-    """Whose checkpoints went, or would. `kept`: folders that stay, because a restore has saved files of yours in them."""
+    """Whose checkpoints went, or would. `kept`: folders that stay, because a restore has saved
+    files of yours in them.
+    """
 
     repositories: list[RepositoryStorage]
     refs: int

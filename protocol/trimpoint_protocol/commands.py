@@ -1,7 +1,8 @@
 """Commands a client may send through `orchestration/dispatch` (docs/spec/model.md).
 
-Each carries a `commandId` chosen by the sender: the same id with the same arguments answers the stored
-result, with other arguments it is refused as `command_id_conflict`. Counts are turns, never messages.
+Each carries a `commandId` chosen by the sender: the same id with the same arguments answers the
+stored result, with other arguments it is refused as `command_id_conflict`. Counts are turns, never
+messages.
 """
 
 from typing import Annotated, Literal
@@ -14,8 +15,17 @@ EntryName = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
-class ClientCommand(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True):
-    """The members of every command; `createdAt` is the sender's clock and is recorded, never used for order."""
+class ClientCommand(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="type",
+    forbid_unknown_fields=True,
+):
+    """The members of every command; `createdAt` is the sender's clock and is recorded, never used
+    for order.
+    """
 
     command_id: Identifier
     thread_id: Identifier
@@ -23,10 +33,11 @@ class ClientCommand(msgspec.Struct, frozen=True, kw_only=True, rename="camel", t
 
 
 class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.trim"):
-    """`/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps nothing.
+    """`/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps
+    nothing.
 
-    With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word for word that Codex has compacted
-    by itself, though the context becomes larger by it.
+    With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word
+    for word that Codex has compacted by itself, though the context becomes larger by it.
     """
 
     keep_last_n_turns: TurnCount | None = None
@@ -36,11 +47,11 @@ class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.
 
 
 class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.compact"):
-    """`/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns
-    verbatim.
+    """`/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns`
+    turns verbatim.
 
-    `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has
-    compacted by itself.
+    `force` compacts even when there are fewer messages than the configured minimum, and keeps turns
+    word for word that Codex has compacted by itself.
     """
 
     guidance: str | None = None
@@ -49,19 +60,23 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
 
 
 class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.discard"):
-    """Take single entries out of the agent's context: those named by `entryIds` (see `context/messages/list`), or, with `targetTokens`,
-    what `/compress` would take.
+    """Take single entries out of the agent's context: those named by `entryIds` (see
+    `context/messages/list`), or, with `targetTokens`, what `/compress` would take.
 
-    What belongs together goes together: a tool call with its result and the reasoning before it. All of it is done, or nothing.
+    What belongs together goes together: a tool call with its result and the reasoning before it.
+    All of it is done, or nothing.
     """
 
-    entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)] | None = None
+    entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)] | None = (
+        None
+    )
     target_tokens: TokenCount | None = None
     trigger: str | None = None
 
 
 class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archive-and-new"):
-    """`/new`: archive the thread and create one with the same project, worktree, branch and settings.
+    """`/new`: archive the thread and create one with the same project, worktree, branch and
+    settings.
 
     `newThreadId`, when given, must be an unused UUID.
     """
@@ -72,9 +87,10 @@ class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archiv
 class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.checkpoint.revert"):
     """Take the thread back to where it was after a turn: its files, its context, its ledger.
 
-    The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first); with neither, the last turn is
-    taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` restores files that somebody
-    else has changed since the thread last looked; a safety checkpoint has them still.
+    The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the
+    first); with neither, the last turn is taken back. `undo` takes back the last revert instead.
+    `scope` `context` leaves files alone. `force` restores files that somebody else has changed
+    since the thread last looked; a safety checkpoint has them still.
     """
 
     turn_id: Identifier | None = None

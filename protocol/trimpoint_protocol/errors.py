@@ -1,7 +1,9 @@
-"""Every error trimpoint itself answers with: the one table of reasons, their JSON-RPC codes and retryability.
+"""Every error trimpoint itself answers with: the one table of reasons, their JSON-RPC codes and
+retryability.
 
-An error object is `{code, message, data: {reason, retryable, hint, blocker?, errorId?}}` (docs/spec/clients.md). Errors
-that Codex answered are passed on as Codex wrote them and do not appear here.
+An error object is `{code, message, data: {reason, retryable, hint, blocker?, errorId?}}`
+(docs/spec/clients.md). Errors that Codex answered are passed on as Codex wrote them and do not
+appear here.
 """
 
 from enum import StrEnum
@@ -53,7 +55,9 @@ class Reason(StrEnum):
 
 
 class ErrorKind(NamedTuple):
-    """The wire code of a reason, and whether the same request can succeed later without a change."""
+    """The wire code of a reason, and whether the same request can succeed later without a
+    change.
+    """
 
     code: int
     retryable: bool
@@ -101,7 +105,9 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
 
 
 class Blocker(msgspec.Struct, frozen=True, rename="camel"):
-    """The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC 3339."""
+    """The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC
+    3339.
+    """
 
     kind: str
     id: str
@@ -110,7 +116,9 @@ class Blocker(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ErrorData(msgspec.Struct, frozen=True, rename="camel"):
-    """The `data` member of an error object. `blocker` and `errorId` are only there when they say something."""
+    """The `data` member of an error object. `blocker` and `errorId` are only there when they say
+    something.
+    """
 
     reason: Reason
     retryable: bool = False

@@ -1,10 +1,12 @@
-"""Sans-IO framing: chunks of a byte stream in, whole messages out, in whatever pieces the chunks come.
+"""Sans-IO framing: chunks of a byte stream in, whole messages out, in whatever pieces the chunks
+come.
 
-Law: what is reported depends on the bytes alone, never on where the stream was cut into chunks; every byte is
-copied a bounded number of times; and no more than ``max_message_bytes`` and one chunk are ever held.
+Law: what is reported depends on the bytes alone, never on where the stream was cut into chunks;
+every byte is copied a bounded number of times; and no more than ``max_message_bytes`` and one chunk
+are ever held.
 
-A frame is ``bytes`` (one message, unparsed) or an event that says what
-is wrong. Framers are for one connection and one direction each; the caller reads, decodes and answers.
+A frame is ``bytes`` (one message, unparsed) or an event that says what is wrong. Framers are for
+one connection and one direction each; the caller reads, decodes and answers.
 """
 
 from typing import Protocol, TypeAlias
@@ -20,7 +22,8 @@ _MAX_LENGTH_DIGITS = 18
 class TooLarge(Struct, frozen=True):
     """A message over the limit was skipped; the stream goes on behind it.
 
-    ``size_bytes`` is the line without its newline (a carriage return counts), or the declared length.
+    ``size_bytes`` is the line without its newline (a carriage return counts), or the declared
+    length.
     """
 
     size_bytes: int
@@ -33,9 +36,11 @@ class Malformed(Struct, frozen=True):
 
 
 class Truncated(Struct, frozen=True):
-    """The stream ended inside a message; ``received`` is what came (its headers, if its body never began).
+    """The stream ended inside a message; ``received`` is what came (its headers, if its body never
+    began).
 
-    A last line may be whole and lack only its newline: the caller decides whether to take it as a message.
+    A last line may be whole and lack only its newline: the caller decides whether to take it as a
+    message.
     """
 
     received: bytes
@@ -52,7 +57,9 @@ class Framer(Protocol):
         ...
 
     def eof(self) -> list[Frame]:
-        """Say what the end of the stream left unfinished: nothing or one frame. Feed nothing afterwards."""
+        """Say what the end of the stream left unfinished: nothing or one frame. Feed nothing
+        afterwards.
+        """
         ...
 
     def encode(self, message: bytes) -> bytes:
@@ -63,8 +70,8 @@ class Framer(Protocol):
 def encode_line(message: bytes) -> bytes:
     """Frame a JSON message as a line.
 
-    In JSON a raw newline can only stand between tokens, so a pretty-printed message is put on one line
-    without touching its content; left in, it would tear the frame.
+    In JSON a raw newline can only stand between tokens, so a pretty-printed message is put on one
+    line without touching its content; left in, it would tear the frame.
     """
     if b"\n" in message:
         message = message.replace(b"\n", b" ")
@@ -79,8 +86,9 @@ def encode_content_length(message: bytes) -> bytes:
 class LineFramer:
     """One message a line, ended by LF or CRLF.
 
-    Whitespace around a message is not part of it, blank lines are nothing. An over-long line is reported when
-    it ends, so that its place among the messages and its size do not depend on the chunks.
+    Whitespace around a message is not part of it, blank lines are nothing. An over-long line is
+    reported when it ends, so that its place among the messages and its size do not depend on the
+    chunks.
     """
 
     def __init__(self, max_message_bytes: int) -> None:
@@ -130,7 +138,8 @@ class LineFramer:
         return self._frame(line)
 
     def _buffer(self, part: bytes) -> None:
-        # A bytearray grows in place: a line that comes byte by byte costs no list of them and no re-join.
+        # A bytearray grows in place: a line that comes byte by byte costs no list of them and no
+        # re-join.
         size = self._skipped_bytes + len(self._buffered) + len(part)
         if size > self._max_message_bytes:
             self._skipped_bytes = size
@@ -140,10 +149,11 @@ class LineFramer:
 
 
 class ContentLengthFramer:
-    """LSP framing. Header names are case-insensitive, headers other than Content-Length are ignored.
+    """LSP framing. Header names are case-insensitive, headers other than Content-Length are
+    ignored.
 
-    Bare LF as a line end and blank lines before the headers are tolerated. An over-long message is reported
-    as soon as its headers are read.
+    Bare LF as a line end and blank lines before the headers are tolerated. An over-long message is
+    reported as soon as its headers are read.
     """
 
     def __init__(self, max_message_bytes: int) -> None:
@@ -245,7 +255,8 @@ class ContentLengthFramer:
 class AutoFramer:
     """Detects the peer's framing by its first byte that is not blank.
 
-    ``C`` or ``c`` begins a Content-Length header, all else a line. Until the peer speaks, it is sent lines.
+    ``C`` or ``c`` begins a Content-Length header, all else a line. Until the peer speaks, it is
+    sent lines.
     """
 
     def __init__(self, max_message_bytes: int) -> None:

@@ -1,11 +1,12 @@
 """The JSON-RPC envelope: bytes to a message, a message to bytes.
 
-Law: what is only passed on is never re-encoded. ``params``, ``result``, ``error`` and ids stay the JSON text
-the peer wrote, each message keeps its own bytes in ``wire``, and nothing a peer sends makes :func:`decode`
-raise: bad input is the value :class:`Invalid`.
+Law: what is only passed on is never re-encoded. ``params``, ``result``, ``error`` and ids stay the
+JSON text the peer wrote, each message keeps its own bytes in ``wire``, and nothing a peer sends
+makes :func:`decode` raise: bad input is the value :class:`Invalid`.
 
-Both dialects are spoken: with the ``"jsonrpc":"2.0"`` member and without it, as the Codex app-server does
-(docs/spec/clients.md). ``versioned`` says which one a message used, so that it can be answered in kind.
+Both dialects are spoken: with the ``"jsonrpc":"2.0"`` member and without it, as the Codex
+app-server does (docs/spec/clients.md). ``versioned`` says which one a message used, so that it can
+be answered in kind.
 """
 
 import re
@@ -23,10 +24,13 @@ INVALID_REQUEST = -32600
 NULL_ID = b"null"
 
 MAX_LEVELS = 127
-"""Codex ignores a message that is nested deeper, without a word (measured: 0.163), and its sender would wait for ever."""
+"""Codex ignores a message that is nested deeper, without a word (measured: 0.163), and its sender
+would wait for ever.
+"""
 
 MAX_VALUES = 250_000
-"""Commas and opening brackets of one message: what is read in one go, while all other clients wait."""
+"""Commas and opening brackets of one message: what is read in one go, while all other clients wait.
+"""
 
 MAX_BATCH_MEMBERS = 1024
 """A batch is taken in one go, while all other clients wait."""
@@ -56,7 +60,9 @@ class Notification(Struct, frozen=True, gc=False):
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A successful answer; correlate it with ``id_key(id)``, a peer may write our id in another form."""
+    """A successful answer; correlate it with ``id_key(id)``, a peer may write our id in another
+    form.
+    """
 
     wire: bytes
     id: bytes
@@ -76,8 +82,9 @@ class ErrorResponse(Struct, frozen=True, gc=False):
 class Invalid(Struct, frozen=True, gc=False):
     """Input that is no message, with what :func:`encode_error` needs to say so.
 
-    ``id`` is the sender's where it could be told, else null. ``answerable`` is False for what is shaped like
-    a response: two peers that answer each other's bad responses never stop. ``message`` quotes no content.
+    ``id`` is the sender's where it could be told, else null. ``answerable`` is False for what is
+    shaped like a response: two peers that answer each other's bad responses never stop. ``message``
+    quotes no content.
     """
 
     code: int
@@ -91,7 +98,9 @@ Message: TypeAlias = Request | Notification | Response | ErrorResponse | Invalid
 
 
 class Batch(Struct, frozen=True, gc=False):
-    """At least one message, in the order sent; a bad member is an :class:`Invalid` among good ones."""
+    """At least one message, in the order sent; a bad member is an :class:`Invalid` among good
+    ones.
+    """
 
     members: tuple[Message, ...]
 
@@ -115,7 +124,9 @@ class RoutingParams(Struct, frozen=True, gc=False):
 
 
 class NotificationHead(Struct, frozen=True, gc=False):
-    """As much of a notification as routing needs. ``id`` is always UNSET in what a caller gets to see."""
+    """As much of a notification as routing needs. ``id`` is always UNSET in what a caller gets to
+    see.
+    """
 
     method: str
     params: RoutingParams = RoutingParams()
@@ -147,24 +158,31 @@ _VERSION = Raw(b'"2.0"')
 _QUOTE = ord('"')
 _ID_STARTS = b'"-0123456789n'
 _PARAMS_STARTS = b"{[n"
-_TOO_MANY_VALUES = f"the message has more than {MAX_VALUES:,} values; a batch has at most {MAX_BATCH_MEMBERS} members"
+_TOO_MANY_VALUES = (
+    f"the message has more than {MAX_VALUES:,} values; a batch has at most {MAX_BATCH_MEMBERS} "
+    "members"
+)
 _TOO_DEEP = "the message is nested too deeply"
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-# The second branch eats every other escape, so that an escaped backslash never lends its half to a "\u".
+# The second branch eats every other escape, so that an escaped backslash never lends its half to a
+# "\u".
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.", re.DOTALL)
 _REPLACEMENT = rb"\ufffd"
 # A longer message with half a surrogate pair in it is refused as any other that is no JSON.
 _MAX_REPAIRED_BYTES = 64 * 1024
 _HEAD_BYTES = 512
-_ID_IN_HEAD = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*(-?[0-9]+|"[^"\\]*")\s*,')
+_ID_IN_HEAD = re.compile(
+    rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*(-?[0-9]+|"[^"\\]*")\s*,'
+)
 
 
 def decode(message: bytes | memoryview) -> Decoded:
     """Read one framed message. Never raises on what a peer can send.
 
-    Of duplicate keys the last counts. The result keeps ``message`` (a copy, if it is a view) in memory.
-    The JSON is checked in full and must be UTF-8, because Codex ignores a line that is not JSON (measured)
-    and its sender would wait for ever. Codex may be stricter still (nesting, range of numbers).
+    Of duplicate keys the last counts. The result keeps ``message`` (a copy, if it is a view) in
+    memory. The JSON is checked in full and must be UTF-8, because Codex ignores a line that is not
+    JSON (measured) and its sender would wait for ever. Codex may be stricter still (nesting, range
+    of numbers).
     """
     wire = bytes(message)
     if holds_more_values(wire, MAX_VALUES):
@@ -177,9 +195,9 @@ def decode(message: bytes | memoryview) -> Decoded:
 def peek_notification(line: bytes) -> NotificationHead | None:
     """Read only what routes a notification; None sends the caller to :func:`decode`.
 
-    None covers requests, responses, batches, anything malformed, and params that are not an object or have
-    ids that are not strings. Text that is not looked at is not checked to be UTF-8, so this is for the
-    trusted side. Measured: 3 million delta lines of 226 bytes a second.
+    None covers requests, responses, batches, anything malformed, and params that are not an object
+    or have ids that are not strings. Text that is not looked at is not checked to be UTF-8, so this
+    is for the trusted side. Measured: 3 million delta lines of 226 bytes a second.
     """
     try:
         head = _decode_head(line)
@@ -189,9 +207,11 @@ def peek_notification(line: bytes) -> NotificationHead | None:
 
 
 def id_key(id_text: bytes) -> IdKey:
-    """A dict key for the id of a decoded message: equal for equal JSON values, however they are written.
+    """A dict key for the id of a decoded message: equal for equal JSON values, however they are
+    written.
 
-    ``1``, ``1.0`` and ``1e0`` are one key, ``"1"`` is another. A number beyond decimal's range is its text.
+    ``1``, ``1.0`` and ``1e0`` are one key, ``"1"`` is another. A number beyond decimal's range is
+    its text.
     """
     if id_text == NULL_ID:
         return None
@@ -214,7 +234,8 @@ def error_object(error: Raw) -> ErrorObject | None:
 
 
 def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
-    """Set members of a JSON object and keep all others, unknown ones too, with the text of their values.
+    """Set members of a JSON object and keep all others, unknown ones too, with the text of their
+    values.
 
     Made for relaying: ``replace_members(request.wire, {"id": b"7"})``.
 
@@ -226,7 +247,9 @@ def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
 
 
 def encode_request(id_text: Text, method: str, params: object = None, *, versioned: bool) -> bytes:
-    """Encode a request. ``params``: bytes or Raw are spliced, None leaves it out, all else is encoded."""
+    """Encode a request. ``params``: bytes or Raw are spliced, None leaves it out, all else is
+    encoded.
+    """
     return b'%b"id":%b,%b' % (_opening(versioned), id_text, _call_members(method, params))
 
 
@@ -236,11 +259,15 @@ def encode_notification(method: str, params: object = None, *, versioned: bool) 
 
 
 def encode_result(id_text: Text, result: object, *, versioned: bool) -> bytes:
-    """Encode a successful answer. ``result``: bytes or Raw are spliced, all else is encoded, None as null."""
+    """Encode a successful answer. ``result``: bytes or Raw are spliced, all else is encoded, None
+    as null.
+    """
     return b'%b"id":%b,"result":%b}' % (_opening(versioned), id_text, _text(result))
 
 
-def encode_error(id_text: Text, code: int, message: str, data: object = None, *, versioned: bool) -> bytes:
+def encode_error(
+    id_text: Text, code: int, message: str, data: object = None, *, versioned: bool
+) -> bytes:
     """Encode a failed answer; ``data`` as params in :func:`encode_request`."""
     detail = b"" if data is None else b',"data":%b' % _text(data)
     return b'%b"id":%b,"error":{"code":%d,"message":%b%b}}' % (
@@ -281,7 +308,10 @@ def _decode_batch(wire: bytes) -> Batch | Invalid:
     if not members:
         return Invalid(INVALID_REQUEST, "a batch must not be empty")
     if len(members) > MAX_BATCH_MEMBERS:
-        return Invalid(INVALID_REQUEST, f"a batch has at most {MAX_BATCH_MEMBERS} members, this one has {len(members)}")
+        return Invalid(
+            INVALID_REQUEST,
+            f"a batch has at most {MAX_BATCH_MEMBERS} members, this one has {len(members)}",
+        )
     return Batch(tuple(_decode_single(bytes(member)) for member in members))
 
 
@@ -297,7 +327,11 @@ def _decode_single(wire: bytes) -> Message:
     if not _is_utf8(wire):
         return _refuse(envelope, PARSE_ERROR, "the message is not UTF-8")
     if nests_deeper(wire, MAX_LEVELS):
-        return _refuse(envelope, INVALID_REQUEST, f"it is nested deeper than {MAX_LEVELS} levels, which Codex does not read")
+        return _refuse(
+            envelope,
+            INVALID_REQUEST,
+            f"it is nested deeper than {MAX_LEVELS} levels, which Codex does not read",
+        )
     if envelope.jsonrpc is not UNSET and envelope.jsonrpc != _VERSION:
         return _refuse(envelope, INVALID_REQUEST, 'jsonrpc must be "2.0" or absent')
     if envelope.id is not UNSET and _first_byte(envelope.id) not in _ID_STARTS:
@@ -307,7 +341,9 @@ def _decode_single(wire: bytes) -> Message:
     return _read_reply(envelope, wire)
 
 
-def _read_call(envelope: _Envelope, method_text: Raw, wire: bytes) -> Request | Notification | Invalid:
+def _read_call(
+    envelope: _Envelope, method_text: Raw, wire: bytes
+) -> Request | Notification | Invalid:
     if _first_byte(method_text) != _QUOTE:
         return _refuse(envelope, INVALID_REQUEST, "method must be a string")
     method = _decode_str(method_text)
@@ -321,7 +357,9 @@ def _read_call(envelope: _Envelope, method_text: Raw, wire: bytes) -> Request | 
 
 
 def _read_reply(envelope: _Envelope, wire: bytes) -> Response | ErrorResponse | Invalid:
-    """A null beside the other member counts as absent: JSON-RPC 1.0 style peers always send both."""
+    """A null beside the other member counts as absent: JSON-RPC 1.0 style peers always send
+    both.
+    """
     result, error = envelope.result, envelope.error
     if result is UNSET and (error is UNSET or error == _NULL):
         return _refuse(envelope, INVALID_REQUEST, "a message needs a method, a result or an error")
@@ -336,7 +374,8 @@ def _read_reply(envelope: _Envelope, wire: bytes) -> Response | ErrorResponse | 
 
 
 def _not_an_object(wire: bytes) -> Invalid:
-    # The typed decoder stops at the first byte it dislikes; whether the rest is JSON decides the code.
+    # The typed decoder stops at the first byte it dislikes; whether the rest is JSON decides the
+    # code.
     try:
         _check_syntax(wire)
     except msgspec.DecodeError as error:
@@ -345,7 +384,9 @@ def _not_an_object(wire: bytes) -> Invalid:
 
 
 def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
-    """Text cut in the middle of an emoji is the syntax error real clients make: tell its id and cause."""
+    """Text cut in the middle of an emoji is the syntax error real clients make: tell its id and
+    cause.
+    """
     if len(wire) > _MAX_REPAIRED_BYTES:
         return Invalid(PARSE_ERROR, _syntax_message(error), _id_near_the_start(wire))
     repaired = _SURROGATE_ESCAPE.sub(_replace_surrogate, wire)
@@ -353,7 +394,9 @@ def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
         envelope = _decode_envelope(repaired)
     except _UNREADABLE:
         return Invalid(PARSE_ERROR, _syntax_message(error))
-    return _refuse(envelope, PARSE_ERROR, "the message is not valid JSON: it has half a surrogate pair")
+    return _refuse(
+        envelope, PARSE_ERROR, "the message is not valid JSON: it has half a surrogate pair"
+    )
 
 
 def _id_near_the_start(wire: bytes) -> bytes:
@@ -367,7 +410,9 @@ def _replace_surrogate(escape: re.Match[bytes]) -> bytes:
 
 
 def _refuse(envelope: _Envelope, code: int, message: str) -> Invalid:
-    is_reply = envelope.method is UNSET and not (envelope.result is UNSET and envelope.error is UNSET)
+    is_reply = envelope.method is UNSET and not (
+        envelope.result is UNSET and envelope.error is UNSET
+    )
     return Invalid(code, message, _echo(envelope.id), envelope.jsonrpc is not UNSET, not is_reply)
 
 

@@ -1,7 +1,8 @@
-"""The one registry of trimpoint's own methods and notifications: name, direction, shapes, a line of description.
+"""The one registry of trimpoint's own methods and notifications: name, direction, shapes, a line of
+description.
 
-Dispatch, the JSON Schema and the reference page are all made from `METHODS` and `NOTIFICATIONS`. App-server methods are Codex's own
-and are not listed here.
+Dispatch, the JSON Schema and the reference page are all made from `METHODS` and `NOTIFICATIONS`.
+App-server methods are Codex's own and are not listed here.
 """
 
 from typing import Annotated, Any, Literal, NamedTuple
@@ -11,7 +12,13 @@ import msgspec
 from trimpoint_protocol import checkpoints
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import Blocker
-from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope, OrchestrationThread, TimelineEntry, WireStruct
+from trimpoint_protocol.readmodel import (
+    ContextStatus,
+    EventEnvelope,
+    OrchestrationThread,
+    TimelineEntry,
+    WireStruct,
+)
 from trimpoint_protocol.shapes import Params as Params
 from trimpoint_protocol.shapes import Result as Result
 from trimpoint_protocol.timestamps import Timestamp
@@ -65,11 +72,13 @@ class ExecuteParams(Params, frozen=True, kw_only=True):
 
 
 class ContextMessage(Result, frozen=True, kw_only=True):
-    """One thing of the agent's context that can only leave it whole: a message, or a tool call with its result.
+    """One thing of the agent's context that can only leave it whole: a message, or a tool call with
+    its result.
 
-    `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`:
-    message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | summary. `protected` says why it stays:
-    newest | codeChange | plan | finalAnswer | summary | notRecorded; null when it may go.
+    `shortId` is for people and agents and means the same for as long as the context does. `role`:
+    user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan |
+    title | toolCall | contextTool | summary. `protected` says why it stays: newest | codeChange |
+    plan | finalAnswer | summary | notRecorded; null when it may go.
     """
 
     short_id: str
@@ -83,7 +92,8 @@ class ContextMessage(Result, frozen=True, kw_only=True):
 
 
 class ContextMessageList(Result, frozen=True, kw_only=True):
-    """In the order in which the model sees it. No discard leaves less than `floorTokens`; `/compress` stops at `targetTokens`.
+    """In the order in which the model sees it. No discard leaves less than `floorTokens`;
+    `/compress` stops at `targetTokens`.
 
     `refusal` says why nothing at all can be discarded at present, if that is so.
     """
@@ -104,7 +114,9 @@ class CompressionClass(Result, frozen=True, kw_only=True):
 
 
 class CompressionPreview(Result, frozen=True, kw_only=True):
-    """What `/compress` takes, by kind in the order of its priority; `leftEstTokens` is what stays."""
+    """What `/compress` takes, by kind in the order of its priority; `leftEstTokens` is what
+    stays.
+    """
 
     classes: list[CompressionClass]
     entry_ids: list[str]
@@ -117,7 +129,8 @@ class CompressionPreview(Result, frozen=True, kw_only=True):
 class TokenChange(Result, frozen=True, kw_only=True):
     """What the context held before a trim and holds after it, in the tokens of `context/status`.
 
-    `after` is null where it cannot be known yet. `note` says why a figure is an estimate or leaves something out, if it is or does.
+    `after` is null where it cannot be known yet. `note` says why a figure is an estimate or leaves
+    something out, if it is or does.
     """
 
     before: int
@@ -128,12 +141,15 @@ class TokenChange(Result, frozen=True, kw_only=True):
 
 
 class CommandOutcome(Result, frozen=True, kw_only=True):
-    """How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
+    """How a slash command ended. `handled` false: the input is no command of ours, and nothing was
+    done.
 
-    `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a
-    sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy.
-    `tokens` tells of a trim, `files` of a revert; `undo` is what to type to take the command back. With `dryRun` nothing was changed,
-    and the answer says what would be. `operationId` is that of its progress, where it came to an operation.
+    `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person,
+    and nothing changed). `message` is a sentence for a person. With a `reason` out of the error
+    reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim,
+    `files` of a revert; `undo` is what to type to take the command back. With `dryRun` nothing was
+    changed, and the answer says what would be. `operationId` is that of its progress, where it came
+    to an operation.
     """
 
     handled: bool
@@ -162,7 +178,9 @@ class DispatchParams(Params, frozen=True, kw_only=True):
 
 
 class DispatchResult(Result, frozen=True, kw_only=True):
-    """The command is durable; `sequence` is of its last event. Side effects may still be under way."""
+    """The command is durable; `sequence` is of its last event. Side effects may still be under
+    way.
+    """
 
     sequence: int
     events: list[EventEnvelope]
@@ -170,10 +188,11 @@ class DispatchResult(Result, frozen=True, kw_only=True):
 
 
 class SubscribeParams(Params, frozen=True, kw_only=True):
-    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is possible.
+    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is
+    possible.
 
-    A number is given to one event only, for ever: where the journal was restored from a backup, a number of the lost history gets a
-    snapshot.
+    A number is given to one event only, for ever: where the journal was restored from a backup, a
+    number of the lost history gets a snapshot.
     """
 
     thread_id: str
@@ -181,7 +200,8 @@ class SubscribeParams(Params, frozen=True, kw_only=True):
 
 
 class SubscribeResult(Result, frozen=True, kw_only=True):
-    """`mode` snapshot: `thread` is the state to start from. `mode` replay: the missed events follow as notifications.
+    """`mode` snapshot: `thread` is the state to start from. `mode` replay: the missed events follow
+    as notifications.
 
     Then `orchestration/synchronized`, then live events.
     """
@@ -200,10 +220,11 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 class ThreadOverview(Result, frozen=True, kw_only=True):
     """A line of the thread list; `busy` names what is under way, null when idle or not loaded.
 
-    `context` is the thread's meter; of a thread that is not loaded it holds what was last reported, and is null when that is not
-    known. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null when the daemon has not
-    opened the thread since it learned to count them; `trims` took entries out of the context, `compactions` put a summary in
-    their place, Codex's own included.
+    `context` is the thread's meter; of a thread that is not loaded it holds what was last reported,
+    and is null when that is not known. `preview` is the beginning of the first prompt. `turns`,
+    `trims` and `compactions` are null when the daemon has not opened the thread since it learned to
+    count them; `trims` took entries out of the context, `compactions` put a summary in their place,
+    Codex's own included.
     """
 
     id: str
@@ -230,7 +251,9 @@ class SnapshotResult(Result, frozen=True, kw_only=True):
 
 
 class TimelineParams(Params, frozen=True, kw_only=True):
-    """Pages go back from the newest; `expand` names trim points whose pruned section is wanted, or "all"."""
+    """Pages go back from the newest; `expand` names trim points whose pruned section is wanted, or
+    "all".
+    """
 
     thread_id: str
     expand: list[str] | Literal["all"] | None = None
@@ -254,14 +277,17 @@ class ExportParams(Params, frozen=True, kw_only=True):
 
 
 class ExportResult(Result, frozen=True, kw_only=True):
-    """The document as text. As JSON it is an object with `thread` and `entries`, those of `timeline/read`."""
+    """The document as text. As JSON it is an object with `thread` and `entries`, those of
+    `timeline/read`.
+    """
 
     format: str
     content: str
 
 
 class CodexStatus(Result, frozen=True, kw_only=True):
-    """The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying why.
+    """The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying
+    why.
 
     `overrides` are the `-c` values it is run with, in order.
     """
@@ -302,7 +328,9 @@ class MetricsParams(Params, frozen=True, kw_only=True):
 
 
 class MetricSample(Result, frozen=True, kw_only=True):
-    """One number. Of a histogram: `name` ends in `_bucket` (label `le`: at most so many seconds), `_count` or `_sum`."""
+    """One number. Of a histogram: `name` ends in `_bucket` (label `le`: at most so many seconds),
+    `_count` or `_sum`.
+    """
 
     name: str
     labels: dict[str, str]
@@ -330,11 +358,12 @@ class Empty(Result, frozen=True, kw_only=True):
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):
-    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed |
-    cancelled.
+    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping |
+    retrying | ready | failed | cancelled.
 
-    `trigger` "auto": a compaction that nobody asked for, of which all who take part in the thread or follow it hear.
-    `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.
+    `trigger` "auto": a compaction that nobody asked for, of which all who take part in the thread
+    or follow it hear. `command` is "overflow" where nobody gave one: a turn that did not fit is
+    being tried again, and every client of the thread hears it.
     """
 
     thread_id: str
@@ -346,7 +375,9 @@ class CommandProgress(Result, frozen=True, kw_only=True):
 
 
 class AnswerIgnored(Result, frozen=True, kw_only=True):
-    """An answer to a question of the agent came to nothing: it was answered, resolved or expired before, or never asked."""
+    """An answer to a question of the agent came to nothing: it was answered, resolved or expired
+    before, or never asked.
+    """
 
     reason: str
     request_id: str | int | None
@@ -380,17 +411,55 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("commands/list", NoParams, CommandList, "The slash commands there are."),
-        Method("commands/complete", CompleteParams, CommandList, "The commands that a partly typed input can become."),
-        Method("commands/execute", ExecuteParams, CommandOutcome, "Carry out a slash command and answer when it has ended."),
-        Method("orchestration/dispatch", DispatchParams, DispatchResult, "Give a command; answered once it is durable."),
-        Method("orchestration/subscribeThread", SubscribeParams, SubscribeResult, "Follow a thread's events."),
-        Method("orchestration/unsubscribeThread", ThreadParams, Empty, "Follow them no longer."),
-        Method("orchestration/snapshot", SnapshotParams, SnapshotResult, "The state of one thread, or an overview of all."),
         Method(
-            "context/messages/list", ThreadParams, ContextMessageList, "What the agent's context holds, and what of it may go."
+            "commands/complete",
+            CompleteParams,
+            CommandList,
+            "The commands that a partly typed input can become.",
         ),
-        Method("timeline/read", TimelineParams, TimelinePage, "A thread's history as a person reads it."),
-        Method("session/export", ExportParams, ExportResult, "A whole thread as a document, for a person to read or keep."),
+        Method(
+            "commands/execute",
+            ExecuteParams,
+            CommandOutcome,
+            "Carry out a slash command and answer when it has ended.",
+        ),
+        Method(
+            "orchestration/dispatch",
+            DispatchParams,
+            DispatchResult,
+            "Give a command; answered once it is durable.",
+        ),
+        Method(
+            "orchestration/subscribeThread",
+            SubscribeParams,
+            SubscribeResult,
+            "Follow a thread's events.",
+        ),
+        Method("orchestration/unsubscribeThread", ThreadParams, Empty, "Follow them no longer."),
+        Method(
+            "orchestration/snapshot",
+            SnapshotParams,
+            SnapshotResult,
+            "The state of one thread, or an overview of all.",
+        ),
+        Method(
+            "context/messages/list",
+            ThreadParams,
+            ContextMessageList,
+            "What the agent's context holds, and what of it may go.",
+        ),
+        Method(
+            "timeline/read",
+            TimelineParams,
+            TimelinePage,
+            "A thread's history as a person reads it.",
+        ),
+        Method(
+            "session/export",
+            ExportParams,
+            ExportResult,
+            "A whole thread as a document, for a person to read or keep.",
+        ),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
         Method(
             "checkpoint/list",
@@ -423,21 +492,35 @@ METHODS: dict[str, Method] = {
             "Let go of checkpoints of threads that are gone, or say which those are.",
         ),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
-        Method("sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."),
+        Method(
+            "sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."
+        ),
         Method("sidecar/loginUrl", NoParams, LoginUrl, "An address that logs a browser in, once."),
-        Method("sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."),
+        Method(
+            "sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."
+        ),
     )
 }
 
 NOTIFICATIONS: dict[str, NotificationKind] = {
     kind.name: kind
     for kind in (
-        NotificationKind("orchestration/event", EventEnvelope, "One event of a thread that is followed."),
-        NotificationKind("orchestration/synchronized", Synchronized, "The replay or snapshot is complete."),
+        NotificationKind(
+            "orchestration/event", EventEnvelope, "One event of a thread that is followed."
+        ),
+        NotificationKind(
+            "orchestration/synchronized", Synchronized, "The replay or snapshot is complete."
+        ),
         NotificationKind("commands/progress", CommandProgress, "A slash command advances."),
         NotificationKind(
-            "context/updated", ContextStatus, "The context meter of a thread that is taken part in or followed has changed."
+            "context/updated",
+            ContextStatus,
+            "The context meter of a thread that is taken part in or followed has changed.",
         ),
-        NotificationKind("sidecar/answerIgnored", AnswerIgnored, "An answer came too late, or to nothing; it was not passed on."),
+        NotificationKind(
+            "sidecar/answerIgnored",
+            AnswerIgnored,
+            "An answer came too late, or to nothing; it was not passed on.",
+        ),
     )
 }

@@ -1,7 +1,8 @@
-"""What clients are shown of a thread: snapshots, timeline entries and event envelopes (docs/spec/model.md, docs/spec/clients.md).
+"""What clients are shown of a thread: snapshots, timeline entries and event envelopes
+(docs/spec/model.md, docs/spec/clients.md).
 
-All are camelCase objects on the wire; times are RFC 3339 in UTC with milliseconds. No provider thread id
-appears in any of them.
+All are camelCase objects on the wire; times are RFC 3339 in UTC with milliseconds. No provider
+thread id appears in any of them.
 """
 
 from typing import Any, Literal
@@ -12,16 +13,20 @@ from trimpoint_protocol.timestamps import Timestamp
 
 
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Shared wire convention: camelCase members, absent optionals sent as null so that shapes stay fixed."""
+    """Shared wire convention: camelCase members, absent optionals sent as null so that shapes stay
+    fixed.
+    """
 
 
 class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
-    """A boundary before which entries are no longer in the agent's context, or a discard, which took out single ones (`trimKind`).
+    """A boundary before which entries are no longer in the agent's context, or a discard, which
+    took out single ones (`trimKind`).
 
-    `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there). The counts
-    are of what this trim point newly excluded. `status`: `pending` until the new session is ready, then
-    `applied`; `deferred` when the session could not be started yet and the next turn will start it.
-    A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens` what that was estimated to cost.
+    `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there).
+    The counts are of what this trim point newly excluded. `status`: `pending` until the new session
+    is ready, then `applied`; `deferred` when the session could not be started yet and the next turn
+    will start it. A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens`
+    what that was estimated to cost.
     """
 
     id: str
@@ -41,7 +46,9 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
 
 
 class ThreadTurn(WireStruct, frozen=True, kw_only=True):
-    """One user prompt and all that answers it; `status`: running | completed | interrupted | failed."""
+    """One user prompt and all that answers it; `status`: running | completed | interrupted |
+    failed.
+    """
 
     id: str
     status: str
@@ -52,7 +59,8 @@ class ThreadTurn(WireStruct, frozen=True, kw_only=True):
 
 
 class ThreadCheckpoint(WireStruct, frozen=True, kw_only=True):
-    """A snapshot of the worktree. `moment`: before | after (of the turn) | safety (before a revert, of no turn).
+    """A snapshot of the worktree. `moment`: before | after (of the turn) | safety (before a revert,
+    of no turn).
 
     `commit` is null when there is none; `problem` says why. `notes` say what is not in it.
     """
@@ -70,8 +78,8 @@ class ThreadCheckpoint(WireStruct, frozen=True, kw_only=True):
 class ThreadOperation(WireStruct, frozen=True, kw_only=True):
     """A clear, compact, start … under way or last ended.
 
-    `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping | restoring | retrying,
-    then ready | failed.
+    `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping |
+    restoring | retrying, then ready | failed.
     """
 
     id: str
@@ -91,7 +99,9 @@ class PendingRequest(WireStruct, frozen=True, kw_only=True):
 
 
 class ThreadSession(WireStruct, frozen=True, kw_only=True):
-    """`status`: `ready` (context in place), `pending` (opens with the next turn or operation), `stopped`."""
+    """`status`: `ready` (context in place), `pending` (opens with the next turn or operation),
+    `stopped`.
+    """
 
     status: str
     generation: int
@@ -99,12 +109,13 @@ class ThreadSession(WireStruct, frozen=True, kw_only=True):
 
 
 class AutoCompaction(WireStruct, frozen=True, kw_only=True):
-    """What is done about a full context without being asked. `mode`: off | warn | compact, as configured.
+    """What is done about a full context without being asked. `mode`: off | warn | compact, as
+    configured.
 
-    `state`: `idle`; `due` (the thread will be compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last
-    attempts were in vain, or the context was full again within a turn each time: no more until a person compacts or clears,
-    or the usage falls). `message` is for a person, "" when there is
-    nothing to say.
+    `state`: `idle`; `due` (the thread will be compacted as soon as it is idle, before its next
+    turn); `running`; `stopped` (the last attempts were in vain, or the context was full again
+    within a turn each time: no more until a person compacts or clears, or the usage falls).
+    `message` is for a person, "" when there is nothing to say.
     """
 
     mode: Literal["off", "warn", "compact"]
@@ -113,18 +124,21 @@ class AutoCompaction(WireStruct, frozen=True, kw_only=True):
 
 
 class ContextStatus(WireStruct, frozen=True, kw_only=True):
-    """How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls `last.totalTokens`.
+    """How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls
+    `last.totalTokens`.
 
-    `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens` is an estimate of its own making.
-    `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window.
-    `windowTokens` is Codex's `modelContextWindow`, else what is configured for the model, else null, and with it `percent` (used of
-    window), `leftPercent` (as Codex's own interface shows it), `level` (ok | warning | critical) and `providerCompactsAtTokens`
-    (where Codex would compact by itself).
+    `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens`
+    is an estimate of its own making. `estimated`: `usedTokens` was not measured by a model call;
+    after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else
+    what is configured for the model, else null, and with it `percent` (used of window),
+    `leftPercent` (as Codex's own interface shows it), `level` (ok | warning | critical) and
+    `providerCompactsAtTokens` (where Codex would compact by itself).
 
-    `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached is part of input, reasoning part
-    of output. `compactionCount` is of trim points that summarized, `providerCompactionCount` of Codex's own compactions.
-    `generation` and `auto` are null for a thread that is not in the books, a sub-agent's. `note` says why `usedTokens` is an estimate
-    or what it leaves out, null where it is measured.
+    `current…` counts the model calls since the last trim, `total…` those of the whole thread;
+    cached is part of input, reasoning part of output. `compactionCount` is of trim points that
+    summarized, `providerCompactionCount` of Codex's own compactions. `generation` and `auto` are
+    null for a thread that is not in the books, a sub-agent's. `note` says why `usedTokens` is an
+    estimate or what it leaves out, null where it is measured.
     """
 
     thread_id: str
@@ -183,7 +197,9 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):
-    """A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context, since that trim point."""
+    """A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context,
+    since that trim point.
+    """
 
     id: str
     turn_id: str
@@ -195,7 +211,9 @@ class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", t
 
 
 class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="activity"):
-    """A command, file change, tool call, reasoning or provider compaction; `detail` is Codex's own item."""
+    """A command, file change, tool call, reasoning or provider compaction; `detail` is Codex's own
+    item.
+    """
 
     id: str
     turn_id: str
@@ -207,7 +225,9 @@ class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", 
     detail: Any
 
 
-class ContextSummaryBanner(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextSummaryBanner"):
+class ContextSummaryBanner(
+    WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextSummaryBanner"
+):
     """The summary of the pruned section above it."""
 
     trim_point_id: str
@@ -215,11 +235,14 @@ class ContextSummaryBanner(WireStruct, frozen=True, kw_only=True, tag_field="kin
     summary: str
 
 
-class ContextTrimPointDivider(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextTrimPointDivider"):
-    """The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not.
+class ContextTrimPointDivider(
+    WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextTrimPointDivider"
+):
+    """The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or
+    not.
 
-    `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries that were taken out, which stay where
-    they were said and are flagged.
+    `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries
+    that were taken out, which stay where they were said and are flagged.
     """
 
     trim_point_id: str

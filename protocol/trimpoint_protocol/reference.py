@@ -1,4 +1,6 @@
-"""The reference page, docs/protocol.md: the documents of `schema.documents` as Markdown, and nothing that is not in them."""
+"""The reference page, docs/protocol.md: the documents of `schema.documents` as Markdown, and
+nothing that is not in them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,28 +13,38 @@ from trimpoint_protocol.schema import Schema
 OPENING = """\
 # Protocol reference
 
-<!-- Made by scripts/generate-docs from protocol/trimpoint_protocol and daemon/trimpoint/core/model/events.py. Do not edit. -->
+<!-- Made by scripts/generate-docs from protocol/trimpoint_protocol and
+     daemon/trimpoint/core/model/events.py. Do not edit. -->
 
-trimpoint answers the methods of the Codex app-server as Codex does. This page has what it adds: methods, notifications, commands,
-events and errors of its own. `trimpoint schema --out DIR` writes the same as JSON Schema.
+trimpoint answers the methods of the Codex app-server as Codex does. This page has what it adds:
+methods, notifications, commands, events and errors of its own. `trimpoint schema --out DIR` writes
+the same as JSON Schema.
 
-A client shakes hands first, with `initialize` and `initialized`, as with Codex. Every thread is known by one id, whichever Codex
-thread serves it. A *time* is a string, RFC 3339 in UTC with milliseconds: `2026-01-31T09:05:00.250Z`. New members may be added to
-whatever trimpoint sends; a member that it does not know in what it is sent is an error.
+A client shakes hands first, with `initialize` and `initialized`, as with Codex. Every thread is
+known by one id, whichever Codex thread serves it. A *time* is a string, RFC 3339 in UTC with
+milliseconds: `2026-01-31T09:05:00.250Z`. New members may be added to whatever trimpoint sends; a
+member that it does not know in what it is sent is an error.
 """
-METHODS = "Requests that trimpoint answers by itself. Parameters may be left out where none is required."
-SHAPES = "What the tables above refer to. Every member is always there unless the table says otherwise."
+METHODS = (
+    "Requests that trimpoint answers by itself. Parameters may be left out where none is required."
+)
+SHAPES = (
+    "What the tables above refer to. Every member is always there unless the table says otherwise."
+)
 COMMANDS = """\
-The sender chooses the `commandId`; the same command sent again under the same id is not carried out again, but answered with what it
-was answered before. `createdAt` is the sender's own clock, and is kept as it is."""
+The sender chooses the `commandId`; the same command sent again under the same id is not carried out
+again, but answered with what it was answered before. `createdAt` is the sender's own clock, and is
+kept as it is."""
 EVENTS = """\
-Events are what happened to a thread, in order, and are never taken back. `orchestration/dispatch` answers with those that a command
-caused, and `orchestration/subscribeThread` brings all of a thread as notifications `orchestration/event`. Each comes in an
-[EventEnvelope](#eventenvelope), whose `payload` depends on its `type`. Every member of a payload is always there."""
+Events are what happened to a thread, in order, and are never taken back. `orchestration/dispatch`
+answers with those that a command caused, and `orchestration/subscribeThread` brings all of a thread
+as notifications `orchestration/event`. Each comes in an [EventEnvelope](#eventenvelope), whose
+`payload` depends on its `type`. Every member of a payload is always there."""
 ERRORS = """\
-An error of trimpoint's own is `{code, message, data}`: `message` is a sentence for a person, `data` is an [ErrorData](#errordata).
-Go by `data.reason`; some codes are those that Codex uses. *Retryable* means that the same request can succeed later, without a
-change. Errors of Codex are passed on as Codex wrote them, without a `reason`."""
+An error of trimpoint's own is `{code, message, data}`: `message` is a sentence for a person, `data`
+is an [ErrorData](#errordata). Go by `data.reason`; some codes are those that Codex uses.
+*Retryable* means that the same request can succeed later, without a change. Errors of Codex are
+passed on as Codex wrote them, without a `reason`."""
 
 
 def page(documents: Mapping[str, Schema]) -> str:
@@ -59,7 +71,10 @@ def _methods(document: Schema) -> Iterator[str]:
 
 
 def _notifications(document: Schema) -> Iterator[str]:
-    yield "## Notifications\n\nWhat a client is sent without asking, beside the notifications of Codex."
+    yield (
+        "## Notifications\n\n"
+        "What a client is sent without asking, beside the notifications of Codex."
+    )
     for variant in document["oneOf"]:
         yield f"### `{variant['title']}`\n\n{variant['description']}"
         yield _described("Parameters", variant["properties"]["params"], document)
@@ -82,8 +97,15 @@ def _events(document: Schema) -> Iterator[str]:
 
 def _shapes(documents: Mapping[str, Schema]) -> Iterator[str]:
     yield f"## Shapes\n\n{SHAPES}"
-    every = {name: shape for document in documents.values() for name, shape in document.get("$defs", {}).items()}
-    own_section = {_name(reference) for reference in documents["commands.json"]["discriminator"]["mapping"].values()}
+    every = {
+        name: shape
+        for document in documents.values()
+        for name, shape in document.get("$defs", {}).items()
+    }
+    own_section = {
+        _name(reference)
+        for reference in documents["commands.json"]["discriminator"]["mapping"].values()
+    }
     for name in sorted(_referred_to(every) - own_section - {"Reason"}):
         yield f"### {name}\n\n{every[name]['description']}"
         yield _table(every[name], optional=name == "ErrorData")
@@ -99,7 +121,10 @@ def _errors(document: Schema) -> Iterator[str]:
 
 
 def _list(variants: list[Schema]) -> str:
-    rows = (f"| [`{one['title']}`](#{_anchor(one['title'])}) | {one['description']} |" for one in variants)
+    rows = (
+        f"| [`{one['title']}`](#{_anchor(one['title'])}) | {one['description']} |"
+        for one in variants
+    )
     return "\n".join(("| Method | |", "| --- | --- |", *rows))
 
 
@@ -119,7 +144,10 @@ def _table(definition: Schema, *, optional: bool = False) -> str:
         rows = [f"| `{name}` | {_type(member)} |" for name, member in members.items()]
         return "\n".join(("| Member | Type |", "| --- | --- |", *rows))
     required = definition.get("required", ())
-    rows = [f"| `{name}` | {_type(member)} | {_need(name in required, member)} |" for name, member in members.items()]
+    rows = [
+        f"| `{name}` | {_type(member)} | {_need(name in required, member)} |"
+        for name, member in members.items()
+    ]
     return "\n".join(("| Member | Type | Required |", "| --- | --- | --- |", *rows))
 
 
@@ -160,8 +188,14 @@ def _limits(schema: Schema) -> str:
 
 def _referred_to(definitions: Mapping[str, Schema]) -> set[str]:
     """The names that members of the definitions refer to, and those that the page itself does."""
-    members = msgspec.json.encode([definition.get("properties") for definition in definitions.values()])
-    return {*re.findall(r'"\$ref":"#/\$defs/(\w+)"', members.decode()), "EventEnvelope", "ErrorData"}
+    members = msgspec.json.encode(
+        [definition.get("properties") for definition in definitions.values()]
+    )
+    return {
+        *re.findall(r'"\$ref":"#/\$defs/(\w+)"', members.decode()),
+        "EventEnvelope",
+        "ErrorData",
+    }
 
 
 def _definition(reference: Schema, document: Schema) -> Schema:

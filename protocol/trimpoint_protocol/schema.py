@@ -1,7 +1,9 @@
-"""What is on the wire as JSON Schema (2020-12), made from the registry: methods, notifications, commands, events, errors.
+"""What is on the wire as JSON Schema (2020-12), made from the registry: methods, notifications,
+commands, events, errors.
 
-Each document is a schema of one kind of message, with everything that it refers to in its own `$defs`. The same registry always
-makes the same documents. Payloads of events are given by the daemon, which knows the events.
+Each document is a schema of one kind of message, with everything that it refers to in its own
+`$defs`. The same registry always makes the same documents. Payloads of events are given by the
+daemon, which knows the events.
 """
 
 import inspect
@@ -46,37 +48,62 @@ def methods() -> Schema:
     types = [kind for method in METHODS.values() for kind in (method.params, method.result)]
     definitions = _definitions(types)
     variants = [
-        _message(method.name, method.params, method.description, definitions[method.params.__name__])
+        _message(
+            method.name, method.params, method.description, definitions[method.params.__name__]
+        )
         for method in METHODS.values()
     ]
     results = {method.name: _reference(method.result) for method in METHODS.values()}
     about = "A request for a method of trimpoint's own; the result of each method is in `results`."
-    identified = {"properties": {"id": {"type": ["string", "integer"]}}, "required": ["id", "method"]}
-    return _document("Requests", about, {"type": "object", **identified, "oneOf": variants, "results": results}, definitions)
+    identified = {
+        "properties": {"id": {"type": ["string", "integer"]}},
+        "required": ["id", "method"],
+    }
+    return _document(
+        "Requests",
+        about,
+        {"type": "object", **identified, "oneOf": variants, "results": results},
+        definitions,
+    )
 
 
 def notifications() -> Schema:
     """A notification of ours."""
     definitions = _definitions([kind.params for kind in NOTIFICATIONS.values()])
     variants = [
-        _message(kind.name, kind.params, kind.description, definitions[kind.params.__name__]) for kind in NOTIFICATIONS.values()
+        _message(kind.name, kind.params, kind.description, definitions[kind.params.__name__])
+        for kind in NOTIFICATIONS.values()
     ]
     about = "A notification that trimpoint sends beside those of Codex."
-    return _document("Notifications", about, {"type": "object", "required": ["method"], "oneOf": variants}, definitions)
+    return _document(
+        "Notifications",
+        about,
+        {"type": "object", "required": ["method"], "oneOf": variants},
+        definitions,
+    )
 
 
 def commands() -> Schema:
     """A command for `orchestration/dispatch`."""
     (union,), definitions = _components([AnyClientCommand])
     about = "A command for `orchestration/dispatch`, told apart by its `type`."
-    return _document("Commands", about, {"oneOf": union["anyOf"], "discriminator": union["discriminator"]}, definitions)
+    return _document(
+        "Commands",
+        about,
+        {"oneOf": union["anyOf"], "discriminator": union["discriminator"]},
+        definitions,
+    )
 
 
 def events(payloads: Payloads) -> Schema:
     """The parameters of `orchestration/event`, with the payload of each type."""
     definitions = _definitions([*payloads.values(), EventEnvelope])
     envelope = definitions.pop(EventEnvelope.__name__)
-    members = {name: member for name, member in envelope["properties"].items() if name not in ("type", "payload")}
+    members = {
+        name: member
+        for name, member in envelope["properties"].items()
+        if name not in ("type", "payload")
+    }
     variants = [
         {
             "title": kind,
@@ -85,7 +112,12 @@ def events(payloads: Payloads) -> Schema:
         }
         for kind, payload in payloads.items()
     ]
-    shape = {"type": "object", "properties": members, "required": envelope["required"], "oneOf": variants}
+    shape = {
+        "type": "object",
+        "properties": members,
+        "required": envelope["required"],
+        "oneOf": variants,
+    }
     return _document("Events", envelope["description"], shape, definitions)
 
 
@@ -95,21 +127,40 @@ def errors() -> Schema:
     reasons = {reason.value: kind._asdict() for reason, kind in ERROR_KINDS.items()}
     shape = {
         "type": "object",
-        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": _reference(ErrorData)},
+        "properties": {
+            "code": {"type": "integer"},
+            "message": {"type": "string"},
+            "data": _reference(ErrorData),
+        },
         "required": ["code", "message", "data"],
         "reasons": reasons,
     }
-    about = "The `error` of a response that trimpoint refused. Errors of Codex are passed on as Codex wrote them."
+    about = (
+        "The `error` of a response that trimpoint refused. Errors of Codex are passed on as Codex "
+        "wrote them."
+    )
     return _document("Errors", about, shape, definitions)
 
 
 def _document(title: str, about: str, shape: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    return {"$schema": DIALECT, "title": title, "description": about, **shape, "$defs": dict(sorted(definitions.items()))}
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        "description": about,
+        **shape,
+        "$defs": dict(sorted(definitions.items())),
+    }
 
 
 def _index(kinds: Mapping[str, Schema]) -> Schema:
-    files = {file: {"title": document["title"], "description": document["description"]} for file, document in kinds.items()}
-    return {"title": "The protocol of trimpoint, beside that of the Codex app-server", "files": files}
+    files = {
+        file: {"title": document["title"], "description": document["description"]}
+        for file, document in kinds.items()
+    }
+    return {
+        "title": "The protocol of trimpoint, beside that of the Codex app-server",
+        "files": files,
+    }
 
 
 def _message(name: str, params: type[Any], description: str, definition: Schema) -> Schema:
@@ -129,9 +180,15 @@ def _definitions(types: Iterable[Any]) -> dict[str, Schema]:
 
 def _components(types: Iterable[Any]) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
     schemas, definitions = msgspec.json.schema_components(types, ref_template=REFERENCE)
-    return schemas, {name: _dedented(definition) for name, definition in definitions.items()}
+    return schemas, {
+        name: {**definition, "description": prose(definition["description"])}
+        for name, definition in definitions.items()
+    }
 
 
-def _dedented(definition: Schema) -> Schema:
-    """Docstrings are indented as they stand in the code, before Python 3.13."""
-    return {**definition, "description": inspect.cleandoc(definition["description"])}
+def prose(docstring: str) -> str:
+    """Returns a docstring as paragraphs of one line each, without the breaks and the indentation
+    that it has in the code.
+    """
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

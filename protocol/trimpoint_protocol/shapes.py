@@ -4,7 +4,9 @@ import msgspec
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Parameters of one of our methods; an unknown member is an error, so that a typing mistake is not silently ignored."""
+    """Parameters of one of our methods; an unknown member is an error, so that a typing mistake is
+    not silently ignored.
+    """
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

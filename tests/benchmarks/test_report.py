@@ -14,7 +14,10 @@ from benchmarks.stage import Bench
 
 
 def outcome(value: float) -> Outcome:
-    return Outcome([Verdict("ours : theirs", value, at_least(2, "×"), "wall clock")], [Figure("ours", "ms", [3.0, 1.0, 2.0])])
+    return Outcome(
+        [Verdict("ours : theirs", value, at_least(2, "×"), "wall clock")],
+        [Figure("ours", "ms", [3.0, 1.0, 2.0])],
+    )
 
 
 ROW = Row("row", "A row", lambda _: outcome(2))
@@ -43,9 +46,19 @@ def test_a_script_gets_every_sample_and_the_verdict() -> None:
     assert (document["met"], document["quick"]) == (False, True)
     [row] = document["rows"]
     assert row["verdicts"] == [
-        {"what": "ours : theirs", "value": 1.5, "unit": "×", "bar": 2, "atLeast": True, "met": False, "judgedBy": "wall clock"}
+        {
+            "what": "ours : theirs",
+            "value": 1.5,
+            "unit": "×",
+            "bar": 2,
+            "atLeast": True,
+            "met": False,
+            "judgedBy": "wall clock",
+        }
     ]
-    assert row["figures"] == [{"what": "ours", "unit": "ms", "least": 1.0, "median": 2.0, "samples": [3.0, 1.0, 2.0]}]
+    assert row["figures"] == [
+        {"what": "ours", "unit": "ms", "least": 1.0, "median": 2.0, "samples": [3.0, 1.0, 2.0]}
+    ]
 
 
 def test_a_person_sees_which_bar_was_missed() -> None:
@@ -58,7 +71,9 @@ def test_a_person_sees_which_bar_was_missed() -> None:
     assert "missed" in shown
 
 
-@pytest.mark.parametrize(("value", "text"), [(1_234_567.8, "1,234,568"), (99.96, "100"), (0.01234, "0.0123")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(1_234_567.8, "1,234,568"), (99.96, "100"), (0.01234, "0.0123")]
+)
 def test_three_digits_are_shown(value: float, text: str) -> None:
     assert readable(value) == text
 

@@ -12,7 +12,14 @@ from benchmarks.soak.samples import Sample, judged, slope
 from benchmarks.stage import Bench
 
 FLAT = Sample(
-    turns=0, rss_mib=45.0, open_files=17, request_ms=0.3, turn_ms=30.0, clear_ms=50.0, threads_loaded=4, codex_rss_mib=150.0
+    turns=0,
+    rss_mib=45.0,
+    open_files=17,
+    request_ms=0.3,
+    turn_ms=30.0,
+    clear_ms=50.0,
+    threads_loaded=4,
+    codex_rss_mib=150.0,
 )
 
 
@@ -23,7 +30,10 @@ def missed(samples: list[Sample]) -> list[str]:
 def series(**growth: float) -> list[Sample]:
     """A hundred samples, 25 turns apart, that grow by so much in all."""
     return [
-        FLAT._replace(turns=n * 25, **{name: getattr(FLAT, name) + total * n / 100 for name, total in growth.items()})  # type: ignore[arg-type]
+        FLAT._replace(
+            turns=n * 25,
+            **{name: getattr(FLAT, name) + total * n / 100 for name, total in growth.items()},
+        )  # type: ignore[arg-type]
         for n in range(100)
     ]
 
@@ -49,7 +59,9 @@ def test_what_grows_is_not(name: str, total: float, what: str) -> None:
 
 def test_what_is_only_warming_up_is_flat() -> None:
     samples = series()
-    cold = [sample._replace(rss_mib=20.0 + n, turn_ms=300.0) for n, sample in enumerate(samples[:20])]
+    cold = [
+        sample._replace(rss_mib=20.0 + n, turn_ms=300.0) for n, sample in enumerate(samples[:20])
+    ]
     assert missed([*cold, *samples[20:]]) == []
 
 
@@ -70,7 +82,13 @@ async def test_a_short_life_has_everything_in_it_and_leaves_no_file_open(tmp_pat
 
     outcome = await anyio.to_thread.run_sync(partial(soaked, Bench(tmp_path, quick=True), more))
     lived = lives[0].lived
-    assert (lived["turns"], lived["/clear"], lived["/compact"], lived["/new"], lived["deaths of Codex"]) == (38, 8, 4, 1, 1)
+    assert (
+        lived["turns"],
+        lived["/clear"],
+        lived["/compact"],
+        lived["/new"],
+        lived["deaths of Codex"],
+    ) == (38, 8, 4, 1, 1)
     assert lived["clients"] == 8
     assert len(lives[0].samples) == 2
     [files] = [verdict for verdict in outcome.verdicts if verdict.what == "open files"]

@@ -1,4 +1,6 @@
-"""The command line as a person uses it: real processes, a real Codex, a scripted model, nothing of this machine's own settings."""
+"""The command line as a person uses it: real processes, a real Codex, a scripted model, nothing of
+this machine's own settings.
+"""
 
 import json
 import os
@@ -20,7 +22,14 @@ from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import CompactionSection, Config
 from trimpoint.gateway.transport.listeners import serve_unix
-from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, config_flags, throwaway_codex_home
+from trimpoint.testkit import (
+    Script,
+    ScriptedModel,
+    codex_environment,
+    codex_overrides,
+    config_flags,
+    throwaway_codex_home,
+)
 
 from tests.deadlines import SCENARIO_S
 
@@ -79,7 +88,9 @@ class Running:
 class CliHarness:
     """Folders, environment and model that commands and daemons of one test share."""
 
-    def __init__(self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script) -> None:
+    def __init__(
+        self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script
+    ) -> None:
         self.folder = folder
         self.state_dir = folder / "state"
         self.socket = folder / "run" / "t.sock"
@@ -91,7 +102,11 @@ class CliHarness:
         self.flags = config_flags(self.overrides)
         for name in ("worktree", "home"):
             (folder / name).mkdir()
-        own = {name: value for name, value in codex_environment(codex_home).items() if not name.startswith(SETTINGS)}
+        own = {
+            name: value
+            for name, value in codex_environment(codex_home).items()
+            if not name.startswith(SETTINGS)
+        }
         self.codex_environment = own | {"HOME": str(folder / "home")}
         self.environment = self.codex_environment | {
             "TRIMPOINT_SOCKET": str(self.socket),
@@ -100,11 +115,17 @@ class CliHarness:
             "PYTHONPATH": os.pathsep.join([str(ROOT / "daemon"), str(ROOT / "protocol")]),
         }
 
-    async def run(self, *words: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str) -> Ended:
+    async def run(
+        self, *words: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str
+    ) -> Ended:
         """Run a command to its end, in the worktree unless another folder is named."""
         with anyio.fail_after(DEADLINE_S):
             done = await anyio.run_process(
-                self.command(*words), input=stdin, env=self.environment | environment, check=False, cwd=cwd or self.worktree
+                self.command(*words),
+                input=stdin,
+                env=self.environment | environment,
+                check=False,
+                cwd=cwd or self.worktree,
             )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -116,7 +137,10 @@ class CliHarness:
     async def running(self, *words: str, **options: Any) -> AsyncGenerator[Running]:
         """A command that runs beside the test; what is left of it at the end is killed."""
         options = {"env": self.environment, "cwd": self.worktree, **options}
-        async with await anyio.open_process(self.command(*words), **options) as process, anyio.create_task_group() as tasks:
+        async with (
+            await anyio.open_process(self.command(*words), **options) as process,
+            anyio.create_task_group() as tasks,
+        ):
             command = Running(process)
             await command.read(tasks)
             try:
@@ -139,15 +163,23 @@ class CliHarness:
         """Run Codex itself to its end, without trimpoint."""
         with anyio.fail_after(DEADLINE_S):
             done = await anyio.run_process(
-                [str(CODEX), *self.flags, *words], input=b"", env=self.codex_environment, check=False, cwd=self.worktree
+                [str(CODEX), *self.flags, *words],
+                input=b"",
+                env=self.codex_environment,
+                check=False,
+                cwd=self.worktree,
             )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     @asynccontextmanager
-    async def daemon(self, state_dir: str = "state", socket: str = "t.sock") -> AsyncGenerator[Client]:
+    async def daemon(
+        self, state_dir: str = "state", socket: str = "t.sock"
+    ) -> AsyncGenerator[Client]:
         """A daemon in the test's own process, quicker to start, and a client of it."""
         config = Config(compaction=CompactionSection(min_messages=2, deadline_s=30.0))
-        profile = LaunchProfile(CODEX, tuple(self.overrides), self.codex_home, tuple(self.codex_environment.items()))
+        profile = LaunchProfile(
+            CODEX, tuple(self.overrides), self.codex_home, tuple(self.codex_environment.items())
+        )
         path = self.socket.with_name(socket)
         async with (
             running_daemon(config, self.folder / state_dir, profile) as daemon,
@@ -162,17 +194,23 @@ class CliHarness:
     async def thread(self, client: Client, cwd: Path | None = None) -> str:
         """A new thread that may do everything without asking."""
         answer = await client.request(
-            "thread/start", cwd=str(cwd or self.worktree), approvalPolicy="never", sandbox="danger-full-access"
+            "thread/start",
+            cwd=str(cwd or self.worktree),
+            approvalPolicy="never",
+            sandbox="danger-full-access",
         )
         return str(answer["thread"]["id"])
 
     async def turn(self, client: Client, thread_id: str, text: str) -> None:
         """One turn to its end."""
         with anyio.fail_after(DEADLINE_S):
-            turn = await client.request("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
+            turn = await client.request(
+                "turn/start", threadId=thread_id, input=[{"type": "text", "text": text}]
+            )
             await client.expect(
                 lambda message: (
-                    message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn["turn"]["id"]
+                    message.get("method") == "turn/completed"
+                    and message["params"]["turn"]["id"] == turn["turn"]["id"]
                 )
             )
 
@@ -222,7 +260,9 @@ class CliHarness:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:
             return False
-        return b"app-server" in command.split(b"\0") and f"CODEX_HOME={self.codex_home}".encode() in environment.split(b"\0")
+        return b"app-server" in command.split(
+            b"\0"
+        ) and f"CODEX_HOME={self.codex_home}".encode() in environment.split(b"\0")
 
 
 def _pid(folder: Path) -> int:

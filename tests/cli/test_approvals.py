@@ -8,7 +8,11 @@ from trimpoint.cli.views.approvals import answer_question
 
 COMMAND = "item/commandExecution/requestApproval"
 FILES = "item/fileChange/requestApproval"
-NETWORK = {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"host": "example.org", "action": "deny"}}}
+NETWORK = {
+    "applyNetworkPolicyAmendment": {
+        "network_policy_amendment": {"host": "example.org", "action": "deny"}
+    }
+}
 AMEND = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["ls"]}}
 
 
@@ -22,7 +26,9 @@ class Client:
         self.sent.append(message)
 
 
-async def answer(monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, method: str, **params: Any) -> dict[str, Any]:
+async def answer(
+    monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, method: str, **params: Any
+) -> dict[str, Any]:
     """What is sent for a question; `typed` is None where there is no terminal."""
     lines = list(typed or [])
 
@@ -58,34 +64,67 @@ async def answer(monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None
     ],
 )
 async def test_only_an_offered_decision_is_given(
-    monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, offered: list[Any] | None, decision: Any
+    monkeypatch: pytest.MonkeyPatch,
+    typed: list[str | None] | None,
+    offered: list[Any] | None,
+    decision: Any,
 ) -> None:
-    for method, params in ((COMMAND, {"command": "rm x", "reason": "why not", "cwd": "/w"}), (FILES, {})):
+    for method, params in (
+        (COMMAND, {"command": "rm x", "reason": "why not", "cwd": "/w"}),
+        (FILES, {}),
+    ):
         sent = await answer(monkeypatch, typed, method, availableDecisions=offered, **params)
         assert sent == {"result": {"decision": decision}}
 
 
-@pytest.mark.parametrize(("typed", "granted"), [(["y"], {"network": {"enabled": True}}), (["n"], {}), (None, {})])
+@pytest.mark.parametrize(
+    ("typed", "granted"), [(["y"], {"network": {"enabled": True}}), (["n"], {}), (None, {})]
+)
 async def test_permissions_are_granted_for_the_turn_or_not_at_all(
     monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, granted: dict[str, Any]
 ) -> None:
     wanted = {"network": {"enabled": True}}
-    sent = await answer(monkeypatch, typed, "item/permissions/requestApproval", permissions=wanted, reason="to look it up")
+    sent = await answer(
+        monkeypatch,
+        typed,
+        "item/permissions/requestApproval",
+        permissions=wanted,
+        reason="to look it up",
+    )
     assert sent == {"result": {"permissions": granted, "scope": "turn"}}
 
 
-async def test_user_input_is_an_option_by_number_or_free_text(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_user_input_is_an_option_by_number_or_free_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     questions = [
-        {"id": "a", "header": "A", "question": "Which?", "options": [{"label": "red"}, {"label": "blue"}]},
+        {
+            "id": "a",
+            "header": "A",
+            "question": "Which?",
+            "options": [{"label": "red"}, {"label": "blue"}],
+        },
         {"id": "b", "header": "B", "question": "Why?", "options": None},
         {"id": "c", "header": "C", "question": "When?"},
     ]
-    sent = await answer(monkeypatch, ["2", "because 7", None], "item/tool/requestUserInput", questions=questions)
-    assert sent == {"result": {"answers": {"a": {"answers": ["blue"]}, "b": {"answers": ["because 7"]}, "c": {"answers": [""]}}}}
+    sent = await answer(
+        monkeypatch, ["2", "because 7", None], "item/tool/requestUserInput", questions=questions
+    )
+    assert sent == {
+        "result": {
+            "answers": {
+                "a": {"answers": ["blue"]},
+                "b": {"answers": ["because 7"]},
+                "c": {"answers": [""]},
+            }
+        }
+    }
 
 
 @pytest.mark.parametrize("method", ["item/tool/call", "item/tool/requestUserInput"])
-async def test_what_cannot_be_answered_here_stays_open_for_others(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+async def test_what_cannot_be_answered_here_stays_open_for_others(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     sent = await answer(monkeypatch, None, method)
     assert sent["error"]["code"] == -32601
 

@@ -11,7 +11,9 @@ from tests.cli.stage import CliHarness, Terminal
 pytestmark = pytest.mark.codex
 
 
-async def test_a_prompt_goes_on_in_the_last_thread_of_this_folder_unless_a_new_one_is_asked_for(stage: CliHarness) -> None:
+async def test_a_prompt_goes_on_in_the_last_thread_of_this_folder_unless_a_new_one_is_asked_for(
+    stage: CliHarness,
+) -> None:
     stage.script.then(say("answer-1."), say("answer-2."), say("answer-3."))
     async with stage.daemon():
         first = await stage.run("ask", "prompt-1.")
@@ -32,13 +34,27 @@ async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: Cl
     picture.write_bytes(bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
                                       "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"))  # fmt: skip
     async with stage.daemon():
-        words = ["ask", "--json", "-s", "workspace-write", "-a", "never", "-m", "gpt-5.1", "-i", "one.png", "prompt-1."]
+        words = [
+            "ask",
+            "--json",
+            "-s",
+            "workspace-write",
+            "-a",
+            "never",
+            "-m",
+            "gpt-5.1",
+            "-i",
+            "one.png",
+            "prompt-1.",
+        ]
         done = await stage.run(*words)
         lines = [json.loads(line) for line in done.out.splitlines()]
         assert (done.code, lines[-1]["turn"]["status"]) == (0, "completed"), done.err
         assert stage.model.turn_requests()[-1].mentions("data:image/png")
         assert '"gpt-5.1"' in json.dumps(stage.model.turn_requests()[-1].body)
-        again = await stage.run("ask", "-t", lines[-1]["threadId"], "-s", "danger-full-access", "prompt-2.")
+        again = await stage.run(
+            "ask", "-t", lines[-1]["threadId"], "-s", "danger-full-access", "prompt-2."
+        )
         assert "no sandbox" in again.err
         resumed = await stage.run("ask", "prompt-3.")
         assert "no sandbox" in resumed.err
@@ -53,13 +69,17 @@ async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: Cl
         (["ask", "-C", "nowhere", "y"], "there is no such folder"),
     ],
 )
-async def test_what_does_not_fit_together_is_said(stage: CliHarness, words: list[str], said: str) -> None:
+async def test_what_does_not_fit_together_is_said(
+    stage: CliHarness, words: list[str], said: str
+) -> None:
     async with stage.daemon():
         done = await stage.run(*words)
     assert (done.code, said in done.err) == (2, True)
 
 
-async def test_a_context_that_fills_up_is_said_with_what_to_do(stage: CliHarness, terminal: Terminal) -> None:
+async def test_a_context_that_fills_up_is_said_with_what_to_do(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     stage.script.then(say("answer-1.", usage=Usage(input_tokens=200_000)))
     async with stage.daemon():
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}
@@ -71,7 +91,9 @@ async def test_a_context_that_fills_up_is_said_with_what_to_do(stage: CliHarness
     assert "77 %" in terminal.screen
 
 
-async def test_ctrl_c_interrupts_the_turn_and_says_so_on_a_line_of_its_own(stage: CliHarness, terminal: Terminal) -> None:
+async def test_ctrl_c_interrupts_the_turn_and_says_so_on_a_line_of_its_own(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     stage.script.then(hang("I begin"))
     async with stage.daemon():
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}
@@ -83,12 +105,17 @@ async def test_ctrl_c_interrupts_the_turn_and_says_so_on_a_line_of_its_own(stage
     assert "I begin\r\n" in terminal.screen
 
 
-async def test_without_a_login_a_prompt_fails_at_once_and_names_the_command(stage: CliHarness) -> None:
+async def test_without_a_login_a_prompt_fails_at_once_and_names_the_command(
+    stage: CliHarness,
+) -> None:
     stage.overrides[:] = ['model="gpt-5"']
     async with stage.daemon():
         done = await stage.run("ask", "prompt-1.")
         probed = await stage.run("probe", "--prompt", "prompt-1.", "--json")
-    assert (done.code, done.err) == (1, "trimpoint: Codex is not logged in.\nRun `trimpoint login`, then try again.\n")
+    assert (done.code, done.err) == (
+        1,
+        "trimpoint: Codex is not logged in.\nRun `trimpoint login`, then try again.\n",
+    )
     assert probed.json()["error"]["reason"] == "not_logged_in"
 
 

@@ -18,7 +18,9 @@ async def edit(stage: CliHarness, client: Client, thread: str, command: str) -> 
     await stage.turn(client, thread, f"please: {command}")
 
 
-async def test_checkpoints_are_listed_compared_and_let_go(stage: CliHarness, terminal: Terminal) -> None:
+async def test_checkpoints_are_listed_compared_and_let_go(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     with_repository(stage.worktree)
     async with stage.daemon() as client:
         thread = await stage.thread(client)
@@ -56,7 +58,9 @@ async def test_checkpoints_are_listed_compared_and_let_go(stage: CliHarness, ter
         assert (missing.code, "names no turn" in missing.err) == (1, True)
         assert (await stage.run("diff", "1", "2", "3")).code == 2
 
-        async with stage.running("diff", "2", stdout=terminal.fd, env=stage.environment | {"TERM": "xterm-256color"}) as shown:
+        async with stage.running(
+            "diff", "2", stdout=terminal.fd, env=stage.environment | {"TERM": "xterm-256color"}
+        ) as shown:
             assert await shown.ended() == 0
         screen = await terminal.rest()
         assert "\x1b[32m+two" in screen
@@ -88,7 +92,9 @@ async def test_checkpoints_are_listed_compared_and_let_go(stage: CliHarness, ter
         assert (preview.code, "No file could be reverted any more" in preview.err) == (0, True)
         removed = await stage.run("checkpoints", "--prune", "--all", "--yes")
         assert (removed.code, "Removed" in removed.out) == (0, True)
-        assert not [path for path in (stage.worktree / ".git").rglob("*") if "trimpoint" in path.name]
+        assert not [
+            path for path in (stage.worktree / ".git").rglob("*") if "trimpoint" in path.name
+        ]
 
 
 async def test_a_thread_outside_of_a_repository_says_so(stage: CliHarness) -> None:
@@ -99,4 +105,7 @@ async def test_a_thread_outside_of_a_repository_says_so(stage: CliHarness) -> No
         assert "does not lie in a git repository" in " ".join(listed.out.split())
         refused = await stage.run("diff")
         assert (refused.code, "does not lie in a git repository" in refused.err) == (1, True)
-        assert "No thread works in a git repository." in (await stage.run("checkpoints", "--storage")).out
+        assert (
+            "No thread works in a git repository."
+            in (await stage.run("checkpoints", "--storage")).out
+        )

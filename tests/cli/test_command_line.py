@@ -27,7 +27,9 @@ try:
 finally:
     print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stderr.strip() == "[]"
     for line in ("0  done", "2  typed wrong", "3  skipped", "4  no daemon answers"):
         assert line in done.stdout
@@ -37,13 +39,19 @@ finally:
     ("line", "words"),
     [
         ("journal", "Missing: ACTION"),
-        ("ask -s x y", "--sandbox takes one of read-only, workspace-write, danger-full-access, not x"),
+        (
+            "ask -s x y",
+            "--sandbox takes one of read-only, workspace-write, danger-full-access, not x",
+        ),
         ("statsu", "Did you mean status?"),
         ("clear abc", "N takes the number of turns to keep, 0 to 1,000,000, not 'abc'"),
         ("clear -1", "not '-1'"),
         ("clear 3 fix", "trimpoint clear does not take 'fix'"),
         ("compact --keep x", "--keep takes the number of turns"),
-        ("compact --kep 2", "trimpoint compact does not take '--kep'. See trimpoint compact --help"),
+        (
+            "compact --kep 2",
+            "trimpoint compact does not take '--kep'. See trimpoint compact --help",
+        ),
         ("timeline --limit 0", "--limit takes a number, 1 to 1,000,000"),
         ("serve -c model", "-c takes KEY=VALUE"),
         ("probe a/b --follow soon", "--follow takes a number of seconds"),
@@ -61,7 +69,9 @@ finally:
         ("-c nonsense app-server", "-c takes KEY=VALUE"),
     ],
 )
-def test_wrong_input_is_a_sentence_and_exit_code_2(line: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_is_a_sentence_and_exit_code_2(
+    line: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(line.split(" ") if line else []) == Exit.USAGE
     captured = capsys.readouterr()
     assert words in " ".join(captured.err.split())
@@ -104,7 +114,11 @@ def test_every_form_of_override_reaches_codex_in_order(monkeypatch: pytest.Monke
     import trimpoint.cli.daemon_commands.stdio
 
     seen: list[list[str]] = []
-    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", lambda arguments: seen.append(arguments.overrides) or 0)
+    monkeypatch.setattr(
+        trimpoint.cli.daemon_commands.stdio,
+        "run",
+        lambda arguments: seen.append(arguments.overrides) or 0,
+    )
     line = "--config a=1 -cb=2 app-server --listen=stdio:// --stdio -c c=3=4 --config=d=5 --enable e --disable=f"
     assert main(line.split()) == 0
     assert seen == [["a=1", "b=2", "c=3=4", "d=5", "features.e=true", "features.f=false"]]
@@ -114,7 +128,11 @@ def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyP
     import trimpoint.cli.daemon_commands.stdio
 
     seen: list[list[str]] = []
-    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", lambda arguments: seen.append(arguments.overrides) or 0)
+    monkeypatch.setattr(
+        trimpoint.cli.daemon_commands.stdio,
+        "run",
+        lambda arguments: seen.append(arguments.overrides) or 0,
+    )
     line = "-mx --model y --dangerously-bypass-approvals-and-sandbox -c a=1 app-server --analytics-default-enabled"
     assert main(line.split()) == 0
     assert seen == [["a=1"]]
@@ -122,7 +140,9 @@ def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.processes
 @pytest.mark.parametrize("option", ["--version", "-V"])
-def test_the_version_names_all_that_a_report_needs(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_names_all_that_a_report_needs(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([option]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["trimpoint", "Python", "Codex", "protocol:"]
@@ -140,12 +160,16 @@ def test_options_may_stand_before_the_command(line: str, same: str) -> None:
     assert parse(line.split()) == parse(same.split())
 
 
-def test_without_a_command_what_is_here_is_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_without_a_command_what_is_here_is_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["--state-dir", str(tmp_path), "--socket", f"{tmp_path}/s"]) == 0
     assert "trimpoint serve" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("line", ["help", "--help", "help clear", "clear -h", "help journal inspect"])
+@pytest.mark.parametrize(
+    "line", ["help", "--help", "help clear", "clear -h", "help journal inspect"]
+)
 def test_help_is_there_in_each_of_its_forms(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(line.split())
@@ -185,24 +209,38 @@ echo "codex got: $*"
         ("codex", "status", "status"),
     ],
 )
-def test_what_is_codexs_own_is_handed_to_codex(tmp_path: Path, program: str, line: str, got: str) -> None:
+def test_what_is_codexs_own_is_handed_to_codex(
+    tmp_path: Path, program: str, line: str, got: str
+) -> None:
     stand_in = tmp_path / "real"
     stand_in.write_text(CODEX_STANDS_IN)
     stand_in.chmod(0o755)
     called = tmp_path / program
-    called.write_text(f"#!{sys.executable}\nimport sys\nfrom trimpoint.cli.main import main\nsys.exit(main())\n")
+    called.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom trimpoint.cli.main import main\nsys.exit(main())\n"
+    )
     called.chmod(0o755)
     environment = os.environ | {"TRIMPOINT_CODEX": str(stand_in), "HOME": str(tmp_path)}
-    done = subprocess.run([str(called), *line.split()], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [str(called), *line.split()], capture_output=True, text=True, env=environment, check=True
+    )
     assert done.stdout == f"codex got: {got}".rstrip(" ") + ("\n" if got else " \n")
 
 
 def without_home(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """A command where nothing names a home: no HOME, and a uid that no list of users has."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("HOME", "XDG_", "TRIMPOINT_"))}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HOME", "XDG_", "TRIMPOINT_"))
+    }
     program = "import pwd, sys; pwd.getpwuid = lambda uid: {}[uid]; from trimpoint.cli.main import main; sys.exit(main())"
     return subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, env=own | environment, check=False
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        env=own | environment,
+        check=False,
     )
 
 
@@ -210,7 +248,11 @@ def without_home(*words: str, **environment: str) -> "subprocess.CompletedProces
 @pytest.mark.parametrize("words", [["status"], ["doctor"], ["serve"], ["journal", "inspect"], []])
 def test_without_a_home_folder_a_sentence_says_what_to_set(words: list[str]) -> None:
     done = without_home(*words)
-    assert (done.returncode, "HOME is not set" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
+    assert (done.returncode, "HOME is not set" in done.stderr, "Traceback" in done.stderr) == (
+        2,
+        True,
+        False,
+    )
 
 
 @pytest.mark.processes
@@ -220,33 +262,48 @@ def test_without_a_home_folder_named_places_are_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("words", [["--version"], ["config", "show"], ["schema", "--out", "/dev/full/x"]])
+@pytest.mark.parametrize(
+    "words", [["--version"], ["config", "show"], ["schema", "--out", "/dev/full/x"]]
+)
 def test_full_or_closed_output_is_a_sentence(words: list[str], tmp_path: Path) -> None:
     environment = os.environ | {"HOME": str(tmp_path)}
     command = [sys.executable, "-m", "trimpoint", *words]
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False
+        )
     assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
     closed = subprocess.run(
-        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, env=environment, check=False
+        ["sh", "-c", '"$@" >&-', "sh", *command],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
     )
     assert "Traceback" not in closed.stderr
 
 
-def test_a_configuration_can_be_begun_shown_and_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_configuration_can_be_begun_shown_and_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "inner" / "config.toml"
     words = ["--config", str(file)]
     assert main(["config", "init", *words]) == 0
     text = file.read_text()
     assert "# min_messages = 6" in text
-    uncommented = "\n".join(line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines())
+    uncommented = "\n".join(
+        line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines()
+    )
     assert parse_config(uncommented, "it").compaction.min_messages == 6
     assert main(["config", "init", *words]) == Exit.FAILED
     capsys.readouterr()
     assert main(["config", "path", *words]) == 0
     assert capsys.readouterr().out == f"{file}\n"
     assert main(["config", "show", "--json", *words]) == 0
-    assert json.loads(capsys.readouterr().out)["settings"]["compaction.min_messages"]["origin"] == "default"
+    assert (
+        json.loads(capsys.readouterr().out)["settings"]["compaction.min_messages"]["origin"]
+        == "default"
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,7 +329,9 @@ def test_each_shell_gets_its_lines(shell: str, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.startswith("timeline")
 
 
-def test_a_bad_configuration_names_line_and_nearest_key(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_configuration_names_line_and_nearest_key(
+    tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = f"{tmp_path}/config.toml"
     with open(file, "w", encoding="utf-8") as opened:
         opened.write('[codex]\npth = "/x"\n')
@@ -282,8 +341,13 @@ def test_a_bad_configuration_names_line_and_nearest_key(tmp_path: object, capsys
     assert "Did you mean 'path'?" in said
 
 
-def test_a_codex_that_is_none_is_said_with_what_to_do(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "--state-dir", f"{tmp_path}/s", "--codex", f"{tmp_path}/nothing"]) == Exit.FAILED
+def test_a_codex_that_is_none_is_said_with_what_to_do(
+    tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["serve", "--state-dir", f"{tmp_path}/s", "--codex", f"{tmp_path}/nothing"])
+        == Exit.FAILED
+    )
     said = capsys.readouterr().err
     assert "cannot be used as Codex: there is no such file" in said
     assert "--codex" in said

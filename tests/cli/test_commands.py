@@ -9,7 +9,9 @@ from tests.cli.stage import CliHarness
 pytestmark = pytest.mark.codex
 
 
-async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_line(stage: CliHarness) -> None:
+async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_line(
+    stage: CliHarness,
+) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         for number in (1, 2, 3):
@@ -17,22 +19,37 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
 
         cleared = await stage.run("clear", "2")
         assert (cleared.code, cleared.out[0]) == (0, "✓")
-        assert "2 messages in 1 turn left it, the last 2 turns kept" in " ".join(cleared.out.split())
+        assert "2 messages in 1 turn left it, the last 2 turns kept" in " ".join(
+            cleared.out.split()
+        )
         assert f"thread {thread[-8:]} “prompt-1.”\n" in cleared.err
 
         again = await stage.run("clear", "2", "--json")
-        assert (again.code, again.json()["status"], again.json()["reason"]) == (3, "skipped", "nothing_to_trim")
+        assert (again.code, again.json()["status"], again.json()["reason"]) == (
+            3,
+            "skipped",
+            "nothing_to_trim",
+        )
         assert (again.json()["threadId"], again.err) == (thread, "")
 
-        compacted = await stage.run("compact", "--keep", "1", "--thread", thread[-6:], "mind", "the", "tests")
+        compacted = await stage.run(
+            "compact", "--keep", "1", "--thread", thread[-6:], "mind", "the", "tests"
+        )
         assert compacted.code == 0, compacted.err
         assert "The gist of it all." in compacted.out
-        asked = next(request for request in stage.model.requests if request.kind == "inline_compaction")
+        asked = next(
+            request for request in stage.model.requests if request.kind == "inline_compaction"
+        )
         assert asked.mentions("Additional summarization guidance: mind the tests")
 
         await stage.turn(client, thread, "prompt-4.")
         seen = stage.model.turn_requests()[-1]
-        assert [seen.mentions(f"prompt-{number}.") for number in (1, 2, 3, 4)] == [False, False, True, True]
+        assert [seen.mentions(f"prompt-{number}.") for number in (1, 2, 3, 4)] == [
+            False,
+            False,
+            True,
+            True,
+        ]
         assert seen.mentions("The gist of it all.")
 
         timeline = await stage.run("timeline")
@@ -51,11 +68,16 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         assert "prompt-2." not in expanded.out
         document = (await stage.run("timeline", "--expand", "all", "--json")).json()
         kinds = [entry["kind"] for entry in document["entries"]]
-        assert [kinds.count(kind) for kind in ("contextTrimPointDivider", "contextSummaryBanner", "message")] == [2, 1, 8]
+        assert [
+            kinds.count(kind)
+            for kind in ("contextTrimPointDivider", "contextSummaryBanner", "message")
+        ] == [2, 1, 8]
         exported = await stage.run("export", "--pruned", "--out", str(stage.worktree / "thread.md"))
         assert (exported.code, exported.out) == (0, ""), exported.err
         text = await anyio.Path(stage.worktree / "thread.md").read_text()
-        assert [part in text for part in ("prompt-1.", "prompt-4.", "The gist of it all.")] == [True] * 3
+        assert [part in text for part in ("prompt-1.", "prompt-4.", "The gist of it all.")] == [
+            True
+        ] * 3
         taken = await stage.run("export", "--out", str(stage.worktree / "thread.md"))
         assert (taken.code, "File exists" in taken.err) == (1, True)
         kept = (await stage.run("export", "--json")).json()
@@ -64,7 +86,10 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         assert (paged["entries"], paged["nextCursor"] is None) == (document["entries"][-2:], False)
 
         small = await stage.run("compress", "40k", "--dry-run")
-        assert (small.code, "no more than the target of 40,000" in " ".join(small.out.split())) == (3, True)
+        assert (small.code, "no more than the target of 40,000" in " ".join(small.out.split())) == (
+            3,
+            True,
+        )
         low = await stage.run("compress", "100")
         assert (low.code, "Below 30,000 tokens" in " ".join(low.out.split())) == (2, True)
 
@@ -74,7 +99,10 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
         status = (await stage.run("status", "--json")).json()
         assert [row["id"] for row in status["threads"]] == [renewed]
         everything = (await stage.run("status", "--all", "--json")).json()
-        assert {row["id"]: row["archived"] for row in everything["threads"]} == {renewed: False, thread: True}
+        assert {row["id"]: row["archived"] for row in everything["threads"]} == {
+            renewed: False,
+            thread: True,
+        }
         refused = await stage.run("clear", "--thread", thread)
         assert (refused.code, "The thread is archived" in refused.out) == (1, True)
 
@@ -90,14 +118,19 @@ async def test_without_threads_commands_say_how_to_start_one(stage: CliHarness) 
         assert document["error"]["reason"] == "thread_not_found"
 
 
-async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(stage: CliHarness) -> None:
+async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
+    stage: CliHarness,
+) -> None:
     async with stage.daemon() as client:
         first, second = await stage.thread(client), await stage.thread(client)
         await client.request("thread/name/set", threadId=first, name="spam")
         empty = await stage.run("timeline", "--thread", second[-8:])
         assert (empty.code, empty.out) == (0, "Nothing has been said yet.\n")
         unknown = await stage.run("timeline", "--thread", "nope")
-        assert (unknown.code, unknown.err.splitlines()[0]) == (1, "trimpoint: There is no thread 'nope'.")
+        assert (unknown.code, unknown.err.splitlines()[0]) == (
+            1,
+            "trimpoint: There is no thread 'nope'.",
+        )
         assert f"{first[-8:]} “spam”" in unknown.err
         either = await stage.run("timeline", "--thread", first[:3], "--json")
         assert (either.code, either.json()["error"]["reason"]) == (1, "ambiguous")
@@ -114,7 +147,11 @@ async def test_a_busy_thread_is_skipped_and_the_blocker_is_named(stage: CliHarne
         await stage.model.wait_for_request()
         for words in (["clear"], ["compact"], ["new"]):
             done = await stage.run(*words, "--json")
-            assert (done.code, done.json()["reason"], done.json()["blocker"]["kind"]) == (3, "turn_in_progress", "turn")
+            assert (done.code, done.json()["reason"], done.json()["blocker"]["kind"]) == (
+                3,
+                "turn_in_progress",
+                "turn",
+            )
         assert "working" in (await stage.run("status")).out
         release.set()
 
@@ -128,7 +165,9 @@ async def test_a_command_about_threads_starts_a_daemon_where_none_runs(stage: Cl
     assert stage.background_daemons() == []
 
 
-async def test_without_a_daemon_a_command_about_the_daemon_says_so_with_code_4(stage: CliHarness) -> None:
+async def test_without_a_daemon_a_command_about_the_daemon_says_so_with_code_4(
+    stage: CliHarness,
+) -> None:
     for words in (["status"], ["metrics"], ["shutdown"], ["interrupt"]):
         done = await stage.run(*words)
         assert (done.code, done.out) == (4, "")

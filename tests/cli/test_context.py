@@ -7,7 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 from rich.console import Console
-from trimpoint.cli.views.context_view import context_bar, context_line, context_table, small_context, tokens
+from trimpoint.cli.views.context_view import (
+    context_bar,
+    context_line,
+    context_table,
+    small_context,
+    tokens,
+)
 from trimpoint.testkit import Usage, say
 from trimpoint_protocol.readmodel import AutoCompaction, ContextStatus
 
@@ -33,9 +39,9 @@ def context(percent: float, level: str = "ok", **changes: Any) -> ContextStatus:
 
 def lines(context: ContextStatus, *, colour: bool = False) -> list[str]:
     file = io.StringIO()
-    Console(file=file, width=110, force_terminal=colour, color_system="standard" if colour else None).print(
-        context_table(context)
-    )
+    Console(
+        file=file, width=110, force_terminal=colour, color_system="standard" if colour else None
+    ).print(context_table(context))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
@@ -52,7 +58,9 @@ def test_tokens_have_the_digits_that_matter_to_a_person(count: int, shown: str) 
     ("percent", "bar"),
     [(0, "░░░░░░░░░┃"), (50, "█████░░░░┃"), (96, "█████████┃"), (250, "█████████┃")],
 )
-def test_the_bar_is_as_full_as_the_context_and_marks_where_codex_would_compact(percent: float, bar: str) -> None:
+def test_the_bar_is_as_full_as_the_context_and_marks_where_codex_would_compact(
+    percent: float, bar: str
+) -> None:
     assert context_bar(context(percent), 10).plain == bar
 
 
@@ -60,7 +68,9 @@ def test_codexs_mark_moves_to_where_codex_is_told_to_compact() -> None:
     assert context_bar(context(50, provider_compacts_at_tokens=WINDOW // 4), 8).plain == "██┃█░░░░"
 
 
-@pytest.mark.parametrize(("level", "colour"), [("ok", "green"), ("warning", "yellow"), ("critical", "red")])
+@pytest.mark.parametrize(
+    ("level", "colour"), [("ok", "green"), ("warning", "yellow"), ("critical", "red")]
+)
 def test_its_colour_says_how_bad_it_is_and_so_do_words(level: str, colour: str) -> None:
     line = context_line(context(75, level))
     assert {str(span.style) for span in line.spans} >= {colour}
@@ -99,8 +109,14 @@ def test_compactions_are_counted_ours_and_codexs_apart() -> None:
     ("auto", "shown"),
     [
         (AutoCompaction(mode="off", state="idle", message=""), "nothing is said and nothing done"),
-        (AutoCompaction(mode="compact", state="idle", message=""), "it is compacted when it is critical"),
-        (AutoCompaction(mode="compact", state="stopped", message="It has stopped."), "It has stopped."),
+        (
+            AutoCompaction(mode="compact", state="idle", message=""),
+            "it is compacted when it is critical",
+        ),
+        (
+            AutoCompaction(mode="compact", state="stopped", message="It has stopped."),
+            "It has stopped.",
+        ),
         (None, ""),
     ],
 )
@@ -116,7 +132,12 @@ def test_nothing_is_shown_of_what_nothing_is_known_of() -> None:
 
 async def grow(stage: CliHarness, client: Any, thread: str, *given: int) -> None:
     for input_tokens in given:
-        stage.script.then(say("answer", usage=Usage(input_tokens=input_tokens, cached_input_tokens=input_tokens // 2)))
+        stage.script.then(
+            say(
+                "answer",
+                usage=Usage(input_tokens=input_tokens, cached_input_tokens=input_tokens // 2),
+            )
+        )
         await stage.turn(client, thread, f"prompt {input_tokens}")
 
 
@@ -138,10 +159,17 @@ async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: CliHarn
     assert any("Codex itself would compact at 245k (┃)" in line for line in rest)
     assert any("220k in (110k cached), 20 out in this era" in line for line in rest)
     assert "\x1b" not in shown.out + status.out
-    assert (document["usedTokens"], document["level"], document["threadId"]) == (190_010, "warning", thread)
+    assert (document["usedTokens"], document["level"], document["threadId"]) == (
+        190_010,
+        "warning",
+        thread,
+    )
     assert rows[0]["context"] == document
     assert "███████░░┃ 74 %" in status.out
-    assert (unknown.code, unknown.err.splitlines()[0]) == (1, "trimpoint: There is no thread 'nope'.")
+    assert (unknown.code, unknown.err.splitlines()[0]) == (
+        1,
+        "trimpoint: There is no thread 'nope'.",
+    )
 
 
 @pytest.mark.codex
@@ -150,7 +178,10 @@ async def test_on_a_terminal_the_bar_has_its_colour(stage: CliHarness, terminal:
         thread = await stage.thread(client)
         await grow(stage, client, thread, 190_000)
         async with stage.running(
-            "context", stdout=terminal.fd, stderr=terminal.fd, env=stage.environment | {"TERM": "xterm"}
+            "context",
+            stdout=terminal.fd,
+            stderr=terminal.fd,
+            env=stage.environment | {"TERM": "xterm"},
         ) as shown:
             assert await shown.ended() == 0
         screen = await terminal.rest()
@@ -158,7 +189,9 @@ async def test_on_a_terminal_the_bar_has_its_colour(stage: CliHarness, terminal:
 
 
 @pytest.mark.codex
-async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(stage: CliHarness) -> None:
+async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(
+    stage: CliHarness,
+) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await grow(stage, client, thread, 30_000)
@@ -169,4 +202,7 @@ async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(
             watch.process.send_signal(signal.SIGINT)
             assert await watch.ended() == 0
     bars = [line.strip() for line in watch.out.splitlines() if "tokens" in line]
-    assert [bar.partition(" ")[2] for bar in bars] == ["12 %  30k of 258k tokens", "74 % warning  190k of 258k tokens"]
+    assert [bar.partition(" ")[2] for bar in bars] == [
+        "12 %  30k of 258k tokens",
+        "74 % warning  190k of 258k tokens",
+    ]

@@ -15,7 +15,9 @@ from tests.cli.stage import CODEX, CliHarness
 async def test_the_demo_shows_each_command_and_finds_no_pruned_text(stage: CliHarness) -> None:
     cache, temporary = stage.codex_home / "cache", stage.folder / "temporary"
     temporary.mkdir()
-    done = await stage.run("demo", "--plain", "--codex", str(CODEX), TMPDIR=str(temporary), XDG_CACHE_HOME=str(cache))
+    done = await stage.run(
+        "demo", "--plain", "--codex", str(CODEX), TMPDIR=str(temporary), XDG_CACHE_HOME=str(cache)
+    )
     assert done.code == 0, done.out + done.err
     assert "✓ pruned text in the model's input: none" in done.out
     for command in ("/clear 2", "/compact", "/new"):
@@ -28,29 +30,45 @@ async def test_the_demo_shows_each_command_and_finds_no_pruned_text(stage: CliHa
 
 @pytest.mark.codex
 async def test_as_json_it_is_one_document(stage: CliHarness) -> None:
-    done = await stage.run("demo", "--json", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.codex_home / "cache"))
+    done = await stage.run(
+        "demo", "--json", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.codex_home / "cache")
+    )
     document = done.json()
     assert "error" not in document, document
     assert (done.code, document["ok"], document["prunedTextFound"], done.err) == (0, True, [], "")
     assert [step["command"] for step in document["steps"]] == ["/clear 2", "/compact", "/new"]
-    kept = [row["text"] for row in document["steps"][0]["modelInput"] if row["before"] and row["after"]]
+    kept = [
+        row["text"] for row in document["steps"][0]["modelInput"] if row["before"] and row["after"]
+    ]
     assert kept[0] == OPENING[-2].prompt
     assert OPENING[0].prompt not in kept
 
 
 @pytest.mark.processes
 async def test_without_a_place_for_a_codex_home_it_says_so(stage: CliHarness) -> None:
-    done = await stage.run("demo", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.folder), TMPDIR=str(stage.folder))
-    assert (done.code, "choose a parent elsewhere" in done.err, "Traceback" in done.err) == (1, True, False)
+    done = await stage.run(
+        "demo", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.folder), TMPDIR=str(stage.folder)
+    )
+    assert (done.code, "choose a parent elsewhere" in done.err, "Traceback" in done.err) == (
+        1,
+        True,
+        False,
+    )
 
 
 def request(*texts: str, compacts: bool = False) -> ModelRequest:
-    items = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for text in texts]
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        for text in texts
+    ]
     trigger = [{"type": "compaction_trigger"}] if compacts else []
     return ModelRequest({"input": [*items, *trigger]}, {})
 
 
-OLD, KEPT = Line("old prompt", "old answer", (), ("old output",)), Line("kept prompt", "kept answer")
+OLD, KEPT = (
+    Line("old prompt", "old answer", (), ("old output",)),
+    Line("kept prompt", "kept answer"),
+)
 
 
 @pytest.mark.parametrize("leak", ["old prompt", "old answer", "… old output …"])
@@ -83,7 +101,11 @@ def test_a_proof_of_nothing_is_no_proof() -> None:
 
 def test_of_two_equal_items_the_later_one_counts_as_kept() -> None:
     def item(text: str) -> dict[str, object]:
-        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        return {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": text}],
+        }
 
     rows = compared([item("same"), item("a"), item("same")], "b", [item("same"), item("new")])
     assert [(row.text, row.before, row.after) for row in rows] == [

@@ -98,7 +98,13 @@ def test_totals_leave_out_what_is_none() -> None:
     assert counts(FilesChanged(files=3, additions=12, deletions=4)).plain == "3 files +12 -4"
 
 
-def _file(path: str, status: str, additions: int | None, deletions: int | None, old_path: str | None = None) -> FileChange:
+def _file(
+    path: str,
+    status: str,
+    additions: int | None,
+    deletions: int | None,
+    old_path: str | None = None,
+) -> FileChange:
     return FileChange(
         path=path,
         old_path=old_path,

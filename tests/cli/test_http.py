@@ -14,10 +14,16 @@ from tests.http.stage import UPGRADE, Wire
 from tests.http.test_websocket import masked, message
 
 pytestmark = pytest.mark.codex
-INITIALIZE = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "far", "version": "1"}}}
+INITIALIZE = {
+    "id": 1,
+    "method": "initialize",
+    "params": {"clientInfo": {"name": "far", "version": "1"}},
+}
 
 
-async def test_the_token_is_printed_without_a_daemon_and_can_be_made_anew(stage: CliHarness) -> None:
+async def test_the_token_is_printed_without_a_daemon_and_can_be_made_anew(
+    stage: CliHarness,
+) -> None:
     first = await stage.run("token")
     assert (first.code, len(first.out.strip())) == (0, 43)
     assert json.loads((await stage.run("token", "--json")).out) == {"token": first.out.strip()}
@@ -47,7 +53,9 @@ async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
         token = (await stage.run("token")).out.strip()
         async with await anyio.connect_tcp("127.0.0.1", int(told[1])) as stream:
             wire = Wire(stream)
-            assert (await wire.ask("GET", "/", {**UPGRADE, "Authorization": f"Bearer {token}"})).status == 101
+            assert (
+                await wire.ask("GET", "/", {**UPGRADE, "Authorization": f"Bearer {token}"})
+            ).status == 101
             await stream.send(masked(json.dumps(INITIALIZE).encode()))
             with anyio.fail_after(STEP_S):
                 assert (await message(wire))["result"]["userAgent"].startswith("far/")
@@ -58,20 +66,26 @@ async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
 
 
 async def test_a_desktop_app_reaches_a_thread_through_the_proxy(stage: CliHarness) -> None:
-    """The bootstrap over SSH: a server at Codex's control socket, then a relay to it, and WebSocket through that."""
+    """The bootstrap over SSH: a server at Codex's control socket, then a relay to it, and WebSocket
+    through that.
+    """
     folder = stage.codex_home / "app-server-control"
     async with stage.running(*stage.flags, "app-server", "--listen", "unix://") as server:
         await server.said("listens on")
         control = folder / "app-server-control.sock"
         assert control.is_socket()
         assert (folder.stat().st_mode & 0o777, control.stat().st_mode & 0o777) == (0o700, 0o600)
-        asked = await anyio.run_process([str(CODEX), "app-server", "daemon", "version"], env=stage.environment, check=False)
+        asked = await anyio.run_process(
+            [str(CODEX), "app-server", "daemon", "version"], env=stage.environment, check=False
+        )
         assert json.loads(asked.stdout)["status"] == "running", asked
         ours = await stage.run("app-server", "daemon", "version")
         assert json.loads(ours.out)["status"] == "running"
         for words in (["proxy"], ["proxy", "--sock", str(control)], ["proxy", f"--sock={control}"]):
             command = stage.command("app-server", *words)
-            async with await anyio.open_process(command, env=stage.environment, stderr=None) as proxy:
+            async with await anyio.open_process(
+                command, env=stage.environment, stderr=None
+            ) as proxy:
                 assert proxy.stdin is not None
                 assert proxy.stdout is not None
                 wire = Wire(anyio.streams.stapled.StapledByteStream(proxy.stdin, proxy.stdout))

@@ -11,7 +11,15 @@ from tests.cli.stage import DEADLINE_S, CliHarness
 pytestmark = pytest.mark.processes
 
 # argparse comes with the command line, before it is known which command it is.
-NOT_FOR_THE_DAEMON = ("h11", "prometheus_client", "pygments", "rich", "trimpoint.demo", "trimpoint.testkit", "websockets")
+NOT_FOR_THE_DAEMON = (
+    "h11",
+    "prometheus_client",
+    "pygments",
+    "rich",
+    "trimpoint.demo",
+    "trimpoint.testkit",
+    "websockets",
+)
 PROGRAM = f"""
 import sys
 from trimpoint.cli.main import main
@@ -21,9 +29,13 @@ sys.exit(code)
 """
 
 
-async def test_a_daemon_that_serves_clients_has_imported_nothing_for_people(stage: CliHarness) -> None:
+async def test_a_daemon_that_serves_clients_has_imported_nothing_for_people(
+    stage: CliHarness,
+) -> None:
     command = [sys.executable, "-c", PROGRAM, "serve", *stage.flags]
-    async with await anyio.open_process(command, env=stage.environment, cwd=stage.worktree) as process:
+    async with await anyio.open_process(
+        command, env=stage.environment, cwd=stage.worktree
+    ) as process:
         assert process.stdout is not None
         with anyio.fail_after(DEADLINE_S):
             said = b""

@@ -1,4 +1,6 @@
-"""`trimpoint journal`: what it says and how it ends, on sound and on hurt state directories, beside a daemon and without."""
+"""`trimpoint journal`: what it says and how it ends, on sound and on hurt state directories, beside
+a daemon and without.
+"""
 
 import json
 from pathlib import Path
@@ -13,7 +15,13 @@ from trimpoint.threads.catalogue import encode_catalogue, summarize
 from trimpoint.threads.retention import DAY_MS
 
 from tests.core.given import THREAD, started
-from tests.journal.threads import flip, record_starts, thread_with_history, write_journal, write_snapshot
+from tests.journal.threads import (
+    flip,
+    record_starts,
+    thread_with_history,
+    write_journal,
+    write_snapshot,
+)
 
 
 class Harness:
@@ -68,20 +76,31 @@ def test_inspect_shows_all_and_one_and_never_fails_over_damage(harness: Harness)
     code, out, _ = harness.run("inspect")
     assert (code, f"✓ {THREAD}" in out) == (0, True)
     code, out, _ = harness.run("inspect", "--thread", THREAD[:4])
-    assert (code, "4 turns, 1 trim points, 2 generations" in out, "snapshot fits, covers" in out) == (0, True, True)
+    assert (
+        code,
+        "4 turns, 1 trim points, 2 generations" in out,
+        "snapshot fits, covers" in out,
+    ) == (0, True, True)
     harness.damage()
     code, out, _ = harness.run("inspect")
     assert (code, f"✗ {THREAD}" in out) == (0, True)
     code, document = harness.document("inspect")
-    assert (document["threads"][0]["damage"], document["threads"][0]["damagedBytes"] > 0) == ("damaged_middle", True)
+    assert (document["threads"][0]["damage"], document["threads"][0]["damagedBytes"] > 0) == (
+        "damaged_middle",
+        True,
+    )
 
 
-def test_an_empty_directory_has_nothing_to_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_directory_has_nothing_to_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["journal", "inspect", "--state-dir", str(tmp_path)]) == 0
     assert "0 journals" in capsys.readouterr().out
 
 
-def test_a_directory_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["journal", "verify", "--state-dir", str(tmp_path / "none")]) == 1
     assert "there is no such state directory" in capsys.readouterr().err
 
@@ -123,7 +142,11 @@ def test_repair_tells_scripts_what_it_did(harness: Harness) -> None:
     harness.damage()
     code, document = harness.document("repair", "--salvage")
     (done,) = document["repaired"]
-    assert (code, done["outcome"], done["keptAt"]) == (0, "salvaged", f"{harness.journal}.damaged-1")
+    assert (code, done["outcome"], done["keptAt"]) == (
+        0,
+        "salvaged",
+        f"{harness.journal}.damaged-1",
+    )
     assert done["salvagedRecords"] > 0
 
 
@@ -172,10 +195,25 @@ def test_export_writes_every_event_as_clients_hear_it(harness: Harness) -> None:
 
 
 def test_export_shows_what_is_private_only_on_request(harness: Harness) -> None:
-    main(["journal", "export", "--private", "--thread", THREAD, "--state-dir", str(harness.store.root)])
+    main(
+        [
+            "journal",
+            "export",
+            "--private",
+            "--thread",
+            THREAD,
+            "--state-dir",
+            str(harness.store.root),
+        ]
+    )
     lines = [json.loads(line) for line in harness._capsys.readouterr().out.splitlines()]
     assert lines[0]["payload"]["settings"] == {"model": "gpt-5", "secretSetting": True}
-    items = [item for line in lines if line["type"] == "thread.context-items-recorded" for item in line["payload"]["items"]]
+    items = [
+        item
+        for line in lines
+        if line["type"] == "thread.context-items-recorded"
+        for item in line["payload"]["items"]
+    ]
     assert items[0]["type"] == "message"
 
 
@@ -192,7 +230,9 @@ def test_retention_is_off_unless_it_is_configured(harness: Harness) -> None:
     assert (code, "Retention is off" in out) == (3, True)
 
 
-def test_expire_names_what_would_go_and_refuses_beside_a_daemon(harness: Harness, tmp_path: Path) -> None:
+def test_expire_names_what_would_go_and_refuses_beside_a_daemon(
+    harness: Harness, tmp_path: Path
+) -> None:
     config = tmp_path / "config.toml"
     config.write_text("[retention]\narchived_after_days = 1\n")
     code, out, _ = harness.run("expire", "--config", str(config))
@@ -207,13 +247,18 @@ def test_expired_threads_are_shown_with_what_was_done(harness: Harness, tmp_path
     thread.write(ev.ThreadArchived(), ev.SessionStopped(1))
     write_journal(harness.store, thread, THREAD)
     old = summarize(thread.state, harness.journal.stat().st_size, [])
-    new = msgspec.structs.replace(old, thread_id="other", archived=False, updated_at_ms=old.updated_at_ms + 10 * DAY_MS)
+    new = msgspec.structs.replace(
+        old, thread_id="other", archived=False, updated_at_ms=old.updated_at_ms + 10 * DAY_MS
+    )
     write_journal(harness.store, thread, "other")
     payload = encode_catalogue([old, new])
     (harness.store.root / "catalogue").write_bytes(framing.seal((payload,)) + payload)
     config = tmp_path / "config.toml"
     config.write_text("[retention]\narchived_after_days = 1\n")
-    assert harness.document("expire", "--dry-run", "--config", str(config))[1]["expired"][0]["outcome"] == "due"
+    assert (
+        harness.document("expire", "--dry-run", "--config", str(config))[1]["expired"][0]["outcome"]
+        == "due"
+    )
     code, out, _ = harness.run("expire", "--config", str(config))
     assert (code, f"✓ {THREAD}, last used" in out, "moved:" in out) == (0, True, True)
     harness.journal.write_bytes(b"torn")

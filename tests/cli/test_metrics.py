@@ -12,16 +12,26 @@ from tests.deadlines import STEP_S
 pytestmark = pytest.mark.codex
 
 
-async def test_what_the_daemon_counts_is_shown_to_people_scripts_and_prometheus(stage: CliHarness) -> None:
+async def test_what_the_daemon_counts_is_shown_to_people_scripts_and_prometheus(
+    stage: CliHarness,
+) -> None:
     async with stage.serving():
         await stage.run("probe", "--prompt", "hello")
         await stage.run("clear")
-        people, script, prometheus = [await stage.run("metrics", *flags) for flags in ([], ["--json"], ["--prometheus"])]
-    assert re.search(r"^ +1  Operations that have ended\.  kind clear, outcome ready$", people.out, re.MULTILINE)
+        people, script, prometheus = [
+            await stage.run("metrics", *flags) for flags in ([], ["--json"], ["--prometheus"])
+        ]
     assert re.search(
-        r"^ +\d\.\d{3}  How long .*: seconds, the average of 1\.  kind clear, phase starting$", people.out, re.MULTILINE
+        r"^ +1  Operations that have ended\.  kind clear, outcome ready$", people.out, re.MULTILINE
     )
-    assert any(family["name"] == "trimpoint_operations_total" for family in script.json()["families"])
+    assert re.search(
+        r"^ +\d\.\d{3}  How long .*: seconds, the average of 1\.  kind clear, phase starting$",
+        people.out,
+        re.MULTILINE,
+    )
+    assert any(
+        family["name"] == "trimpoint_operations_total" for family in script.json()["families"]
+    )
     assert 'trimpoint_operations_total{kind="clear",outcome="ready"} 1.0\n' in prometheus.out
 
 

@@ -1,4 +1,6 @@
-"""`trimpoint probe`: any method by hand, or a prompt with the agent's questions put to the person."""
+"""`trimpoint probe`: any method by hand, or a prompt with the agent's questions put to the
+person.
+"""
 
 import json
 import signal
@@ -48,12 +50,19 @@ async def test_until_follows_notifications_and_stops_at_the_one_wanted(stage: Cl
 
 async def test_what_is_not_heard_in_time_is_a_failure(stage: CliHarness) -> None:
     async with stage.daemon():
-        done = await stage.run("probe", "thread/list", "--until", "turn/completed", "--follow", "0.1")
-        assert (done.code, "turn/completed was not heard within 0.1 seconds" in done.err) == (1, True)
+        done = await stage.run(
+            "probe", "thread/list", "--until", "turn/completed", "--follow", "0.1"
+        )
+        assert (done.code, "turn/completed was not heard within 0.1 seconds" in done.err) == (
+            1,
+            True,
+        )
         assert (await stage.run("probe", "thread/list", "--follow", "0.1")).code == 0
 
 
-async def test_a_prompt_starts_a_thread_streams_the_answer_and_can_be_continued(stage: CliHarness) -> None:
+async def test_a_prompt_starts_a_thread_streams_the_answer_and_can_be_continued(
+    stage: CliHarness,
+) -> None:
     stage.script.then(say("first answer\nin two lines"), say("second answer"))
     async with stage.daemon():
         first = await stage.run("probe", "--prompt", "one")
@@ -72,7 +81,11 @@ async def test_a_prompt_that_fails_says_why_with_code_1(stage: CliHarness) -> No
     stage.script.then(http_error(400, "the model is out"))
     async with stage.daemon():
         done = await stage.run("probe", "--prompt", "one")
-        assert (done.code, "The turn failed: " in done.out, "the model is out" in done.out) == (1, True, True)
+        assert (done.code, "The turn failed: " in done.out, "the model is out" in done.out) == (
+            1,
+            True,
+            True,
+        )
         nowhere = await stage.run("probe", "--prompt", "one", "--cwd", "/nowhere/at/all")
         assert (nowhere.code, "there is no such folder" in nowhere.err) == (2, True)
 
@@ -88,11 +101,19 @@ async def test_ctrl_c_interrupts_the_turn_as_well(stage: CliHarness) -> None:
         assert [turn["status"] for turn in read["thread"]["turns"]] == ["interrupted"]
 
 
-ESCALATE = {"cmd": "touch made-it", "sandbox_permissions": "require_escalated", "justification": "May I make a file?"}
+ESCALATE = {
+    "cmd": "touch made-it",
+    "sandbox_permissions": "require_escalated",
+    "justification": "May I make a file?",
+}
 
 
-@pytest.mark.parametrize(("key", "then", "code"), [("y", "Thank you.", 0), ("n", "The turn was interrupted.", 1)])
-async def test_approvals_are_asked_at_the_terminal(stage: CliHarness, terminal: Terminal, key: str, then: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("key", "then", "code"), [("y", "Thank you.", 0), ("n", "The turn was interrupted.", 1)]
+)
+async def test_approvals_are_asked_at_the_terminal(
+    stage: CliHarness, terminal: Terminal, key: str, then: str, code: int
+) -> None:
     stage.script.then(call("exec_command", ESCALATE), say("Thank you."))
     async with stage.daemon():
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}
@@ -117,7 +138,9 @@ async def test_without_a_terminal_approvals_are_declined_and_said(stage: CliHarn
     assert not (stage.worktree / "made-it").exists()
 
 
-async def test_a_question_that_another_client_answers_is_withdrawn(stage: CliHarness, terminal: Terminal) -> None:
+async def test_a_question_that_another_client_answers_is_withdrawn(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     stage.script.then(call("exec_command", ESCALATE), say("Thank you."))
     async with stage.daemon() as client:
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}

@@ -22,7 +22,9 @@ async def with_child(stage: CliHarness) -> None:
     assert len(stage.codex_children()) == 1
 
 
-async def test_serve_prints_its_socket_and_ends_with_its_child_on_sigterm(stage: CliHarness) -> None:
+async def test_serve_prints_its_socket_and_ends_with_its_child_on_sigterm(
+    stage: CliHarness,
+) -> None:
     async with stage.serving() as serve:
         assert f"listens on {stage.socket} (pid {serve.process.pid})" in serve.out
         await with_child(stage)
@@ -42,10 +44,17 @@ async def test_sigint_twice_ends_it_as_cleanly_as_once(stage: CliHarness) -> Non
     assert "Traceback" not in serve.err
 
 
-async def test_a_terminal_that_hangs_up_ends_it_with_its_child(stage: CliHarness, terminal: Terminal) -> None:
+async def test_a_terminal_that_hangs_up_ends_it_with_its_child(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     shell = ["setsid", "--ctty", "--wait", *stage.command("serve", *stage.flags)]
     process = await anyio.open_process(
-        shell, stdin=terminal.fd, stdout=terminal.fd, stderr=terminal.fd, env=stage.environment, start_new_session=True
+        shell,
+        stdin=terminal.fd,
+        stdout=terminal.fd,
+        stderr=terminal.fd,
+        env=stage.environment,
+        start_new_session=True,
     )
     async with process:
         await terminal.shows("listens on")
@@ -59,10 +68,20 @@ async def test_a_terminal_that_hangs_up_ends_it_with_its_child(stage: CliHarness
     assert not stage.socket.exists()
 
 
-async def test_a_daemon_under_nohup_outlives_its_terminal_and_still_ends_on_sigint(stage: CliHarness) -> None:
+async def test_a_daemon_under_nohup_outlives_its_terminal_and_still_ends_on_sigint(
+    stage: CliHarness,
+) -> None:
     # The shell of a script starts its background jobs with SIGINT ignored as well.
-    shell = ["sh", "-c", "trap '' INT QUIT HUP; exec \"$@\"", "sh", *stage.command("serve", *stage.flags)]
-    async with await anyio.open_process(shell, env=stage.environment, cwd=stage.worktree) as process:
+    shell = [
+        "sh",
+        "-c",
+        "trap '' INT QUIT HUP; exec \"$@\"",
+        "sh",
+        *stage.command("serve", *stage.flags),
+    ]
+    async with await anyio.open_process(
+        shell, env=stage.environment, cwd=stage.worktree
+    ) as process:
         await _answers(stage)
         process.send_signal(signal.SIGHUP)
         assert (await stage.run("status")).code == 0
@@ -105,9 +124,13 @@ async def test_a_second_one_is_refused_in_two_lines_and_the_first_stays(stage: C
     async with stage.serving() as first:
         second = await stage.run("serve", *stage.flags)
         assert second.code == 1
-        assert second.err.splitlines()[0].endswith(f"the state directory is in use by process {first.process.pid}.")
+        assert second.err.splitlines()[0].endswith(
+            f"the state directory is in use by process {first.process.pid}."
+        )
         assert len(second.err.splitlines()) == 2
-        elsewhere = await stage.run("serve", "--state-dir", str(stage.folder / "other"), *stage.flags)
+        elsewhere = await stage.run(
+            "serve", "--state-dir", str(stage.folder / "other"), *stage.flags
+        )
         assert elsewhere.code == 1
         assert f"{stage.socket}: another process is serving this socket" in elsewhere.err
         assert "Traceback" not in second.err + elsewhere.err
@@ -118,9 +141,13 @@ async def test_a_daemon_is_found_by_its_state_directory_alone(stage: CliHarness)
     place = stage.folder / "elsewhere" / "d.sock"
     async with stage.serving("--socket", str(place)):
         # Without a named socket: `TRIMPOINT_SOCKET` of the stage would be one.
-        found = await stage.run("status", "--json", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder))
+        found = await stage.run(
+            "status", "--json", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder)
+        )
         assert (found.code, found.json()["daemon"]["stateDir"]) == (0, str(stage.state_dir))
-    assert (await stage.run("status", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder))).code == 4
+    assert (
+        await stage.run("status", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder))
+    ).code == 4
 
 
 @pytest.mark.parametrize(
@@ -132,7 +159,9 @@ async def test_a_daemon_is_found_by_its_state_directory_alone(stage: CliHarness)
         (["--codex", "/dev/null"], "cannot be used as Codex"),
     ],
 )
-async def test_what_cannot_be_used_is_said_without_a_traceback(stage: CliHarness, words: list[str], said: str) -> None:
+async def test_what_cannot_be_used_is_said_without_a_traceback(
+    stage: CliHarness, words: list[str], said: str
+) -> None:
     done = await stage.run("serve", *words)
     assert done.code == 1
     assert said in done.err
@@ -140,7 +169,9 @@ async def test_what_cannot_be_used_is_said_without_a_traceback(stage: CliHarness
     assert [line for line in done.err.splitlines() if line.startswith("trimpoint: ")]
 
 
-async def test_a_state_directory_open_to_others_is_refused_with_what_to_do(stage: CliHarness) -> None:
+async def test_a_state_directory_open_to_others_is_refused_with_what_to_do(
+    stage: CliHarness,
+) -> None:
     stage.state_dir.mkdir()
     stage.state_dir.chmod(0o777)
     done = await stage.run("serve", "--json")
@@ -159,7 +190,11 @@ async def test_ready_is_said_as_json_too(stage: CliHarness) -> None:
     async with stage.running("serve", "--json", *stage.flags) as serve:
         await serve.said("\n")
         ready = json.loads(serve.out)
-        assert ready == {"listening": str(stage.socket), "pid": serve.process.pid, "stateDir": str(stage.state_dir)}
+        assert ready == {
+            "listening": str(stage.socket),
+            "pid": serve.process.pid,
+            "stateDir": str(stage.state_dir),
+        }
         await _stop(serve)
 
 

@@ -1,4 +1,6 @@
-"""`trimpoint service`, against a `systemctl` that writes down what it is asked; the units themselves are real."""
+"""`trimpoint service`, against a `systemctl` that writes down what it is asked; the units
+themselves are real.
+"""
 
 import json
 import socket
@@ -45,7 +47,11 @@ class Place:
 
     def asked(self) -> list[str]:
         log = self.bin / "asked"
-        return [line for line in log.read_text().splitlines() if "show" not in line] if log.exists() else []
+        return (
+            [line for line in log.read_text().splitlines() if "show" not in line]
+            if log.exists()
+            else []
+        )
 
 
 @pytest.fixture
@@ -60,8 +66,24 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return opened
 
 
-def test_installing_writes_the_units_and_has_systemd_listen(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["service", "install", "-c", "model=m", "--codex", str(place.bin / "codex"), "--state-dir", "/state"]) == 0
+def test_installing_writes_the_units_and_has_systemd_listen(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            [
+                "service",
+                "install",
+                "-c",
+                "model=m",
+                "--codex",
+                str(place.bin / "codex"),
+                "--state-dir",
+                "/state",
+            ]
+        )
+        == 0
+    )
     service = (place.units / units.SERVICE).read_text()
     assert f"serve --state-dir /state --codex {place.bin}/codex -c model=m\n" in service
     assert f"Environment=PATH={place.bin}\n" in service
@@ -77,10 +99,14 @@ def test_a_socket_chosen_here_is_the_one_that_systemd_listens_at(
     monkeypatch.setenv("TRIMPOINT_SOCKET", str(place.folder / "chosen.sock"))
     assert main(["service", "install", "--json"]) == 0
     assert f"ListenStream={place.folder}/chosen.sock\n" in (place.units / units.SOCKET).read_text()
-    assert json.loads(capsys.readouterr().out)["written"] == [str(place.units / name) for name in units.NAMES]
+    assert json.loads(capsys.readouterr().out)["written"] == [
+        str(place.units / name) for name in units.NAMES
+    ]
 
 
-def test_a_dry_run_shows_everything_and_does_nothing(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_everything_and_does_nothing(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["service", "install", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "[Socket]" in shown
@@ -91,14 +117,18 @@ def test_a_dry_run_shows_everything_and_does_nothing(place: Place, capsys: pytes
     assert (place.units.exists(), place.asked()) == (False, [])
 
 
-def test_a_running_service_is_not_restarted_and_that_is_said(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_service_is_not_restarted_and_that_is_said(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     place.says(service="ActiveState=active\n", socket="ActiveState=active\n")
     assert main(["service", "install"]) == 0
     assert "systemctl --user restart trimpoint.service" in capsys.readouterr().out
     assert not [line for line in place.asked() if "restart" in line]
 
 
-def test_a_daemon_started_by_hand_keeps_its_socket(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_daemon_started_by_hand_keeps_its_socket(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = place.folder / "s"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -108,13 +138,17 @@ def test_a_daemon_started_by_hand_keeps_its_socket(place: Place, capsys: pytest.
     assert (place.units.exists(), place.asked()) == (False, [])
 
 
-def test_without_a_codex_nothing_is_installed(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_codex_nothing_is_installed(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["service", "install", "--codex", "/nowhere", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["error"]["reason"] == "codex_unusable"
     assert not place.units.exists()
 
 
-def test_where_no_service_manager_runs_it_is_said_what_to_do(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_no_service_manager_runs_it_is_said_what_to_do(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     (place.bin / "fails").touch()
     for command in ("install", "status"):
         assert main(["service", command]) == 1
@@ -126,7 +160,9 @@ def test_where_no_service_manager_runs_it_is_said_what_to_do(place: Place, capsy
     assert "systemd is not installed" in capsys.readouterr().err
 
 
-def test_a_unit_of_someone_else_is_left_alone(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_unit_of_someone_else_is_left_alone(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     place.units.mkdir(parents=True)
     (place.units / units.SERVICE).write_text("mine\n")
     for command in ("install", "uninstall"):
@@ -136,20 +172,27 @@ def test_a_unit_of_someone_else_is_left_alone(place: Place, capsys: pytest.Captu
     assert place.asked() == []
 
 
-def test_a_folder_that_cannot_be_written_is_said(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_written_is_said(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     place.units.parent.parent.mkdir()
     place.units.parent.touch()
     assert main(["service", "install"]) == 1
     assert "Not a directory" in capsys.readouterr().err
 
 
-def test_uninstalling_stops_it_and_removes_what_was_installed(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uninstalling_stops_it_and_removes_what_was_installed(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["service", "install"]) == 0
     assert main(["service", "uninstall", "--dry-run"]) == 0
     assert (place.units / units.SERVICE).exists()
     assert main(["service", "uninstall"]) == 0
     assert list(place.units.iterdir()) == []
-    assert place.asked()[-2:] == ["--user disable --now trimpoint.socket trimpoint.service", "--user daemon-reload"]
+    assert place.asked()[-2:] == [
+        "--user disable --now trimpoint.socket trimpoint.service",
+        "--user daemon-reload",
+    ]
     capsys.readouterr()
     assert main(["service", "uninstall"]) == 0
     assert "nothing to remove" in capsys.readouterr().out
@@ -163,12 +206,27 @@ LISTENING = "ActiveState=active\nUnitFileState=enabled\nListen=/run/s (Stream)\n
 @pytest.mark.parametrize(
     ("service", "listening", "code", "words"),
     [
-        (RUNNING, LISTENING, 0, ["active, pid 77, restarted 2 times", "1 thread", "active, enabled", "/run/s (Stream)"]),
-        (FAILED, "ActiveState=failed\n", 4, ["failed (watchdog)", "failed, no unit", "trimpoint service install"]),
+        (
+            RUNNING,
+            LISTENING,
+            0,
+            ["active, pid 77, restarted 2 times", "1 thread", "active, enabled", "/run/s (Stream)"],
+        ),
+        (
+            FAILED,
+            "ActiveState=failed\n",
+            4,
+            ["failed (watchdog)", "failed, no unit", "trimpoint service install"],
+        ),
     ],
 )
 def test_status_says_what_systemd_knows(
-    place: Place, capsys: pytest.CaptureFixture[str], service: str, listening: str, code: int, words: list[str]
+    place: Place,
+    capsys: pytest.CaptureFixture[str],
+    service: str,
+    listening: str,
+    code: int,
+    words: list[str],
 ) -> None:
     place.says(service=service, socket=listening)
     assert main(["service", "status"]) == code
@@ -179,7 +237,9 @@ def test_status_says_what_systemd_knows(
     assert json.loads(capsys.readouterr().out)["service"]["ActiveState"] in service
 
 
-def test_logs_are_the_journals(place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_are_the_journals(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     ran: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda _path, command: ran.append(command))
     assert main(["service", "logs"]) == 1
@@ -188,5 +248,12 @@ def test_logs_are_the_journals(place: Place, monkeypatch: pytest.MonkeyPatch, ca
     with pytest.raises(TypeError):  # nothing comes after an exec
         main(["service", "logs", "-f", "-n", "5"])
     assert ran == [
-        [f"{place.bin}/journalctl", "--user-unit=trimpoint.service", "--lines=5", "--output=cat", "--no-pager", "--follow"]
+        [
+            f"{place.bin}/journalctl",
+            "--user-unit=trimpoint.service",
+            "--lines=5",
+            "--output=cat",
+            "--no-pager",
+            "--follow",
+        ]
     ]

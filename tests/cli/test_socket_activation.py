@@ -1,4 +1,6 @@
-"""Started by a connection, as systemd does it: its own `systemd-socket-activate` opens the socket and hands it over."""
+"""Started by a connection, as systemd does it: its own `systemd-socket-activate` opens the socket
+and hands it over.
+"""
 
 import json
 import signal
@@ -19,11 +21,15 @@ pytestmark = pytest.mark.codex
 
 
 @asynccontextmanager
-async def activating(stage: CliHarness, *words: str, names: str = "trimpoint", **environment: str) -> AsyncGenerator[Running]:
+async def activating(
+    stage: CliHarness, *words: str, names: str = "trimpoint", **environment: str
+) -> AsyncGenerator[Running]:
     """A socket on which the daemon is started by the first client."""
     stage.socket.parent.mkdir(mode=0o700, exist_ok=True)
     activate = [tool("systemd-socket-activate"), f"--listen={stage.socket}", f"--fdname={names}"]
-    passed = [f"--setenv={name}={value}" for name, value in (stage.environment | environment).items()]
+    passed = [
+        f"--setenv={name}={value}" for name, value in (stage.environment | environment).items()
+    ]
     command = [*activate, *passed, *stage.command("serve", *words, *stage.flags)]
     process = await anyio.open_process(command, env=stage.environment, cwd=stage.worktree)
     async with process, anyio.create_task_group() as tasks:
@@ -72,7 +78,9 @@ def _environment_of(pid: int) -> bytes:
 
 
 def _sockets_of(pid: int) -> list[str]:
-    """The lines of the kernel's table of Unix sockets that are about sockets which a process holds."""
+    """The lines of the kernel's table of Unix sockets that are about sockets which a process
+    holds.
+    """
     held = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
     table = Path("/proc/net/unix").read_text().splitlines()[1:]
     return [line for line in table if f"socket:[{line.split()[6]}]" in held]
@@ -87,13 +95,17 @@ async def test_the_socket_it_was_given_counts_whatever_it_is_told(stage: CliHarn
                 await client.request("thread/list")
         assert "socket_not_used" in command.err
         assert not elsewhere.exists()
-        found = await stage.run("status", "--json", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder))
+        found = await stage.run(
+            "status", "--json", TRIMPOINT_SOCKET="", XDG_RUNTIME_DIR=str(stage.folder)
+        )
         assert found.code == 0, "it is found by its state directory"
         command.process.send_signal(signal.SIGTERM)
         assert await command.ended() == 0
 
 
-async def test_a_socket_that_is_another_services_is_refused_with_what_to_do(stage: CliHarness) -> None:
+async def test_a_socket_that_is_another_services_is_refused_with_what_to_do(
+    stage: CliHarness,
+) -> None:
     async with activating(stage, names="http") as command:
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(stage.socket))
@@ -103,9 +115,15 @@ async def test_a_socket_that_is_another_services_is_refused_with_what_to_do(stag
     assert "Traceback" not in command.err
 
 
-async def test_a_client_on_stdio_joins_the_daemon_that_its_question_starts(stage: CliHarness) -> None:
+async def test_a_client_on_stdio_joins_the_daemon_that_its_question_starts(
+    stage: CliHarness,
+) -> None:
     async with activating(stage) as command:
-        hello = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "shell", "version": "1"}}}
+        hello = {
+            "id": 1,
+            "method": "initialize",
+            "params": {"clientInfo": {"name": "shell", "version": "1"}},
+        }
         done = await stage.run("stdio", stdin=json.dumps(hello).encode() + b"\n")
         assert done.code == 0, done.err
         assert json.loads(done.out.splitlines()[0])["result"]["userAgent"].startswith("shell/")
@@ -114,10 +132,14 @@ async def test_a_client_on_stdio_joins_the_daemon_that_its_question_starts(stage
         assert await command.ended() == 0
 
 
-async def test_its_service_manager_is_told_that_it_is_ready_how_it_is_and_that_it_ends(stage: CliHarness) -> None:
+async def test_its_service_manager_is_told_that_it_is_ready_how_it_is_and_that_it_ends(
+    stage: CliHarness,
+) -> None:
     with closing(Manager(str(stage.folder / "n"))) as manager:
         environment = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "200000"}
-        async with stage.running("serve", *stage.flags, env=stage.environment | environment) as serve:
+        async with stage.running(
+            "serve", *stage.flags, env=stage.environment | environment
+        ) as serve:
             assert await manager.hears() == "STATUS=0 threads, 0 clients; Codex idle"
             assert await manager.hears() == "READY=1"
             async with connect(stage.socket) as client:
@@ -125,7 +147,10 @@ async def test_its_service_manager_is_told_that_it_is_ready_how_it_is_and_that_i
                 await client.request("thread/list")
                 await stage.thread(client)
                 with anyio.fail_after(DEADLINE_S):
-                    while "1 thread, 1 client; Codex 0." not in (said := await manager.hears()) or "connected" not in said:
+                    while (
+                        "1 thread, 1 client; Codex 0." not in (said := await manager.hears())
+                        or "connected" not in said
+                    ):
                         pass
                 [child] = stage.codex_children()
                 assert b"NOTIFY_SOCKET" not in _environment_of(child)

@@ -1,4 +1,6 @@
-"""`trimpoint stdio` and `app-server`: one client at stdin and stdout, and the daemon that it finds or starts."""
+"""`trimpoint stdio` and `app-server`: one client at stdin and stdout, and the daemon that it finds
+or starts.
+"""
 
 import json
 import os
@@ -18,7 +20,11 @@ from trimpoint.testkit import held, say
 from tests.cli.stage import DEADLINE_S, CliHarness, Running
 
 pytestmark = pytest.mark.codex
-INITIALIZE = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "shell", "version": "1"}}}
+INITIALIZE = {
+    "id": 1,
+    "method": "initialize",
+    "params": {"clientInfo": {"name": "shell", "version": "1"}},
+}
 
 
 class Shell:
@@ -53,7 +59,11 @@ class Shell:
 
     def logged(self) -> list[str]:
         """Which events it logged."""
-        return [json.loads(line)["event"] for line in self.command.err.splitlines() if line.startswith("{")]
+        return [
+            json.loads(line)["event"]
+            for line in self.command.err.splitlines()
+            if line.startswith("{")
+        ]
 
 
 @asynccontextmanager
@@ -69,7 +79,9 @@ async def shell(stage: CliHarness, *words: str) -> AsyncGenerator[Shell]:
 
 async def test_a_daemon_started_for_one_client_serves_others_after_it(stage: CliHarness) -> None:
     async with shell(stage, *stage.flags, "app-server", "--listen", "stdio://") as first:
-        thread = (await first.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"]["id"]
+        thread = (await first.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"][
+            "id"
+        ]
         async with connect(stage.socket) as other:
             await other.initialize()
             status = await other.request("sidecar/status")
@@ -98,7 +110,9 @@ async def test_a_turn_goes_on_without_the_client_that_began_it_and_the_daemon_wa
     release = anyio.Event()
     stage.script.then(held(say("done"), release))
     async with shell(stage, *stage.flags, "app-server") as client:
-        thread = (await client.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"]["id"]
+        thread = (await client.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"][
+            "id"
+        ]
         await client.ask("turn/start", threadId=thread, input=[{"type": "text", "text": "hello"}])
         await stage.model.wait_for_request()
         pids = stage.background_daemons()
@@ -110,7 +124,9 @@ async def test_a_turn_goes_on_without_the_client_that_began_it_and_the_daemon_wa
     assert "daemon_ready" in log_of(stage)
     exported = await stage.run("journal", "export")
     events = [json.loads(line) for line in exported.out.splitlines()]
-    ended = [event["payload"]["status"] for event in events if event["type"] == "thread.turn-completed"]
+    ended = [
+        event["payload"]["status"] for event in events if event["type"] == "thread.turn-completed"
+    ]
     assert ended == ["completed"]
 
 
@@ -119,7 +135,9 @@ def log_of(stage: CliHarness) -> str:
     return (stage.state_dir / "daemon.log").read_text()
 
 
-async def test_a_daemon_that_nothing_uses_ends_with_its_codex_and_its_socket(stage: CliHarness) -> None:
+async def test_a_daemon_that_nothing_uses_ends_with_its_codex_and_its_socket(
+    stage: CliHarness,
+) -> None:
     stage.configure("[daemon]\nidle_exit_s = 0.1\n")
     async with shell(stage, *stage.flags, "app-server") as client:
         assert await client.end() == 0
@@ -150,8 +168,16 @@ async def test_a_daemon_in_the_background_holds_nothing_of_the_client_that_start
         assert (stage.state_dir / "daemon.log").stat().st_mode & 0o777 == 0o600
 
 
-async def test_signals_that_the_starter_ignores_or_blocks_end_the_daemon_all_the_same(stage: CliHarness) -> None:
-    command = ["bash", "-c", "trap '' TERM HUP INT; exec \"$@\"", "bash", *stage.command("stdio", *stage.flags)]
+async def test_signals_that_the_starter_ignores_or_blocks_end_the_daemon_all_the_same(
+    stage: CliHarness,
+) -> None:
+    command = [
+        "bash",
+        "-c",
+        "trap '' TERM HUP INT; exec \"$@\"",
+        "bash",
+        *stage.command("stdio", *stage.flags),
+    ]
     hello = json.dumps(INITIALIZE).encode() + b"\n"
     done = await anyio.run_process(command, env=stage.environment, cwd=stage.worktree, input=hello)
     assert done.returncode == 0
@@ -167,13 +193,17 @@ async def test_where_another_daemon_has_the_usual_socket_a_client_gets_one_of_it
     place = str(stage.folder / "runtime" / "trimpoint" / "trimpoint.sock")
     async with stage.serving("--socket", place):
         other = ("--state-dir", str(stage.folder / "other"))
-        done = await stage.run("stdio", *other, *stage.flags, stdin=json.dumps(INITIALIZE).encode() + b"\n", **usual)
+        done = await stage.run(
+            "stdio", *other, *stage.flags, stdin=json.dumps(INITIALIZE).encode() + b"\n", **usual
+        )
         assert (done.code, json.loads(done.out.splitlines()[0])["id"]) == (0, 1), done.err
         status = (await stage.run("status", *other, "--json", **usual)).json()
         assert status["daemon"]["stateDir"] == str(stage.folder / "other")
 
 
-async def test_a_daemon_that_cannot_start_is_explained_to_the_client_that_needed_it(stage: CliHarness) -> None:
+async def test_a_daemon_that_cannot_start_is_explained_to_the_client_that_needed_it(
+    stage: CliHarness,
+) -> None:
     stage.state_dir.mkdir()
     stage.state_dir.chmod(0o777)
     done = await stage.run("stdio", *stage.flags, stdin=json.dumps(INITIALIZE).encode() + b"\n")
@@ -185,7 +215,9 @@ async def test_a_daemon_that_cannot_start_is_explained_to_the_client_that_needed
 async def test_a_daemon_that_breaks_at_its_start_points_to_its_log(stage: CliHarness) -> None:
     broken = stage.folder / "broken"
     broken.mkdir()
-    (broken / "sitecustomize.py").write_text("import sys\nif '--background' in sys.orig_argv: sys.exit('broken on purpose')\n")
+    (broken / "sitecustomize.py").write_text(
+        "import sys\nif '--background' in sys.orig_argv: sys.exit('broken on purpose')\n"
+    )
     path = os.pathsep.join([str(broken), stage.environment["PYTHONPATH"]])
     done = await stage.run("stdio", stdin=json.dumps(INITIALIZE).encode() + b"\n", PYTHONPATH=path)
     assert done.code == 1
@@ -196,11 +228,15 @@ async def test_a_daemon_that_breaks_at_its_start_points_to_its_log(stage: CliHar
 async def test_where_a_daemon_runs_it_joins_and_both_see_the_same_thread(stage: CliHarness) -> None:
     async with stage.serving() as serve, shell(stage, "stdio") as joined:
         assert (await joined.ask("sidecar/status"))["result"]["pid"] == serve.process.pid
-        thread = (await joined.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"]["id"]
+        thread = (await joined.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"][
+            "id"
+        ]
         async with connect(stage.socket) as other:
             await other.initialize()
             await other.request("thread/resume", threadId=thread)
-            await joined.ask("turn/start", threadId=thread, input=[{"type": "text", "text": "hello"}])
+            await joined.ask(
+                "turn/start", threadId=thread, input=[{"type": "text", "text": "hello"}]
+            )
             await other.received("turn/completed")
             await joined.command.said("turn/completed")
         assert await joined.end() == 0
@@ -208,7 +244,9 @@ async def test_where_a_daemon_runs_it_joins_and_both_see_the_same_thread(stage: 
         assert (await stage.run("status")).code == 0
 
 
-async def test_a_client_that_ends_its_input_still_gets_the_answers_it_is_owed(stage: CliHarness) -> None:
+async def test_a_client_that_ends_its_input_still_gets_the_answers_it_is_owed(
+    stage: CliHarness,
+) -> None:
     asked = json.dumps(INITIALIZE) + "\n" + json.dumps({"id": 2, "method": "thread/list"}) + "\n"
     async with stage.serving():
         done = await stage.run("stdio", stdin=asked.encode())
@@ -258,7 +296,9 @@ async def test_a_client_that_wants_another_codex_is_refused_in_its_first_answer(
         answer = json.loads(done.out)
         assert (answer["id"], said in answer["error"]["message"]) == (1, True)
         assert "Traceback" not in done.err
-        assert (await stage.run("status", "--json")).json()["daemon"]["codex"]["overrides"] == stage.overrides
+        assert (await stage.run("status", "--json")).json()["daemon"]["codex"][
+            "overrides"
+        ] == stage.overrides
 
 
 async def test_the_same_overrides_join(stage: CliHarness) -> None:
@@ -275,7 +315,9 @@ async def test_without_a_stdin_it_says_so(stage: CliHarness) -> None:
 
 async def test_what_is_codexs_own_business_is_done_by_codex(stage: CliHarness) -> None:
     folder = stage.folder / "schema"
-    done = await stage.run("-c", "a=1", "app-server", "generate-json-schema", "--experimental", "--out", str(folder))
+    done = await stage.run(
+        "-c", "a=1", "app-server", "generate-json-schema", "--experimental", "--out", str(folder)
+    )
     assert done.code == 0, done.err
     assert (folder / "v2" / "TurnStartParams.json").is_file()
 
@@ -299,7 +341,13 @@ async def test_the_official_python_sdk_runs_a_turn_through_it_unchanged(stage: C
     stage.script.then(say("Good day."))
     command = [sys.executable, "-c", CONVERSATION, str(launcher), *stage.overrides]
     with anyio.fail_after(DEADLINE_S):
-        done = await anyio.run_process(command, env=stage.environment, cwd=stage.worktree, check=False)
+        done = await anyio.run_process(
+            command, env=stage.environment, cwd=stage.worktree, check=False
+        )
     assert done.returncode == 0, done.stderr.decode()
     user_agent, thread_id, said = json.loads(done.stdout)
-    assert (user_agent.startswith("codex_python_sdk/"), len(thread_id), said) == (True, 36, "Good day.")
+    assert (user_agent.startswith("codex_python_sdk/"), len(thread_id), said) == (
+        True,
+        36,
+        "Good day.",
+    )

@@ -1,4 +1,6 @@
-"""How it looks: colour on a terminal, plain elsewhere, and no escape sequence of a model's anywhere."""
+"""How it looks: colour on a terminal, plain elsewhere, and no escape sequence of a model's
+anywhere.
+"""
 
 import io
 import os
@@ -44,16 +46,33 @@ def test_a_command_is_shown_without_the_shell_around_it(title: str, shown: str) 
 
 
 def message(role: str, text: str, *, trimmed: bool = False) -> TimelineMessage:
-    return TimelineMessage(id="e", turn_id="t", role=role, text=text, created_at="", trimmed=trimmed, trim_point_id=None)
+    return TimelineMessage(
+        id="e",
+        turn_id="t",
+        role=role,
+        text=text,
+        created_at="",
+        trimmed=trimmed,
+        trim_point_id=None,
+    )
 
 
 def activity(kind: str, title: str, *, trimmed: bool = False) -> TimelineActivity:
     return TimelineActivity(
-        id="a", turn_id="t", activity=kind, title=title, created_at="", trimmed=trimmed, trim_point_id=None, detail=None
+        id="a",
+        turn_id="t",
+        activity=kind,
+        title=title,
+        created_at="",
+        trimmed=trimmed,
+        trim_point_id=None,
+        detail=None,
     )
 
 
-def shown(entries: list[TimelineEntry], width: int = 50, turns: dict[str, TurnMark] | None = None) -> list[str]:
+def shown(
+    entries: list[TimelineEntry], width: int = 50, turns: dict[str, TurnMark] | None = None
+) -> list[str]:
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=False)
     for row in timeline_rows(entries, Marks(trim_points={"p1": 1}, turns=turns or {})):
@@ -67,9 +86,15 @@ def test_a_timeline_reads_from_pruned_over_banner_and_divider_to_kept() -> None:
             message("user", "old", trimmed=True),
             activity("commandExecution", "ls", trimmed=True),
             message("assistant", "done", trimmed=True),
-            ContextSummaryBanner(trim_point_id="p1", header="Context compacted", summary="It was short."),
+            ContextSummaryBanner(
+                trim_point_id="p1", header="Context compacted", summary="It was short."
+            ),
             ContextTrimPointDivider(
-                trim_point_id="p1", label="Earlier messages", hidden_message_count=18, expanded=False, trim_kind="boundary"
+                trim_point_id="p1",
+                label="Earlier messages",
+                hidden_message_count=18,
+                expanded=False,
+                trim_kind="boundary",
             ),
             message("user", "new"),
             activity("something.new", "x" * 100),
@@ -88,15 +113,22 @@ def test_a_timeline_reads_from_pruned_over_banner_and_divider_to_kept() -> None:
 
 def test_a_discard_leaves_what_it_took_in_its_place_and_says_so() -> None:
     taken = ContextTrimPointDivider(
-        trim_point_id="p1", label="Discarded", hidden_message_count=1, expanded=True, trim_kind="discard"
+        trim_point_id="p1",
+        label="Discarded",
+        hidden_message_count=1,
+        expanded=True,
+        trim_kind="discard",
     )
-    lines = shown([activity("commandExecution", "ls", trimmed=True), message("assistant", "done"), taken])
+    lines = shown(
+        [activity("commandExecution", "ls", trimmed=True), message("assistant", "done"), taken]
+    )
     assert lines == ["┊   $ ls", "● done", "", "──── ◌ Discarded · 1 taken out above ──────── 1 ──"]
 
 
 def test_turns_have_numbers_and_times_and_say_how_they_ended() -> None:
     declined = msgspec.structs.replace(
-        activity("commandExecution", "x"), detail={"command": "/bin/bash -lc 'rm -f LICENSE'", "status": "declined"}
+        activity("commandExecution", "x"),
+        detail={"command": "/bin/bash -lc 'rm -f LICENSE'", "status": "declined"},
     )
     turns = {
         "t": TurnMark(7, "14:02", "interrupted", None),
@@ -146,7 +178,13 @@ def test_interleaved_streams_each_keep_their_lines(view: LiveView, file: io.Stri
     view.show(said("item/completed", item={"type": "agentMessage", "id": "m", "text": "Yes"}))
     view.show(said("item/commandExecution/outputDelta", itemId="c", delta="one\ntw"))
     view.show(said("item/commandExecution/outputDelta", itemId="c", delta="o\n"))
-    command = {"type": "commandExecution", "id": "c", "command": "x", "status": "failed", "exitCode": 3}
+    command = {
+        "type": "commandExecution",
+        "id": "c",
+        "command": "x",
+        "status": "failed",
+        "exitCode": 3,
+    }
     view.show(said("item/completed", item=command))
     assert file.getvalue().splitlines() == [
         "  ✻ I think",
@@ -160,27 +198,55 @@ def test_interleaved_streams_each_keep_their_lines(view: LiveView, file: io.Stri
 
 
 MESSAGES: list[tuple[Message, str]] = [
-    (said("item/completed", item={"type": "userMessage", "content": [{"type": "image"}]}), "❯ [image]"),
-    (said("item/completed", item={"type": "agentMessage", "id": "x", "text": "at once"}), "● at once"),
-    (said("item/completed", item={"type": "fileChange", "changes": [{"path": "a.py"}]}), "  ✎ a.py"),
-    (said("item/started", item={"type": "contextCompaction"}), "  ⇲ The context is being compacted."),
+    (
+        said("item/completed", item={"type": "userMessage", "content": [{"type": "image"}]}),
+        "❯ [image]",
+    ),
+    (
+        said("item/completed", item={"type": "agentMessage", "id": "x", "text": "at once"}),
+        "● at once",
+    ),
+    (
+        said("item/completed", item={"type": "fileChange", "changes": [{"path": "a.py"}]}),
+        "  ✎ a.py",
+    ),
+    (
+        said("item/started", item={"type": "contextCompaction"}),
+        "  ⇲ The context is being compacted.",
+    ),
     (said("turn/completed", turn={"status": "interrupted"}), "The turn was interrupted."),
-    (said("turn/completed", turn={"status": "failed", "error": {"message": "no\nroom"}}), "The turn failed: no room"),
+    (
+        said("turn/completed", turn={"status": "failed", "error": {"message": "no\nroom"}}),
+        "The turn failed: no room",
+    ),
     (said("serverRequest/resolved"), "The question was answered."),
     (said("error", error={"message": "again"}), "again"),
-    (said("orchestration/event", type="thread.request-opened", payload={"method": "m"}), "? The agent asks (m)."),
-    (said("orchestration/event", type="thread.context-lost", payload={"message": "gone"}), "! gone"),
+    (
+        said("orchestration/event", type="thread.request-opened", payload={"method": "m"}),
+        "? The agent asks (m).",
+    ),
+    (
+        said("orchestration/event", type="thread.context-lost", payload={"message": "gone"}),
+        "! gone",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("told", "line"), MESSAGES, ids=[line for _, line in MESSAGES])
-def test_each_kind_of_news_has_its_line(told: Message, line: str, view: LiveView, file: io.StringIO) -> None:
+def test_each_kind_of_news_has_its_line(
+    told: Message, line: str, view: LiveView, file: io.StringIO
+) -> None:
     view.show(told)
     assert file.getvalue().rstrip() == line
 
 
 def test_other_threads_and_what_says_nothing_stay_unseen(view: LiveView, file: io.StringIO) -> None:
-    view.show({"method": "item/agentMessage/delta", "params": {"threadId": "other", "itemId": "m", "delta": "x"}})
+    view.show(
+        {
+            "method": "item/agentMessage/delta",
+            "params": {"threadId": "other", "itemId": "m", "delta": "x"},
+        }
+    )
     view.show(said("thread/tokenUsage/updated"))
     view.show(said("item/started", item={"type": "userMessage"}))
     view.show(said("orchestration/event", type="thread.usage-reported", payload={}))
@@ -229,7 +295,9 @@ def test_a_log_whose_reader_is_gone_is_dropped(pipe: tuple[int, int]) -> None:
 
 
 @pytest.mark.codex
-async def test_colour_is_for_terminals_and_no_color_is_respected(stage: CliHarness, terminal: Terminal) -> None:
+async def test_colour_is_for_terminals_and_no_color_is_respected(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")
@@ -239,12 +307,16 @@ async def test_colour_is_for_terminals_and_no_color_is_respected(stage: CliHarne
         coloured = await _on(terminal, stage, {"TERM": "xterm-256color"})
         assert "\x1b[1;36m❯" in coloured
         plain = Terminal()
-        assert "\x1b[1;36m" not in await _on(plain, stage, {"TERM": "xterm-256color", "NO_COLOR": "1"})
+        assert "\x1b[1;36m" not in await _on(
+            plain, stage, {"TERM": "xterm-256color", "NO_COLOR": "1"}
+        )
         plain.close()
 
 
 async def _on(terminal: Terminal, stage: CliHarness, environment: dict[str, str]) -> str:
-    async with stage.running("timeline", stdout=terminal.fd, env=stage.environment | environment) as timeline:
+    async with stage.running(
+        "timeline", stdout=terminal.fd, env=stage.environment | environment
+    ) as timeline:
         assert await timeline.ended() == 0
     return await terminal.rest()
 

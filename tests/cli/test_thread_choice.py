@@ -1,4 +1,6 @@
-"""Which thread a command acts on: the last one of this place, a named one, or one of Codex's own that is adopted."""
+"""Which thread a command acts on: the last one of this place, a named one, or one of Codex's own
+that is adopted.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,9 @@ from tests.cli.stage import CliHarness
 CHANGING = (["clear"], ["compact"], ["compress"], ["new"], ["revert"])
 
 
-def known(thread_id: str, name: str | None = None, first_words: str = "", *, archived: bool = False) -> KnownThread:
+def known(
+    thread_id: str, name: str | None = None, first_words: str = "", *, archived: bool = False
+) -> KnownThread:
     return KnownThread(thread_id, name, first_words, "/w", "2026-01-01T00:00:00Z", archived, None)
 
 
@@ -56,7 +60,9 @@ def test_a_place_is_the_work_tree_or_else_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.codex
-async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage: CliHarness) -> None:
+async def test_a_command_never_touches_a_thread_of_another_folder_unasked(
+    stage: CliHarness,
+) -> None:
     other = stage.folder / "other"
     other.mkdir()
     async with stage.daemon() as client:
@@ -64,7 +70,9 @@ async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage:
         await stage.turn(client, thread, "prompt-1.")
         for words in CHANGING:
             refused = await stage.run(*words, "--json", cwd=other)
-            assert (refused.code, refused.json()["error"]["reason"]) == (1, "thread_not_found"), words
+            assert (refused.code, refused.json()["error"]["reason"]) == (1, "thread_not_found"), (
+                words
+            )
             last = await stage.run(*words, "--last", "--json", cwd=other)
             assert (last.code, last.json()["error"]["reason"]) == (1, "thread_elsewhere"), words
             assert f"--thread {thread[-8:]}" in last.json()["error"]["hint"]
@@ -77,7 +85,9 @@ async def test_a_command_never_touches_a_thread_of_another_folder_unasked(stage:
 
 
 @pytest.mark.codex
-async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(stage: CliHarness) -> None:
+async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(
+    stage: CliHarness,
+) -> None:
     other, inner = stage.folder / "other", stage.worktree / "src"
     for folder in (other, inner, stage.worktree / ".git"):
         folder.mkdir()
@@ -117,7 +127,9 @@ async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: CliHarness) 
 
 
 @pytest.mark.codex
-async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(stage: CliHarness) -> None:
+async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(
+    stage: CliHarness,
+) -> None:
     async with stage.daemon("other", "o.sock") as holder, stage.daemon():
         thread = await stage.thread(holder)
         await stage.turn(holder, thread, "prompt-1.")

@@ -28,17 +28,23 @@ def row(**changes: Any) -> KnownThread:
 def lines(threads: list[KnownThread], width: int) -> list[str]:
     file = io.StringIO()
     grouped = by_place(threads, "/nowhere/b")
-    Console(file=file, width=width, force_terminal=False).print(thread_groups(grouped, width, headings=len(grouped) > 1))
+    Console(file=file, width=width, force_terminal=False).print(
+        thread_groups(grouped, width, headings=len(grouped) > 1)
+    )
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
 @pytest.mark.parametrize("width", [60, 80, 110])
 def test_the_list_fits_the_terminal_and_keeps_the_end_of_each_id(width: int) -> None:
-    shown = lines([row(), row(busy="turn: running"), row(cwd="/nowhere/b", archived=True, name="done")], width)
+    shown = lines(
+        [row(), row(busy="turn: running"), row(cwd="/nowhere/b", archived=True, name="done")], width
+    )
     assert all(len(line) <= width for line in shown)
     assert shown[0] == "/nowhere/b"
     assert sum("4c1b486d" in line for line in shown) == 3
-    assert [("18" in line, "✂2 ⤵1" in line) for line in shown if "4c1b486d" in line] == [(width > 76, width > 76)] * 3
+    assert [("18" in line, "✂2 ⤵1" in line) for line in shown if "4c1b486d" in line] == [
+        (width > 76, width > 76)
+    ] * 3
     assert any("working" in line for line in shown)
     assert any("archived" in line for line in shown)
 
@@ -65,9 +71,14 @@ async def test_the_threads_of_this_folder_are_listed_codexs_own_too(stage: CliHa
     mine, codexs = document["threads"]
     assert (mine["id"], mine["turns"], mine["trims"], mine["compactions"]) == (thread, 3, 1, 1)
     assert (codexs["firstWords"], codexs["inTrimpoint"]) == ("Explain the widget.", False)
-    assert all(words in shown.out for words in (thread[-8:], "prompt-1.", "✂1 ⤵1", "Codex's own", "1 thread elsewhere: --all"))
+    assert all(
+        words in shown.out
+        for words in (thread[-8:], "prompt-1.", "✂1 ⤵1", "Codex's own", "1 thread elsewhere: --all")
+    )
     assert "prompt-foreign." not in shown.out
-    assert all(words in everything.out for words in (str(other), "prompt-foreign.", str(stage.worktree)))
+    assert all(
+        words in everything.out for words in (str(other), "prompt-foreign.", str(stage.worktree))
+    )
     assert [one["id"] for one in archived] == [thread]
 
 
@@ -92,7 +103,9 @@ async def test_a_thread_is_renamed_archived_and_brought_back(stage: CliHarness) 
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")
-        assert (await stage.run("rename", "Parser  rewrite")).out == f"✓ {thread[-8:]} is now “Parser rewrite”.\n"
+        assert (
+            await stage.run("rename", "Parser  rewrite")
+        ).out == f"✓ {thread[-8:]} is now “Parser rewrite”.\n"
         archived = await stage.run("archive", "parser")
         assert (archived.code, f"trimpoint unarchive {thread[-8:]}" in archived.out) == (0, True)
         assert (await stage.run("archive", thread)).code == 3
@@ -115,7 +128,12 @@ async def test_a_fork_knows_what_the_thread_knew_up_to_a_turn(stage: CliHarness)
         forked = (await stage.run("fork", "--at", "2", "--json")).json()
         await stage.turn(client, forked["newThreadId"], "prompt-4.")
         seen = stage.model.turn_requests()[-1]
-        assert [seen.mentions(f"prompt-{number}.") for number in (1, 2, 3, 4)] == [True, True, False, True]
+        assert [seen.mentions(f"prompt-{number}.") for number in (1, 2, 3, 4)] == [
+            True,
+            True,
+            False,
+            True,
+        ]
         beyond = await stage.run("fork", "-t", thread, "--at", "9")
         assert (beyond.code, "the thread has 3 turns" in beyond.err) == (2, True)
         await client.request("commands/execute", threadId=thread, text="/clear 1")
@@ -124,7 +142,9 @@ async def test_a_fork_knows_what_the_thread_knew_up_to_a_turn(stage: CliHarness)
 
 
 @pytest.mark.codex
-async def test_a_thread_is_deleted_only_when_that_was_said_twice(stage: CliHarness, terminal: Terminal) -> None:
+async def test_a_thread_is_deleted_only_when_that_was_said_twice(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")

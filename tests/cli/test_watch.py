@@ -44,7 +44,12 @@ async def test_for_a_script_it_is_json_lines(stage: CliHarness) -> None:
             watch.process.send_signal(signal.SIGINT)
             assert await watch.ended() == 0
     methods = [json.loads(line)["method"] for line in watch.out.splitlines()]
-    assert {"orchestration/event", "turn/started", "item/agentMessage/delta", "turn/completed"} <= set(methods)
+    assert {
+        "orchestration/event",
+        "turn/started",
+        "item/agentMessage/delta",
+        "turn/completed",
+    } <= set(methods)
     assert watch.err == ""
 
 

@@ -1,4 +1,6 @@
-"""The clients in docs/connect.md, run exactly as they are printed, against a real daemon on the real Codex."""
+"""The clients in docs/connect.md, run exactly as they are printed, against a real daemon on the
+real Codex.
+"""
 
 import os
 import re

@@ -1,6 +1,8 @@
-"""The official Python SDK (`openai-codex`), sync and async, with trimpoint in the place of its codex binary (docs/spec/clients.md, docs/spec/traps.md).
+"""The official Python SDK (`openai-codex`), sync and async, with trimpoint in the place of its
+codex binary (docs/spec/clients.md, docs/spec/traps.md).
 
-Nothing of the SDK is replaced or patched: what passes here is what a program that uses the SDK gets.
+Nothing of the SDK is replaced or patched: what passes here is what a program that uses the SDK
+gets.
 """
 
 import asyncio
@@ -44,7 +46,9 @@ async def stage() -> AsyncIterator[CliHarness]:
 
 
 def launcher(stage: CliHarness, *command: str) -> str:
-    """An executable that runs `command` in the stage's own environment, whatever the caller's is."""
+    """An executable that runs `command` in the stage's own environment, whatever the caller's
+    is.
+    """
     path = stage.folder / ("codex" if command[0] == str(CODEX) else "trimpoint")
     environment = [f"{name}={value}" for name, value in stage.environment.items()]
     path.write_text(f'#!/bin/sh\nexec env -i {shlex.join([*environment, *command])} "$@"\n')
@@ -53,8 +57,13 @@ def launcher(stage: CliHarness, *command: str) -> str:
 
 
 def configured(stage: CliHarness, *command: str) -> Any:
-    """What a program gives the SDK: the binary (trimpoint unless `command` is another), and its overrides."""
-    return sdk.CodexConfig(codex_bin=launcher(stage, *(command or stage.command())), config_overrides=tuple(stage.overrides))
+    """What a program gives the SDK: the binary (trimpoint unless `command` is another), and its
+    overrides.
+    """
+    return sdk.CodexConfig(
+        codex_bin=launcher(stage, *(command or stage.command())),
+        config_overrides=tuple(stage.overrides),
+    )
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -72,21 +81,31 @@ async def is_ended(stage: CliHarness) -> bool:
 
 def turns(thread: Any) -> list[Any]:
     """The first text of each turn that the SDK reads back."""
-    return [turn.items[0].root.content[0].root.text for turn in thread.read(include_turns=True).thread.turns]
+    return [
+        turn.items[0].root.content[0].root.text
+        for turn in thread.read(include_turns=True).thread.turns
+    ]
 
 
 # --- the same as Codex itself ---
 
 IDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(msg|call)_\d+")
 # Times; process ids; who started the Codex process, which is the daemon for all its clients.
-OF_THE_MOMENT = re.compile(r'"(\w+_at|\w+_at_ms|duration_ms|process_id|backwards_cursor|originator|path)": ("[^"]*"|\d+)')
+OF_THE_MOMENT = re.compile(
+    r'"(\w+_at|\w+_at_ms|duration_ms|process_id|backwards_cursor|originator|path)": ("[^"]*"|\d+)'
+)
 
 
 def told_apart_by_order(seen: list[Any], folder: Path) -> list[str]:
-    """What was seen, one JSON text each, without what differs from one run to the next; ids are numbered as they come."""
+    """What was seen, one JSON text each, without what differs from one run to the next; ids are
+    numbered as they come.
+    """
     numbers: dict[str, str] = {}
     lines = (json.dumps(one, sort_keys=True).replace(str(folder), "folder") for one in seen)
-    named = (IDS.sub(lambda found: numbers.setdefault(found[0], f"id-{len(numbers)}"), line) for line in lines)
+    named = (
+        IDS.sub(lambda found: numbers.setdefault(found[0], f"id-{len(numbers)}"), line)
+        for line in lines
+    )
     return [OF_THE_MOMENT.sub(r'"\1": 0', line) for line in named]
 
 
@@ -94,20 +113,34 @@ def everything_seen(stage: CliHarness, config: Any, folder: Path) -> list[str]:
     """All that the SDK tells its program in the course of a whole life of threads."""
     seen: list[Any] = []
     folder.mkdir()
-    stage.script.then(run("echo done"), say("Good day."), say("Twice."), say("Elsewhere."), say("Again."))
+    stage.script.then(
+        run("echo done"), say("Good day."), say("Twice."), say("Elsewhere."), say("Again.")
+    )
     with sdk.Codex(config) as codex:
         thread = codex.thread_start(cwd=str(folder), approval_mode=DENY, sandbox=FULL_ACCESS)
         for text in ("Good morning.", "Once more."):
-            seen += [[event.method, event.payload.model_dump(mode="json")] for event in thread.turn(text).stream()]
+            seen += [
+                [event.method, event.payload.model_dump(mode="json")]
+                for event in thread.turn(text).stream()
+            ]
         thread.set_name("greetings")
         fork = codex.thread_fork(thread.id)
         seen.append(fork.run("Somewhere else.").final_response)
         codex.thread_archive(fork.id)
-        answers = [thread.read(), fork.read(include_turns=True), codex.thread_list(cwd=str(folder)), codex.models()]
+        answers = [
+            thread.read(),
+            fork.read(include_turns=True),
+            codex.thread_list(cwd=str(folder)),
+            codex.models(),
+        ]
         answers += [codex.thread_list(cwd=str(folder), archived=True), codex.account()]
         codex.thread_unarchive(fork.id)
         seen.append(codex.thread_resume(fork.id).run("And again.").final_response)
-        answers += [codex.thread_list(cwd=str(folder)), thread.read(include_turns=True), fork.read(include_turns=True)]
+        answers += [
+            codex.thread_list(cwd=str(folder)),
+            thread.read(include_turns=True),
+            fork.read(include_turns=True),
+        ]
         seen += [answer.model_dump(mode="json") for answer in answers]
         for mistake in (codex.thread_resume, codex.thread_archive, codex.thread_fork):
             with pytest.raises(sdk.CodexError) as refused:
@@ -117,7 +150,9 @@ def everything_seen(stage: CliHarness, config: Any, folder: Path) -> list[str]:
 
 
 async def test_all_that_it_sees_is_what_codex_itself_shows(stage: CliHarness) -> None:
-    connect_to_codex = await in_thread(everything_seen, stage, configured(stage, str(CODEX)), stage.folder / "straight")
+    connect_to_codex = await in_thread(
+        everything_seen, stage, configured(stage, str(CODEX)), stage.folder / "straight"
+    )
     through = await in_thread(everything_seen, stage, configured(stage), stage.folder / "through")
     assert through == connect_to_codex
     assert len(through) > 20
@@ -127,7 +162,9 @@ async def test_all_that_it_sees_is_what_codex_itself_shows(stage: CliHarness) ->
 # --- what it gains ---
 
 
-async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_in_the_history(stage: CliHarness) -> None:
+async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_in_the_history(
+    stage: CliHarness,
+) -> None:
     def program() -> None:
         with sdk.Codex(configured(stage)) as codex:
             thread = codex.thread_start(cwd=str(stage.worktree))
@@ -140,7 +177,11 @@ async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_i
             assert events[-1] == "turn/completed"
             assert "item/agentMessage/delta" in events
             thread.run("hello 3")
-            assert turns(thread) == turns(codex.thread_resume(thread.id)) == ["hello 1", "hello 2", "hello 3"]
+            assert (
+                turns(thread)
+                == turns(codex.thread_resume(thread.id))
+                == ["hello 1", "hello 2", "hello 3"]
+            )
 
     await in_thread(program)
     model_saw = stage.model.turn_requests()[-1]
@@ -160,12 +201,17 @@ def until_idle(client: Any, thread_id: str) -> None:
             return
 
 
-async def test_its_compact_leaves_a_summary_in_the_context_and_all_in_the_history(stage: CliHarness) -> None:
+async def test_its_compact_leaves_a_summary_in_the_context_and_all_in_the_history(
+    stage: CliHarness,
+) -> None:
     def program() -> None:
         with low_level.CodexClient(configured(stage)) as client:
             client.initialize()
             thread_id = client.thread_start({"cwd": str(stage.worktree)}).thread.id
-            assert "".join(delta.delta for delta in client.stream_text(thread_id, "hello 1")) == "reply 1"
+            assert (
+                "".join(delta.delta for delta in client.stream_text(thread_id, "hello 1"))
+                == "reply 1"
+            )
             until_idle(client, thread_id)
             client.thread_compact(thread_id)
             until_idle(client, thread_id)
@@ -212,7 +258,9 @@ async def test_the_async_client_does_all_that_the_sync_one_does(stage: CliHarnes
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
-async def test_its_approval_handler_decides(stage: CliHarness, decision: str, is_made: bool) -> None:
+async def test_its_approval_handler_decides(
+    stage: CliHarness, decision: str, is_made: bool
+) -> None:
     asked: list[tuple[str, str]] = []
 
     def handler(method: str, params: dict[str, Any] | None) -> dict[str, Any]:
@@ -222,7 +270,11 @@ async def test_its_approval_handler_decides(stage: CliHarness, decision: str, is
     def program() -> None:
         with low_level.CodexClient(configured(stage), approval_handler=handler) as client:
             client.initialize()
-            settings = {"cwd": str(stage.worktree), "approvalPolicy": "untrusted", "sandbox": "danger-full-access"}
+            settings = {
+                "cwd": str(stage.worktree),
+                "approvalPolicy": "untrusted",
+                "sandbox": "danger-full-access",
+            }
             thread_id = client.thread_start(settings).thread.id
             client.wait_for_turn_completed(client.turn_start(thread_id, "Make it.").turn.id)
 
@@ -293,7 +345,11 @@ def share_a_thread(stage: CliHarness) -> int:
 
 def codexes(stage: CliHarness) -> list[int]:
     """Which of the stage's processes are Codex itself."""
-    return [pid for pid in stage.codex_children() if Path(f"/proc/{pid}/exe").resolve() == CODEX.resolve()]
+    return [
+        pid
+        for pid in stage.codex_children()
+        if Path(f"/proc/{pid}/exe").resolve() == CODEX.resolve()
+    ]
 
 
 async def test_two_of_them_share_one_daemon_and_its_threads(stage: CliHarness) -> None:
@@ -303,7 +359,9 @@ async def test_two_of_them_share_one_daemon_and_its_threads(stage: CliHarness) -
     assert await is_ended(stage)
 
 
-async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stage: CliHarness) -> None:
+async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(
+    stage: CliHarness,
+) -> None:
     async with stage.serving():
         assert await in_thread(share_a_thread, stage) == 1
         listed = (await stage.run("status", "--json")).json()
@@ -312,13 +370,18 @@ async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(stag
     assert await is_ended(stage)
 
 
-async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(stage: CliHarness) -> None:
+async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(
+    stage: CliHarness,
+) -> None:
     here = stage.folder / "here"
     (here / "below").mkdir(parents=True)
 
     def program() -> None:
         with sdk.Codex(replace(configured(stage), cwd=str(here))) as codex:
-            folders = [codex.thread_start(**named).read().thread.cwd.root for named in ({}, {"cwd": "."}, {"cwd": "below"})]
+            folders = [
+                codex.thread_start(**named).read().thread.cwd.root
+                for named in ({}, {"cwd": "."}, {"cwd": "below"})
+            ]
             assert folders == [str(here), str(here), str(here / "below")]
 
     async with stage.serving():
@@ -339,7 +402,9 @@ with Codex(CodexConfig(codex_bin=sys.argv[1], config_overrides=tuple(sys.argv[2:
 
 
 @pytest.mark.parametrize("first_to_end", [0, 1])
-async def test_two_scripts_that_start_without_a_daemon_both_finish_in_any_order(stage: CliHarness, first_to_end: int) -> None:
+async def test_two_scripts_that_start_without_a_daemon_both_finish_in_any_order(
+    stage: CliHarness, first_to_end: int
+) -> None:
     command = [sys.executable, "-c", SCRIPT, launcher(stage, *stage.command()), *stage.overrides]
     async with (
         await anyio.open_process(command, cwd=stage.worktree, stderr=None) as one,
@@ -347,7 +412,9 @@ async def test_two_scripts_that_start_without_a_daemon_both_finish_in_any_order(
     ):
         scripts = [one, other] if first_to_end == 0 else [other, one]
         with anyio.fail_after(4 * DEADLINE_S):
-            lines = [BufferedByteReceiveStream(script.stdout) for script in scripts if script.stdout]
+            lines = [
+                BufferedByteReceiveStream(script.stdout) for script in scripts if script.stdout
+            ]
             for said in lines:
                 assert await said.receive_until(b"\n", 100) == b"started"
             for script, said in zip(scripts, lines, strict=True):

@@ -1,4 +1,6 @@
-"""Children for the tests of this folder: the real Codex's home, scripted stand-ins, and who hears them."""
+"""Children for the tests of this folder: the real Codex's home, scripted stand-ins, and who hears
+them.
+"""
 
 import os
 import shutil
@@ -55,7 +57,9 @@ def listen(child: CodexChild) -> Recording:
 
 @contextmanager
 def fresh_codex_home() -> Generator[Path]:
-    """A CODEX_HOME of its own. Not under /tmp: there Codex warns and leaves its helper programs out."""
+    """A CODEX_HOME of its own. Not under /tmp: there Codex warns and leaves its helper programs
+    out.
+    """
     home = Path.home() / ".cache" / "trimpoint-testkit" / f"codex-{os.getpid()}"
     home.mkdir(parents=True)
     try:
@@ -67,14 +71,18 @@ def fresh_codex_home() -> Generator[Path]:
 def scripted(folder: Path, body: str) -> LaunchProfile:
     """A Python program that stands in for Codex."""
     path = folder / "codex"
-    path.write_text(f"#!{sys.executable}\nimport json, os, signal, subprocess, sys\n{dedent(body)}\n")
+    path.write_text(
+        f"#!{sys.executable}\nimport json, os, signal, subprocess, sys\n{dedent(body)}\n"
+    )
     path.chmod(0o755)
     return LaunchProfile(path)
 
 
 @contextmanager
 def ending_of(pid: int) -> Generator[int]:
-    """A descriptor that turns readable when the process ends; open it before the end is asked for."""
+    """A descriptor that turns readable when the process ends; open it before the end is asked
+    for.
+    """
     pidfd = os.pidfd_open(pid)
     try:
         yield pidfd

@@ -1,4 +1,6 @@
-"""A peer, a scripted child that does as it is told, and a timeline of what the peer's handler heard."""
+"""A peer, a scripted child that does as it is told, and a timeline of what the peer's handler
+heard.
+"""
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
@@ -17,7 +19,8 @@ from tests.deadlines import SCENARIO_S, STEP_S
 CLIENT_INFO = {"name": "peer-test", "version": "0"}
 DEADLINE_S = STEP_S
 
-# For "emit" it says `params.text`, the request's id in place of ID; "never" it ignores; of the rest it tells.
+# For "emit" it says `params.text`, the request's id in place of ID; "never" it ignores; of the rest
+# it tells.
 SCRIPTED_CHILD = """
     for line in sys.stdin:
         message = json.loads(line)

@@ -1,4 +1,6 @@
-"""What counts as an answer of the model: only then does a turn that is tried again move its thread."""
+"""What counts as an answer of the model: only then does a turn that is tried again move its
+thread.
+"""
 
 from typing import Any
 
@@ -28,7 +30,9 @@ def watch(*said: Said) -> AnswerWatch:
 
 
 def ends(status: str, error: str | None = None) -> Said:
-    return "turn/completed", {"turn": {"id": "turn-1", "status": status, "error": error and {"message": error}}}
+    return "turn/completed", {
+        "turn": {"id": "turn-1", "status": status, "error": error and {"message": error}}
+    }
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,9 @@ async def test_the_model_has_answered(answer: Said) -> None:
     ],
     ids=["before the turn", "the prompt", "a compaction", "something else"],
 )
-async def test_an_answer_watch_is_unanswered_before_the_model_answers(said: tuple[Said, ...]) -> None:
+async def test_an_answer_watch_is_unanswered_before_the_model_answers(
+    said: tuple[Said, ...],
+) -> None:
     with anyio.fail_after(STEP_S):
         with pytest.raises(CompactionFailed, match="no room"):
             await watch(*said, ends("failed", "no room")).answered()

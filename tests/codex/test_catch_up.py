@@ -1,4 +1,6 @@
-"""What Codex did unheard, told from its list of turns and, where that lags behind, from its rollout."""
+"""What Codex did unheard, told from its list of turns and, where that lags behind, from its
+rollout.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -40,11 +42,18 @@ def _thread() -> Conversation:
 
 
 def _whole_turn(thread: Conversation, turn_id: str) -> None:
-    thread.report(ev.TurnStarted(turn_id, 1), _said(turn_id, "user", "known"), ev.TurnCompleted(turn_id, "completed"))
+    thread.report(
+        ev.TurnStarted(turn_id, 1),
+        _said(turn_id, "user", "known"),
+        ev.TurnCompleted(turn_id, "completed"),
+    )
 
 
 def _broken_turn(thread: Conversation, turn_id: str) -> None:
-    thread.report(ev.TurnStarted(turn_id, 1), ev.TurnCompleted(turn_id, "interrupted", ABANDONED, items_heard=False))
+    thread.report(
+        ev.TurnStarted(turn_id, 1),
+        ev.TurnCompleted(turn_id, "interrupted", ABANDONED, items_heard=False),
+    )
 
 
 def _said(turn_id: str, role: str, text: str) -> ev.EntryRecorded:
@@ -53,12 +62,20 @@ def _said(turn_id: str, role: str, text: str) -> ev.EntryRecorded:
 
 def _listed(turn_id: str, *texts: str, status: str = "completed") -> dict[str, Any]:
     roles = ("user", "assistant")
-    return {"id": turn_id, "status": status, "items": [_item(turn_id, *said) for said in zip(roles, texts, strict=False)]}
+    return {
+        "id": turn_id,
+        "status": status,
+        "items": [_item(turn_id, *said) for said in zip(roles, texts, strict=False)],
+    }
 
 
 def _item(turn_id: str, role: str, text: str) -> dict[str, Any]:
     if role == "user":
-        return {"type": "userMessage", "id": f"user of {turn_id}", "content": [{"type": "text", "text": text}]}
+        return {
+            "type": "userMessage",
+            "id": f"user of {turn_id}",
+            "content": [{"type": "text", "text": text}],
+        }
     return {"type": "agentMessage", "id": f"assistant of {turn_id}", "text": text}
 
 
@@ -71,8 +88,14 @@ async def _caught_up(thread: Conversation, link: ListingLink) -> list[tuple[str,
 async def test_a_turn_that_the_ledger_never_heard_of_is_added_at_its_end() -> None:
     thread = _thread()
     _whole_turn(thread, "turn-1")
-    link = ListingLink(_listed("turn-2", "asked", "answered"), _listed("turn-1", "known", "not asked for again"))
-    assert await _caught_up(thread, link) == [("turn-1", "known"), ("turn-2", "asked"), ("turn-2", "answered")]
+    link = ListingLink(
+        _listed("turn-2", "asked", "answered"), _listed("turn-1", "known", "not asked for again")
+    )
+    assert await _caught_up(thread, link) == [
+        ("turn-1", "known"),
+        ("turn-2", "asked"),
+        ("turn-2", "answered"),
+    ]
     assert [turn.status for turn in thread.state.turns] == ["completed", "completed"]
 
 
@@ -92,26 +115,45 @@ async def test_several_turns_are_added_in_the_order_in_which_they_happened() -> 
     assert [turn.status for turn in thread.state.turns] == ["completed", "interrupted"]
 
 
-async def test_what_is_older_than_the_compaction_that_the_session_began_with_is_not_taken_for_missed() -> None:
-    compaction = {"id": "turn-c", "status": "completed", "items": [{"type": "contextCompaction", "id": "c"}]}
+async def test_what_is_older_than_the_compaction_that_the_session_began_with_is_not_taken_for_missed() -> (
+    None
+):
+    compaction = {
+        "id": "turn-c",
+        "status": "completed",
+        "items": [{"type": "contextCompaction", "id": "c"}],
+    }
     link = ListingLink(_listed("turn-2", "asked"), compaction, _listed("turn-1", "came with it"))
     thread = _thread()
-    thread.write(ev.GenerationOpened(2, "compact", "provider"), ev.ProviderThreadBound(2, "provider-1", None))
+    thread.write(
+        ev.GenerationOpened(2, "compact", "provider"), ev.ProviderThreadBound(2, "provider-1", None)
+    )
     assert await _caught_up(thread, link) == [("turn-2", "asked")]
 
 
-async def test_a_prompt_that_codex_has_in_its_rollout_but_does_not_list_yet_is_told(tmp_path: Path) -> None:
+async def test_a_prompt_that_codex_has_in_its_rollout_but_does_not_list_yet_is_told(
+    tmp_path: Path,
+) -> None:
     thread = _thread()
     _broken_turn(thread, "turn-1")
     rollout = tmp_path / "rollout.jsonl"
     rollout.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in _rollout("turn-1")))
     thread.write(ev.ProviderThreadBound(1, "provider-1", str(rollout)))
-    assert await _caught_up(thread, ListingLink(_listed("turn-1", status="interrupted"))) == [("turn-1", "asked")]
+    assert await _caught_up(thread, ListingLink(_listed("turn-1", status="interrupted"))) == [
+        ("turn-1", "asked")
+    ]
 
 
 def _rollout(turn_id: str) -> list[dict[str, Any]]:
-    texts = ("<environment_context>here</environment_context>", "asked", "<turn_aborted>stopped</turn_aborted>")
-    messages = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for text in texts]
+    texts = (
+        "<environment_context>here</environment_context>",
+        "asked",
+        "<turn_aborted>stopped</turn_aborted>",
+    )
+    messages = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        for text in texts
+    ]
     begun = {"type": "event_msg", "payload": {"type": "task_started", "turn_id": turn_id}}
     return [begun, *({"type": "response_item", "payload": message} for message in messages)]
 
@@ -123,10 +165,15 @@ async def test_a_turn_of_which_nothing_is_known_at_all_is_not_added() -> None:
 
 
 async def test_a_codex_that_lists_no_turns_adds_nothing() -> None:
-    assert await catch_up(ListingLink(refuses=True), _thread().state, _thread().state.generation) == Missed()  # type: ignore[arg-type]
+    assert (
+        await catch_up(ListingLink(refuses=True), _thread().state, _thread().state.generation)
+        == Missed()
+    )  # type: ignore[arg-type]
 
 
-def test_a_thread_may_have_missed_something_from_a_broken_turn_until_its_session_is_ready_again() -> None:
+def test_a_thread_may_have_missed_something_from_a_broken_turn_until_its_session_is_ready_again() -> (
+    None
+):
     thread = _thread()
     assert not thread.state.may_have_missed
     _broken_turn(thread, "turn-1")

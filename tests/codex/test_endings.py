@@ -18,7 +18,11 @@ from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
 
 MESSAGE = "Codex ran out of room in the model's context window."
-OVERFLOW = {"message": MESSAGE, "codexErrorInfo": "contextWindowExceeded", "additionalDetails": None}
+OVERFLOW = {
+    "message": MESSAGE,
+    "codexErrorInfo": "contextWindowExceeded",
+    "additionalDetails": None,
+}
 OTHER = {"message": "boom", "codexErrorInfo": "other", "additionalDetails": None}
 STATUS = "thread/status/changed"
 END = [STATUS, "error", "turn/completed"]
@@ -61,13 +65,18 @@ class Stage:
         assert self.on_notification("error", error=error, willRetry=False)
         if between:
             self.on_notification(between)
-        self.on_notification("turn/completed", turn={"id": "turn-1", "status": "failed", "error": error})
+        self.on_notification(
+            "turn/completed", turn={"id": "turn-1", "status": "failed", "error": error}
+        )
 
 
 @asynccontextmanager
 async def stage(policy: Policy | None = None) -> AsyncIterator[Stage]:
     disk = Disk()
-    async with ThreadRegistry.running(Store(disk), policy or Policy()) as engine, anyio.create_task_group() as tasks:
+    async with (
+        ThreadRegistry.running(Store(disk), policy or Policy()) as engine,
+        anyio.create_task_group() as tasks,
+    ):
         writer = await begin(engine)
         prompt = ev.EntryRecorded("turn-1", "e", "message", "user", "go")
         failed = ev.TurnCompleted("turn-1", "failed", MESSAGE, error_kind="contextWindowExceeded")

@@ -1,4 +1,6 @@
-"""Codex may speak of a thread that is not in memory: it is loaded first, and nothing is lost or told out of order."""
+"""Codex may speak of a thread that is not in memory: it is loaded first, and nothing is lost or
+told out of order.
+"""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -49,7 +51,9 @@ async def without_delay(thread_id: str) -> None:
 
 
 @asynccontextmanager
-async def evicted(disk: Disk, store: Store) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter, Listener, TaskGroup]]:
+async def evicted(
+    disk: Disk, store: Store
+) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter, Listener, TaskGroup]]:
     """An engine whose one thread is not in memory, and Codex's words on their way to it."""
     async with (
         ThreadRegistry.running(store, Policy(), IdleRules(evict_after_s=0.0)) as engine,

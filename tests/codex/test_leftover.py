@@ -40,7 +40,8 @@ from tests.deadlines import STEP_S
 
 pytestmark = pytest.mark.processes
 
-# What a daemon does with a child, without the daemon. argv: binary, CODEX_HOME, state directory, first line.
+# What a daemon does with a child, without the daemon. argv: binary, CODEX_HOME, state directory,
+# first line.
 DAEMON = """
 import anyio, sys
 from pathlib import Path
@@ -97,13 +98,25 @@ def signals_nobody(pid: int, number: int) -> None:
 
 def start_daemon(codex: Path, home: Path, state_dir: Path) -> subprocess.Popen[str]:
     roots = os.pathsep.join(sys.path)
-    command = [sys.executable, "-c", DAEMON, str(codex), str(home), str(state_dir), INITIALIZE.decode()]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": roots})
+    command = [
+        sys.executable,
+        "-c",
+        DAEMON,
+        str(codex),
+        str(home),
+        str(state_dir),
+        INITIALIZE.decode(),
+    ]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": roots}
+    )
 
 
 @contextmanager
 def killed_daemon_s_child(codex: Path, home: Path, state_dir: Path) -> Generator[tuple[str, int]]:
-    """Run a daemon until its child has spoken, then `kill -9` the daemon. Gives its words and pidfd."""
+    """Run a daemon until its child has spoken, then `kill -9` the daemon. Gives its words and
+    pidfd.
+    """
     with start_daemon(codex, home, state_dir) as daemon:
         assert daemon.stdout is not None
         pid = int(daemon.stdout.readline())
@@ -133,7 +146,9 @@ async def test_a_child_that_survives_sigkill_is_given_up_and_stays_on_record(
     grace = StopGrace(after_eof_s=0.05, after_term_s=0.05, after_kill_s=0.05)
     with anyio.fail_after(STEP_S):
         with monkeypatch.context() as powerless:
-            async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=grace) as child:
+            async with spawn_codex(
+                scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=grace
+            ) as child:
                 await listen(child).line()
                 powerless.setattr(os, "killpg", signals_nobody)
         assert child.exit == ChildExit()
@@ -176,7 +191,11 @@ async def test_a_child_is_on_record_exactly_while_it_runs(tmp_path: Path, state_
     with anyio.fail_after(STEP_S):
         async with spawn_codex(profile, state_dir=state_dir, grace=IMPATIENT) as child:
             record = read_record(state_dir)
-            assert (record.pid, record.mark, record.codex) == (child.pid, child.mark, str(profile.codex))
+            assert (record.pid, record.mark, record.codex) == (
+                child.pid,
+                child.mark,
+                str(profile.codex),
+            )
             assert record.start_time_ticks == process_start_ticks(child.pid)
             assert modes(state_dir) == {f"child-{profile.key}.pid": 0o600}
     assert modes(state_dir) == {}
@@ -186,11 +205,15 @@ async def test_a_state_directory_that_cannot_be_written_does_not_keep_codex_from
     tmp_path: Path,
 ) -> None:
     with anyio.fail_after(STEP_S):
-        async with spawn_codex(scripted(tmp_path, SAY_PID), state_dir=tmp_path / "missing") as child:
+        async with spawn_codex(
+            scripted(tmp_path, SAY_PID), state_dir=tmp_path / "missing"
+        ) as child:
             assert await listen(child).line() == str(child.pid)
 
 
-async def test_the_end_of_one_child_does_not_forget_another_of_the_same_profile(tmp_path: Path, state_dir: Path) -> None:
+async def test_the_end_of_one_child_does_not_forget_another_of_the_same_profile(
+    tmp_path: Path, state_dir: Path
+) -> None:
     profile = scripted(tmp_path, SAY_PID + "sys.stdin.read()")
     async with AsyncExitStack() as later:
         async with spawn_codex(profile, state_dir=state_dir):
@@ -198,13 +221,17 @@ async def test_the_end_of_one_child_does_not_forget_another_of_the_same_profile(
         assert read_record(state_dir).pid == second.pid
 
 
-def test_a_child_that_ignores_the_end_of_input_ends_with_its_daemon(tmp_path: Path, state_dir: Path) -> None:
+def test_a_child_that_ignores_the_end_of_input_ends_with_its_daemon(
+    tmp_path: Path, state_dir: Path
+) -> None:
     profile = scripted(tmp_path, SAY_PID + WAIT_FOR_EVER)
     with killed_daemon_s_child(profile.codex, tmp_path, state_dir) as (_, pidfd):
         anyio.run(has_ended, pidfd)
 
 
-def test_a_stubborn_child_of_a_killed_daemon_is_reaped_at_the_next_start(tmp_path: Path, state_dir: Path) -> None:
+def test_a_stubborn_child_of_a_killed_daemon_is_reaped_at_the_next_start(
+    tmp_path: Path, state_dir: Path
+) -> None:
     profile = scripted(tmp_path, STUBBORN)
     with killed_daemon_s_child(profile.codex, tmp_path, state_dir) as (said, pidfd):
         reaped = anyio.run(reap_impatiently, state_dir)
@@ -232,7 +259,9 @@ def test_what_is_left_of_a_leftover_s_group_goes_with_it(tmp_path: Path, state_d
         anyio.run(has_ended, member)
 
 
-def test_what_outlived_a_leftover_in_its_group_is_ended_too(tmp_path: Path, state_dir: Path) -> None:
+def test_what_outlived_a_leftover_in_its_group_is_ended_too(
+    tmp_path: Path, state_dir: Path
+) -> None:
     body = """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         member = subprocess.Popen(["sleep", "1000"])
@@ -259,7 +288,9 @@ async def test_a_leftover_that_survives_keeps_its_record(
     tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with anyio.fail_after(STEP_S):
-        async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
+        async with spawn_codex(
+            scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT
+        ) as child:
             await listen(child).line()
             with monkeypatch.context() as powerless:
                 powerless.setattr(os, "killpg", signals_nobody)
@@ -276,9 +307,13 @@ async def test_a_leftover_that_survives_keeps_its_record(
     ],
     ids=["start", "boot", "looks"],
 )
-async def test_a_pid_that_was_used_again_is_left_alone(tmp_path: Path, state_dir: Path, forged: dict[str, Any]) -> None:
+async def test_a_pid_that_was_used_again_is_left_alone(
+    tmp_path: Path, state_dir: Path, forged: dict[str, Any]
+) -> None:
     with anyio.fail_after(STEP_S):
-        async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
+        async with spawn_codex(
+            scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT
+        ) as child:
             await listen(child).line()
             forge_record(state_dir, **forged)
             assert await reap_orphans(state_dir) == []
@@ -286,17 +321,27 @@ async def test_a_pid_that_was_used_again_is_left_alone(tmp_path: Path, state_dir
             assert record_paths(state_dir) == []
 
 
-@pytest.mark.parametrize("proof", [{"mark": "1-another"}, {"codex": "/another/codex"}], ids=["binary", "mark"])
-async def test_one_proof_of_identity_is_enough(tmp_path: Path, state_dir: Path, proof: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "proof", [{"mark": "1-another"}, {"codex": "/another/codex"}], ids=["binary", "mark"]
+)
+async def test_one_proof_of_identity_is_enough(
+    tmp_path: Path, state_dir: Path, proof: dict[str, Any]
+) -> None:
     with anyio.fail_after(STEP_S):
-        async with spawn_codex(scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT) as child:
+        async with spawn_codex(
+            scripted(tmp_path, STUBBORN), state_dir=state_dir, grace=IMPATIENT
+        ) as child:
             await listen(child).line()
             forge_record(state_dir, **proof)
-            assert [gone.pid for gone in await reap_orphans(state_dir, term_grace_s=0.05)] == [child.pid]
+            assert [gone.pid for gone in await reap_orphans(state_dir, term_grace_s=0.05)] == [
+                child.pid
+            ]
             assert await child.closed() == ChildExit(signal=signal.SIGKILL)
 
 
-async def test_records_of_the_dead_and_unreadable_ones_are_removed(tmp_path: Path, state_dir: Path) -> None:
+async def test_records_of_the_dead_and_unreadable_ones_are_removed(
+    tmp_path: Path, state_dir: Path
+) -> None:
     with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, SAY_PID), state_dir=state_dir) as child:
             listen(child)

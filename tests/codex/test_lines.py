@@ -13,7 +13,9 @@ from trimpoint.codex.appserver.lines import LineSplitter, LineTooLong
     cuts=st.lists(st.integers(min_value=0, max_value=400), max_size=20),
     tail=st.binary(max_size=20).map(lambda tail: tail.replace(b"\n", b"")),
 )
-def test_lines_are_the_same_however_the_stream_is_cut(lines: list[bytes], cuts: list[int], tail: bytes) -> None:
+def test_lines_are_the_same_however_the_stream_is_cut(
+    lines: list[bytes], cuts: list[int], tail: bytes
+) -> None:
     stream = b"".join(line + b"\n" for line in lines) + tail
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     splitter = LineSplitter()

@@ -67,9 +67,15 @@ def search_path(*links: Path) -> dict[str, str]:
 
 
 def test_the_flag_wins_over_configuration_and_path(tmp_path: Path) -> None:
-    flag, configured, found = (native(tmp_path / name / "codex") for name in ("flag", "config", "path"))
-    assert find_codex(flag=flag, configured=configured, environ=search_path(found)) == CodexBinary(flag, "flag")
-    assert find_codex(configured=configured, environ=search_path(found)) == CodexBinary(configured, "config")
+    flag, configured, found = (
+        native(tmp_path / name / "codex") for name in ("flag", "config", "path")
+    )
+    assert find_codex(flag=flag, configured=configured, environ=search_path(found)) == CodexBinary(
+        flag, "flag"
+    )
+    assert find_codex(configured=configured, environ=search_path(found)) == CodexBinary(
+        configured, "config"
+    )
     assert find_codex(environ=search_path(found)) == CodexBinary(found, "path")
 
 
@@ -90,8 +96,11 @@ def test_a_configured_file_that_is_not_executable_is_refused(tmp_path: Path) -> 
     assert "configured" in refused.value.hint
 
 
-def test_what_cannot_be_looked_at_is_passed_over_on_path_and_refused_when_named(tmp_path: Path) -> None:
-    # A name too long stands for a folder that may not be entered, which the tests may be allowed to.
+def test_what_cannot_be_looked_at_is_passed_over_on_path_and_refused_when_named(
+    tmp_path: Path,
+) -> None:
+    # A name too long stands for a folder that may not be entered, which the tests may be allowed
+    # to.
     hidden = tmp_path / ("x" * 300)
     found = find_codex(environ={"PATH": f"{hidden}:{native(tmp_path / 'bin' / 'codex').parent}"})
     assert found == CodexBinary(tmp_path / "bin" / "codex", "path")
@@ -99,7 +108,9 @@ def test_what_cannot_be_looked_at_is_passed_over_on_path_and_refused_when_named(
         find_codex(flag=hidden)
 
 
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(path: Path, mode: str) -> None:
         raise PermissionError(path)
 
@@ -124,7 +135,9 @@ def test_the_binary_of_another_machine_is_not_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("machine", ["arm64", "aarch64"])
-def test_arm_has_a_package_of_its_own(tmp_path: Path, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arm_has_a_package_of_its_own(
+    tmp_path: Path, machine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("platform.machine", lambda: machine)
     layout = LAYOUTS["beside"].replace("x86_64", "aarch64").replace("x64", "arm64")
     binary = native(tmp_path / layout)
@@ -156,7 +169,9 @@ def test_a_wrapper_without_its_binary_is_passed_over(tmp_path: Path) -> None:
 
 def test_a_script_run_by_node_without_the_suffix_is_a_wrapper_too(tmp_path: Path) -> None:
     with pytest.raises(CodexUnusable, match="node wrapper"):
-        find_codex(flag=program(tmp_path / "bin" / "codex", "#!/usr/bin/env -S node --no-warnings\n"))
+        find_codex(
+            flag=program(tmp_path / "bin" / "codex", "#!/usr/bin/env -S node --no-warnings\n")
+        )
 
 
 def test_someone_s_own_launcher_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -182,7 +197,9 @@ def test_trimpoint_under_codex_s_name_is_never_picked(tmp_path: Path, script: st
         find_codex(flag=disguised)
 
 
-def test_the_running_program_is_never_picked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_running_program_is_never_picked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     running = native(tmp_path / "running" / "codex")
     real = native(tmp_path / "real" / "codex")
     link = tmp_path / "linked" / "codex"
@@ -207,7 +224,9 @@ def test_an_empty_entry_in_path_does_not_mean_the_current_folder(
         find_codex(environ={"PATH": os.pathsep})
 
 
-def test_the_bundled_package_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_bundled_package_is_the_last_resort(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     binary = native(tmp_path / "bundle" / "codex")
     bundle_with(monkeypatch, lambda: binary)
     assert find_codex(environ={}) == CodexBinary(binary, "bundled")
@@ -225,7 +244,10 @@ def test_when_nothing_is_found_the_hint_lists_every_try(tmp_path: Path, no_bundl
     with pytest.raises(CodexNotFound, match="no usable Codex") as missing:
         find_codex(environ=search_path(broken))
     assert [attempt.place for attempt in missing.value.attempts] == [str(broken), "bundled package"]
-    assert f"{broken}: it is a node wrapper, and {PLATFORM} with its native binary is not" in missing.value.hint
+    assert (
+        f"{broken}: it is a node wrapper, and {PLATFORM} with its native binary is not"
+        in missing.value.hint
+    )
     assert "bundled package: openai-codex-cli-bin is not installed" in missing.value.hint
 
 

@@ -1,4 +1,6 @@
-"""Notifications in which one member has a shape that no release had so far: the fact that they are about is recorded all the same."""
+"""Notifications in which one member has a shape that no release had so far: the fact that they are
+about is recorded all the same.
+"""
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -25,8 +27,22 @@ from tests.threads.stage import THREAD, Disk, Store, begin
 
 ODD: list[Any] = [None, True, 7, -1.5, "odd", "", [], [7], {}, {"odd": [1]}]
 ERROR = {"message": "boom", "codexErrorInfo": "other", "additionalDetails": None}
-COUNTS = {"totalTokens": 5, "inputTokens": 4, "cachedInputTokens": 1, "outputTokens": 1, "reasoningOutputTokens": 0}
-TURN = {"id": "t", "items": [], "itemsView": "notLoaded", "status": "failed", "error": ERROR, "startedAt": 1, "durationMs": 2}
+COUNTS = {
+    "totalTokens": 5,
+    "inputTokens": 4,
+    "cachedInputTokens": 1,
+    "outputTokens": 1,
+    "reasoningOutputTokens": 0,
+}
+TURN = {
+    "id": "t",
+    "items": [],
+    "itemsView": "notLoaded",
+    "status": "failed",
+    "error": ERROR,
+    "startedAt": 1,
+    "durationMs": 2,
+}
 TEXT = {"type": "text", "text": "go", "text_elements": []}
 ITEMS = [
     {"type": "userMessage", "id": "i", "clientId": None, "content": [TEXT]},
@@ -56,7 +72,13 @@ ENDINGS = {"completed", "interrupted", "failed"}
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where something stands in a message, at every depth."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, member in entries:
         yield (*path, key)
         yield from places(member, (*path, key))
@@ -79,7 +101,9 @@ def odd_ones() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("method", "params", "path"), list(odd_ones()))
-def test_an_odd_detail_takes_no_fact_along(method: str, params: dict[str, Any], path: tuple[Any, ...]) -> None:
+def test_an_odd_detail_takes_no_fact_along(
+    method: str, params: dict[str, Any], path: tuple[Any, ...]
+) -> None:
     for odd in ODD:
         changed = with_odd(params, path, odd)
         [fact] = translate(method, msgspec.json.encode({"threadId": "T", **changed}), 1, b"{}")
@@ -101,14 +125,26 @@ def test_an_odd_detail_takes_no_fact_along(method: str, params: dict[str, Any], 
         ("failed", "boom", ("failed", "boom", "")),
         ("failed", {"message": 7, "codexErrorInfo": [1]}, ("failed", "", "")),
         ("failed", [1, 2], ("failed", "[1,2]", "")),
-        ("cancelled", None, ("failed", 'Codex ended the turn with a status that is not known: "cancelled".', "")),
+        (
+            "cancelled",
+            None,
+            ("failed", 'Codex ended the turn with a status that is not known: "cancelled".', ""),
+        ),
         ({"type": "failed"}, ERROR, ("failed", "boom", "other")),
-        ("inProgress", None, ("failed", 'Codex ended the turn with a status that is not known: "inProgress".', "")),
+        (
+            "inProgress",
+            None,
+            ("failed", 'Codex ended the turn with a status that is not known: "inProgress".', ""),
+        ),
     ],
 )
-def test_a_turn_ends_as_far_as_its_end_can_be_read(status: Any, error: Any, expected: tuple[str, str | None, str]) -> None:
+def test_a_turn_ends_as_far_as_its_end_can_be_read(
+    status: Any, error: Any, expected: tuple[str, str | None, str]
+) -> None:
     turn = {"id": "t", "status": status, "error": error}
-    [ended] = translate("turn/completed", msgspec.json.encode({"threadId": "T", "turn": turn}), 1, b"{}")
+    [ended] = translate(
+        "turn/completed", msgspec.json.encode({"threadId": "T", "turn": turn}), 1, b"{}"
+    )
     assert isinstance(ended, ev.TurnCompleted)
     assert (ended.status, ended.error, ended.error_kind) == expected
     if status != "inProgress":  # a turn that is read back may run
@@ -123,7 +159,9 @@ def test_a_turn_ends_as_far_as_its_end_can_be_read(status: Any, error: Any, expe
     ("thread/tokenUsage/updated", {"turnId": "t", "tokenUsage": {"last": {"totalTokens": "many"}}}),
     ("thread/settings/updated", {"threadSettings": 7}), ("thread/name/updated", {"threadName": 7}),
 ])  # fmt: skip
-def test_a_notification_without_what_it_is_about_is_no_fact(method: str, params: dict[str, Any]) -> None:
+def test_a_notification_without_what_it_is_about_is_no_fact(
+    method: str, params: dict[str, Any]
+) -> None:
     with pytest.raises(msgspec.MsgspecError):
         translate(method, msgspec.json.encode({"threadId": "T", **params}), 1, b"{}")
 
@@ -133,7 +171,9 @@ def test_a_watched_turn_ends_whatever_its_details_are(path: tuple[Any, ...]) -> 
     for odd in ODD:
         watch = TurnWatch()
         watch.on_notification("turn/started", Raw(msgspec.json.encode({"turn": {"id": "t"}})))
-        watch.on_notification("turn/completed", Raw(msgspec.json.encode(with_odd({"turn": TURN}, path, odd))))
+        watch.on_notification(
+            "turn/completed", Raw(msgspec.json.encode(with_odd({"turn": TURN}, path, odd)))
+        )
         assert watch.has_ended
 
 
@@ -149,7 +189,9 @@ def test_a_watched_turn_ends_without_saying_which_it_is() -> None:
 
 def test_an_odd_role_takes_no_item_along() -> None:
     compactions = ProviderCompactions()
-    compactions.is_compaction_reply("p", "item/started", Raw(b'{"item":{"type":"contextCompaction"}}'))
+    compactions.is_compaction_reply(
+        "p", "item/started", Raw(b'{"item":{"type":"contextCompaction"}}')
+    )
     for odd in ODD:
         item = msgspec.json.encode({"item": {"type": odd, "role": odd}})
         assert compactions.is_compaction_reply("p", "rawResponseItem/completed", Raw(item))
@@ -159,7 +201,10 @@ def test_an_odd_role_takes_no_item_along() -> None:
 async def heard(listener: Listener) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter]]:
     """A thread whose turn `t` runs; `listener` gets what is said of it."""
     disk = Disk()
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine, anyio.create_task_group() as tasks:
+    async with (
+        ThreadRegistry.running(Store(disk), Policy()) as engine,
+        anyio.create_task_group() as tasks,
+    ):
         writer = await begin(engine)
         writer.record_facts(ev.TurnStarted("t", 1))
         with anyio.fail_after(20):
@@ -169,7 +214,11 @@ async def heard(listener: Listener) -> AsyncGenerator[tuple[ThreadRegistry, Noti
 async def test_a_turn_with_an_odd_end_leaves_the_thread_free() -> None:
     listener = Listener()
     async with heard(listener) as (engine, inbound):
-        say(inbound, "turn/completed", turn={"id": "t", "status": {"type": "failed"}, "error": "boom"})
+        say(
+            inbound,
+            "turn/completed",
+            turn={"id": "t", "status": {"type": "failed"}, "error": "boom"},
+        )
         await listener.hears(1)
         assert (await engine.thread(THREAD)).state.running_turn_id is None
 
@@ -182,10 +231,14 @@ async def test_a_sub_agent_is_known_by_what_can_be_read_of_it() -> None:
         item = {"type": "collabAgentToolCall", "receiverThreadIds": [7, None, "sub"]}
         agents.on_parent_item(THREAD, Raw(msgspec.json.encode({"item": item})))
         for status in ({"type": "active", "activeFlags": 7}, "active"):
-            agents.on_foreign_notification("sub", "thread/status/changed", Raw(msgspec.json.encode({"status": status})))
+            agents.on_foreign_notification(
+                "sub", "thread/status/changed", Raw(msgspec.json.encode({"status": status}))
+            )
             assert list(writer.state.pending_requests) == ["sub"]
         for odd in ODD:
-            agents.on_foreign_notification("sub", "thread/status/changed", Raw(msgspec.json.encode({"status": odd})))
+            agents.on_foreign_notification(
+                "sub", "thread/status/changed", Raw(msgspec.json.encode({"status": odd}))
+            )
         assert list(writer.state.pending_requests) == []
 
 

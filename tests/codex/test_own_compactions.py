@@ -1,4 +1,6 @@
-"""What the model answers to a compaction of Codex's own is told from what it says in the turn, heard or read."""
+"""What the model answers to a compaction of Codex's own is told from what it says in the turn,
+heard or read.
+"""
 
 from typing import Any
 
@@ -34,7 +36,9 @@ def after(*said: Said) -> ProviderCompactions:
 
 @pytest.mark.parametrize("answer", [ANSWER, THOUGHT], ids=["message", "thought"])
 @pytest.mark.parametrize("said", [(BEGINS,), (BEGINS, OTHER_END), (BEGINS, PROMPT)], ids=str)
-def test_what_comes_while_codex_compacts_is_an_answer_to_that(said: tuple[Said, ...], answer: Said) -> None:
+def test_what_comes_while_codex_compacts_is_an_answer_to_that(
+    said: tuple[Said, ...], answer: Said
+) -> None:
     assert hears(after(*said), answer)
 
 
@@ -52,8 +56,16 @@ def test_another_thread_and_another_codex_are_not_meant() -> None:
 
 def test_codexs_own_files_say_which_items_they_are() -> None:
     begun = {"type": "event_msg", "payload": {"type": "task_started", "turn_id": "turn-1"}}
-    gist = {"type": "response_item", "payload": {"role": "assistant", "n": 1}, "metadata": {"compaction_output": True}}
-    said = {"type": "response_item", "payload": {"role": "assistant", "n": 2}, "metadata": {"compaction_output": False}}
+    gist = {
+        "type": "response_item",
+        "payload": {"role": "assistant", "n": 1},
+        "metadata": {"compaction_output": True},
+    }
+    said = {
+        "type": "response_item",
+        "payload": {"role": "assistant", "n": 2},
+        "metadata": {"compaction_output": False},
+    }
     old = {"type": "response_item", "payload": {"role": "assistant", "n": 3}}
     items = items_by_turn(msgspec.json.encode(line) for line in (begun, gist, said, old))
     assert [msgspec.json.decode(item)["n"] for item in items["turn-1"].own] == [2, 3]
@@ -65,14 +77,28 @@ def test_codexs_own_files_say_what_was_injected_behind_a_turn(ending: str) -> No
         return {"type": "event_msg", "payload": {"type": kind, "turn_id": turn_id}}
 
     def item(number: int) -> dict[str, Any]:
-        return {"type": "response_item", "payload": {"type": "message", "role": "user", "n": number}}
+        return {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "n": number},
+        }
 
     lines = (
-        *(event(ending), item(0), event("task_started", "turn-1"), item(1), event(ending), item(2), item(3)),
+        *(
+            event(ending),
+            item(0),
+            event("task_started", "turn-1"),
+            item(1),
+            event(ending),
+            item(2),
+            item(3),
+        ),
         *(event("task_started", "turn-2"), item(4), event(ending)),
     )
     found = items_by_turn(map(msgspec.json.encode, lines))
-    numbers = {name: tuple([msgspec.json.decode(one)["n"] for one in part] for part in turn) for name, turn in found.items()}
+    numbers = {
+        name: tuple([msgspec.json.decode(one)["n"] for one in part] for part in turn)
+        for name, turn in found.items()
+    }
     assert numbers == {"turn-1": ([1], [2, 3]), "turn-2": ([4], [])}
 
 
@@ -82,7 +108,10 @@ def test_a_conversation_ends_with_what_was_injected_behind_its_last_turn() -> No
 
     def ending(*steps: int | str) -> tuple[str | None, list[int]] | None:
         found = injected_ending(lines(*steps))
-        return found and (found.last_turn_id, [msgspec.json.decode(item)["n"] for item in found.injected])
+        return found and (
+            found.last_turn_id,
+            [msgspec.json.decode(item)["n"] for item in found.injected],
+        )
 
     assert ending("task_started", 1, "task_complete", 2, 3) == ("turn", [2, 3])
     assert ending(1, 2) == (None, [1, 2])

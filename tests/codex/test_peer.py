@@ -22,7 +22,14 @@ from trimpoint.codex.appserver.peer import (
 from trimpoint.codex.appserver.process import LaunchProfile
 
 from tests.codex.children import scripted
-from tests.codex.stage import DEADLINE_S, REPLY, SCRIPTED_CHILD, PeerSession, expect_gone, peer_session
+from tests.codex.stage import (
+    DEADLINE_S,
+    REPLY,
+    SCRIPTED_CHILD,
+    PeerSession,
+    expect_gone,
+    peer_session,
+)
 
 pytestmark = pytest.mark.processes
 
@@ -63,23 +70,31 @@ async def note_result(stage: PeerSession, name: str) -> None:
     stage.timeline.note(f"{name} {msgspec.json.decode(result)}")
 
 
-async def test_whoever_awaits_a_reply_sees_the_notifications_before_it(puppet: LaunchProfile) -> None:
+async def test_whoever_awaits_a_reply_sees_the_notifications_before_it(
+    puppet: LaunchProfile,
+) -> None:
     async with peer_session(puppet) as stage:
         text = '{"method":"before"}\n' + REPLY
         await stage.peer.request("emit", {"text": text}, deadline_s=DEADLINE_S)
         assert stage.timeline.events == ["before"]
 
 
-async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(puppet: LaunchProfile) -> None:
+async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(
+    puppet: LaunchProfile,
+) -> None:
     async with peer_session(puppet) as stage:
         text = '{"method":"before"}\n' + REPLY + '{"method":"after"}\n'
         note = stage.timeline.note
-        stage.peer.begin("emit", {"text": text}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply"))
+        stage.peer.begin(
+            "emit", {"text": text}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply")
+        )
         await stage.timeline.until("after")
     assert stage.timeline.events == ["before", "reply", "after"]
 
 
-async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(puppet: LaunchProfile) -> None:
+async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(
+    puppet: LaunchProfile,
+) -> None:
     def forward(lines: list[bytes]) -> None:
         if any(b"bug" in line for line in lines):
             raise RuntimeError("handler bug")
@@ -101,7 +116,14 @@ async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(puppet: L
         )
         stage.emit("".join(f"{line}\n" for line in lines))
         await stage.timeline.until("after")
-    assert stage.timeline.events == ["before", f"{first} {second}", "between", "then", third, "after"]
+    assert stage.timeline.events == [
+        "before",
+        f"{first} {second}",
+        "between",
+        "then",
+        third,
+        "after",
+    ]
 
 
 async def test_a_notification_is_handed_over_with_its_whole_line(puppet: LaunchProfile) -> None:
@@ -155,7 +177,9 @@ async def test_a_cancelled_request_is_forgotten(puppet: LaunchProfile) -> None:
         await stage.timeline.until("next")
 
 
-async def test_a_reply_in_the_very_moment_of_the_cancellation_does_no_harm(puppet: LaunchProfile) -> None:
+async def test_a_reply_in_the_very_moment_of_the_cancellation_does_no_harm(
+    puppet: LaunchProfile,
+) -> None:
     async with peer_session(puppet) as stage:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(note_result, stage, "never noted")
@@ -202,7 +226,10 @@ async def test_stderr_s_tail_comes_with_the_end(tmp_path: Path) -> None:
 async def test_a_reply_just_before_the_end_is_still_delivered(tmp_path: Path) -> None:
     body = """sys.stdin.readline(); print('{"id":1,"result":"last words"}')"""
     async with peer_session(scripted(tmp_path, body)) as stage:
-        assert msgspec.json.decode(await stage.peer.request("any", deadline_s=DEADLINE_S)) == "last words"
+        assert (
+            msgspec.json.decode(await stage.peer.request("any", deadline_s=DEADLINE_S))
+            == "last words"
+        )
 
 
 async def test_requests_to_a_child_that_is_being_stopped_are_refused(puppet: LaunchProfile) -> None:
@@ -221,7 +248,9 @@ async def test_requests_to_a_child_that_is_being_stopped_are_refused(puppet: Lau
         ('"what?"', -32603, "Codex sent an error that is none", None),
     ],
 )
-async def test_an_error_is_handed_over_as_it_came(puppet: LaunchProfile, error: str, code: int, message: str, data: Any) -> None:
+async def test_an_error_is_handed_over_as_it_came(
+    puppet: LaunchProfile, error: str, code: int, message: str, data: Any
+) -> None:
     async with peer_session(puppet) as stage:
         text = '{"id":ID,"error":' + error + "}\n"
         refused = await stage.peer.request_raw("emit", {"text": text}, deadline_s=DEADLINE_S)
@@ -236,7 +265,15 @@ async def test_an_error_is_handed_over_as_it_came(puppet: LaunchProfile, error: 
 
 
 async def test_lines_that_are_no_messages_are_passed_over(puppet: LaunchProfile) -> None:
-    rubbish = ["not json", "", "[1,2]", '{"method":7}', "{}", '{"id":"1","result":1}', "[" * 100_000]
+    rubbish = [
+        "not json",
+        "",
+        "[1,2]",
+        '{"method":7}',
+        "{}",
+        '{"id":"1","result":1}',
+        "[" * 100_000,
+    ]
     async with peer_session(puppet) as stage:
         stage.emit("\n".join([*rubbish, '{"method":"next"}', ""]))
         await stage.timeline.until("next")
@@ -281,7 +318,9 @@ async def test_a_failing_handler_does_not_stop_the_reader(puppet: LaunchProfile)
         with capture_logs() as logs:
             stage.emit('{"method":"explode"}\n{"method":"next"}\n')
             await stage.timeline.until("next")
-    assert [(log["event"], log["method"]) for log in logs] == [("codex_message_handler_failed", "explode")]
+    assert [(log["event"], log["method"]) for log in logs] == [
+        ("codex_message_handler_failed", "explode")
+    ]
 
 
 async def test_a_failing_callback_does_not_stop_the_reader(puppet: LaunchProfile) -> None:
@@ -297,7 +336,9 @@ async def test_a_failing_callback_does_not_stop_the_reader(puppet: LaunchProfile
 
 async def test_a_server_request_is_answered_with_its_very_id(puppet: LaunchProfile) -> None:
     async with peer_session(puppet) as stage:
-        stage.timeline.on_request = lambda request_id: stage.peer.respond(request_id, {"decision": "accept"})
+        stage.timeline.on_request = lambda request_id: stage.peer.respond(
+            request_id, {"decision": "accept"}
+        )
         stage.emit('{"id":"a-1","method":"approve","params":{}}\n')
         assert await stage.timeline.received() == {"id": "a-1", "result": {"decision": "accept"}}
     assert stage.timeline.events[0] == 'approve?"a-1"'
@@ -305,12 +346,19 @@ async def test_a_server_request_is_answered_with_its_very_id(puppet: LaunchProfi
 
 async def test_a_server_request_can_be_refused(puppet: LaunchProfile) -> None:
     async with peer_session(puppet) as stage:
-        stage.timeline.on_request = lambda request_id: stage.peer.respond_error(request_id, -32601, "no")
+        stage.timeline.on_request = lambda request_id: stage.peer.respond_error(
+            request_id, -32601, "no"
+        )
         stage.emit('{"id":0,"method":"approve"}\n')
-        assert await stage.timeline.received() == {"id": 0, "error": {"code": -32601, "message": "no"}}
+        assert await stage.timeline.received() == {
+            "id": 0,
+            "error": {"code": -32601, "message": "no"},
+        }
 
 
-async def test_a_server_request_whose_handler_fails_is_refused_not_forgotten(puppet: LaunchProfile) -> None:
+async def test_a_server_request_whose_handler_fails_is_refused_not_forgotten(
+    puppet: LaunchProfile,
+) -> None:
     def explode(request_id: Raw) -> None:
         raise RuntimeError("handler bug: secret")
 
@@ -328,7 +376,9 @@ async def test_a_handler_may_ask_without_waiting(puppet: LaunchProfile) -> None:
 
         def ask(request_id: Raw) -> None:
             note = stage.timeline.note
-            stage.peer.begin("emit", {"text": REPLY}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply"))
+            stage.peer.begin(
+                "emit", {"text": REPLY}, deadline_s=DEADLINE_S, on_outcome=lambda _: note("reply")
+            )
 
         stage.timeline.on_request = ask
         stage.emit('{"id":0,"method":"approve"}\n')
@@ -358,7 +408,9 @@ async def test_a_raw_result_is_sent_as_it_is(puppet: LaunchProfile) -> None:
 
 
 async def test_a_child_that_does_not_read_is_not_buffered_for_without_bound(tmp_path: Path) -> None:
-    async with peer_session(scripted(tmp_path, "signal.pause()"), max_unsent_bytes=2_000_000) as stage:
+    async with peer_session(
+        scripted(tmp_path, "signal.pause()"), max_unsent_bytes=2_000_000
+    ) as stage:
         stage.peer.notify("n", "x" * 4_000_000)
         with pytest.raises(ProviderOverloaded, match="the limit is 2000000") as refused:
             stage.peer.notify("n", "x")

@@ -44,7 +44,9 @@ async def test_the_real_codex_starts_a_thread_and_lists_models(real: LaunchProfi
     assert msgspec.json.decode(models)["data"]
 
 
-async def test_a_line_of_many_megabytes_from_the_real_codex_arrives_whole(real: LaunchProfile, tmp_path: Path) -> None:
+async def test_a_line_of_many_megabytes_from_the_real_codex_arrives_whole(
+    real: LaunchProfile, tmp_path: Path
+) -> None:
     large = tmp_path / "large"
     large.write_bytes(bytes(6_000_000))
     async with peer_session(real) as stage:
@@ -80,7 +82,9 @@ async def test_killing_the_real_codex_fails_what_is_in_flight(real: LaunchProfil
 
 
 async def test_the_real_codex_answers_in_spite_of_a_flood_on_stderr(real: LaunchProfile) -> None:
-    async with peer_session(msgspec.structs.replace(real, environment=(("RUST_LOG", "trace"),))) as stage:
+    async with peer_session(
+        msgspec.structs.replace(real, environment=(("RUST_LOG", "trace"),))
+    ) as stage:
         await stage.peer.initialize(CLIENT_INFO)
         for _ in range(20):
             await stage.peer.request("model/list", {}, deadline_s=DEADLINE_S)
@@ -95,7 +99,9 @@ async def test_the_real_codex_answers_in_spite_of_a_flood_on_stderr(real: Launch
         ("", None),
     ],
 )
-def test_the_version_is_read_from_the_user_agent(user_agent: str, version: tuple[int, int, int] | None) -> None:
+def test_the_version_is_read_from_the_user_agent(
+    user_agent: str, version: tuple[int, int, int] | None
+) -> None:
     assert parse_version(user_agent) == version
 
 

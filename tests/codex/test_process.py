@@ -1,4 +1,6 @@
-"""One child from spawn to reaped: the real Codex, and scripted children for what it will not do on demand."""
+"""One child from spawn to reaped: the real Codex, and scripted children for what it will not do on
+demand.
+"""
 
 import os
 import re
@@ -102,7 +104,9 @@ async def test_a_child_that_ignores_the_end_of_input_gets_sigterm_first(tmp_path
 async def test_what_was_written_is_sent_before_the_input_ends(tmp_path: Path) -> None:
     size = 4 * 1024 * 1024
     with anyio.fail_after(STEP_S):
-        async with spawn_codex(scripted(tmp_path, "print(len(sys.stdin.buffer.read()), flush=True)")) as child:
+        async with spawn_codex(
+            scripted(tmp_path, "print(len(sys.stdin.buffer.read()), flush=True)")
+        ) as child:
             sink = listen(child)
             child.write(bytes(size // 2))
             child.write(bytes(size // 2))
@@ -111,7 +115,9 @@ async def test_what_was_written_is_sent_before_the_input_ends(tmp_path: Path) ->
 
 async def test_a_child_full_of_unread_output_can_still_end(tmp_path: Path) -> None:
     with anyio.fail_after(STEP_S):
-        async with spawn_codex(scripted(tmp_path, "sys.stdout.write('x' * 8_000_000); sys.exit(3)")) as child:
+        async with spawn_codex(
+            scripted(tmp_path, "sys.stdout.write('x' * 8_000_000); sys.exit(3)")
+        ) as child:
             pass
     assert child.exit == ChildExit(status=3)
 
@@ -198,7 +204,9 @@ async def test_stopping_twice_at_once_is_harmless(tmp_path: Path) -> None:
         ("os.kill(os.getpid(), 40)", ChildExit(signal=40), "was ended by signal 40"),
     ],
 )
-async def test_the_way_it_ended_is_told(tmp_path: Path, body: str, exit_: ChildExit, said: str) -> None:
+async def test_the_way_it_ended_is_told(
+    tmp_path: Path, body: str, exit_: ChildExit, said: str
+) -> None:
     with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             listen(child)
@@ -206,7 +214,9 @@ async def test_the_way_it_ended_is_told(tmp_path: Path, body: str, exit_: ChildE
     assert str(child.exit) == said
 
 
-async def test_the_end_is_noticed_without_pidfds_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_end_is_noticed_without_pidfds_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unsupported(pid: int) -> int:
         raise OSError(38, "Function not implemented")
 
@@ -234,7 +244,9 @@ async def test_whoever_listens_to_an_ended_child_hears_of_the_end(tmp_path: Path
 
 @pytest.mark.parametrize("stream", ["stdout", "stdin"])
 async def test_a_child_that_closes_a_pipe_and_stays_is_killed(tmp_path: Path, stream: str) -> None:
-    body = f"os.close(sys.{stream}.fileno())\nprint(1, file=sys.stderr, flush=True)\n" + WAIT_FOR_EVER
+    body = (
+        f"os.close(sys.{stream}.fileno())\nprint(1, file=sys.stderr, flush=True)\n" + WAIT_FOR_EVER
+    )
     with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, body)) as child:
             listen(child)
@@ -277,7 +289,9 @@ async def test_a_missing_binary_is_refused_with_a_hint(tmp_path: Path) -> None:
     assert "--codex" in refused.value.hint
 
 
-@pytest.mark.parametrize("profile", [{"cwd": Path("/nonexistent")}, {"overrides": ("a\0b",)}], ids=str)
+@pytest.mark.parametrize(
+    "profile", [{"cwd": Path("/nonexistent")}, {"overrides": ("a\0b",)}], ids=str
+)
 async def test_what_the_system_refuses_is_refused(profile: dict[str, object]) -> None:
     with pytest.raises(ChildNotStarted, match=r"No such file|NUL"):
         async with spawn_codex(msgspec.structs.replace(LaunchProfile(REAL_CODEX), **profile)):
@@ -298,7 +312,8 @@ async def test_a_file_that_is_no_program_ends_with_the_reason_on_stderr(tmp_path
 async def test_what_a_child_said_last_is_heard_by_a_daemon_that_had_no_time_to_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The settling time is over before the loop runs again, as on a machine that is busy with something else.
+    # The settling time is over before the loop runs again, as on a machine that is busy with
+    # something else.
     monkeypatch.setattr("trimpoint.codex.appserver.process._SETTLE_S", 0.0)
     size = 900_000  # less than the kernel keeps for a pipe, more than is read at once
     profile = scripted(tmp_path, f"os.write(1, b'x' * {size}); os.write(2, b'last words')")
@@ -316,7 +331,9 @@ async def test_a_child_leads_a_session_in_its_folder_and_gets_its_overrides(tmp_
     body = """
         print(os.getsid(0) == os.getpid(), os.getcwd(), sys.argv[1:], flush=True)
     """
-    profile = msgspec.structs.replace(scripted(tmp_path, body), cwd=tmp_path, overrides=("a=1", "b=2"))
+    profile = msgspec.structs.replace(
+        scripted(tmp_path, body), cwd=tmp_path, overrides=("a=1", "b=2")
+    )
     with anyio.fail_after(STEP_S):
         async with spawn_codex(profile) as child:
             line = await listen(child).line()
@@ -325,7 +342,9 @@ async def test_a_child_leads_a_session_in_its_folder_and_gets_its_overrides(tmp_
 
 @pytest.fixture
 def background_job() -> Generator[None]:
-    """Makes this process ignore and block signals as a background job of a script, or under `nohup`, does."""
+    """Makes this process ignore and block signals as a background job of a script, or under
+    `nohup`, does.
+    """
     ignored = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGRTMIN)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
@@ -336,7 +355,9 @@ def background_job() -> Generator[None]:
 
 
 @pytest.mark.usefixtures("background_job")
-async def test_a_child_ignores_and_blocks_no_signal_even_when_the_daemon_does(tmp_path: Path) -> None:
+async def test_a_child_ignores_and_blocks_no_signal_even_when_the_daemon_does(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "codex"
     path.write_text("#!/bin/sh\ngrep -E 'Sig(Ign|Blk)' /proc/self/status | tr '\\n' ' '; echo\n")
     path.chmod(0o755)

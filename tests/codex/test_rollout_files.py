@@ -1,4 +1,6 @@
-"""A conversation is read from all of Codex's files that count, as Codex loads it, and from no others."""
+"""A conversation is read from all of Codex's files that count, as Codex loads it, and from no
+others.
+"""
 
 import sys
 from pathlib import Path
@@ -14,17 +16,23 @@ SEGMENT, LATER = "01a221fe-d6cb-7d21-843b-2e0769d1beb3", "01a221fe-d9be-7210-b97
 
 
 def base(file_id: str, end: int) -> dict[str, Any]:
-    return {"history_base": {"thread_id": file_id, "end_ordinal_exclusive": end, "end_byte_offset": 1}}
+    return {
+        "history_base": {"thread_id": file_id, "end_ordinal_exclusive": end, "end_byte_offset": 1}
+    }
 
 
 def content(ordinals: range, meta: dict[str, Any] | None = None) -> bytes:
     """A file whose first line, numbered like all, is the one about itself."""
-    lines = [{"type": "session_meta", "ordinal": ordinals.start, "payload": {"id": "x", **(meta or {})}}]
+    lines = [
+        {"type": "session_meta", "ordinal": ordinals.start, "payload": {"id": "x", **(meta or {})}}
+    ]
     lines += [{"type": "event_msg", "ordinal": ordinal, "payload": {}} for ordinal in ordinals[1:]]
     return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
 
 
-def put(home: Path, file_id: str, data: bytes, folder: str = "sessions/2026/11/28", suffix: str = "") -> str:
+def put(
+    home: Path, file_id: str, data: bytes, folder: str = "sessions/2026/11/28", suffix: str = ""
+) -> str:
     path = home / folder / f"rollout-2026-11-28T11-51-17-{file_id}.jsonl{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -37,8 +45,18 @@ def ordinals(lines: list[bytes]) -> list[int]:
 
 def test_a_reverted_thread_is_its_newest_file_and_what_that_builds_on(tmp_path: Path) -> None:
     first = put(tmp_path, THREAD, content(range(10)))
-    put(tmp_path, f"{THREAD}_{SEGMENT}", content(range(5, 9), base(THREAD, 5)), "sessions/2026/11/29")
-    put(tmp_path, f"{THREAD}_{LATER}", content(range(7, 12), base(SEGMENT, 7)), "sessions/2026/11/30")
+    put(
+        tmp_path,
+        f"{THREAD}_{SEGMENT}",
+        content(range(5, 9), base(THREAD, 5)),
+        "sessions/2026/11/29",
+    )
+    put(
+        tmp_path,
+        f"{THREAD}_{LATER}",
+        content(range(7, 12), base(SEGMENT, 7)),
+        "sessions/2026/11/30",
+    )
     put(tmp_path, FORK, content(range(50)))
     assert ordinals(conversation_lines(first)) == list(range(12))
     assert ordinals(own_lines(first)) == list(range(10))
@@ -95,8 +113,12 @@ def test_a_compressed_file_that_is_damaged_counts_as_gone(tmp_path: Path) -> Non
     assert ordinals(conversation_lines(fork)) == [4, 5]
 
 
-def test_a_compressed_file_counts_as_gone_where_nothing_can_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put(tmp_path, THREAD, zstandard.ZstdCompressor().compress(content(range(2))), suffix=".zst")
+def test_a_compressed_file_counts_as_gone_where_nothing_can_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(
+        tmp_path, THREAD, zstandard.ZstdCompressor().compress(content(range(2))), suffix=".zst"
+    )
     monkeypatch.setitem(sys.modules, "zstandard", None)
     assert conversation_lines(path) == own_lines(path) == []
 
@@ -125,7 +147,9 @@ def test_damage_takes_nothing_else_along(tmp_path: Path) -> None:
     lines = conversation_lines(fork)
     assert b"torn" in lines
     assert ordinals([line for line in lines if line != b"torn"]) == [0, 1, 2, 3, 4, 5]
-    assert ordinals(conversation_lines(put(tmp_path / "other", THREAD, b"torn\n" + content(range(2))))[1:]) == [0, 1]
+    assert ordinals(
+        conversation_lines(put(tmp_path / "other", THREAD, b"torn\n" + content(range(2))))[1:]
+    ) == [0, 1]
 
 
 def test_a_file_of_another_name_is_read_as_it_is(tmp_path: Path) -> None:

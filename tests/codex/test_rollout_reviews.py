@@ -1,4 +1,6 @@
-"""A review in a rollout begins with the id of its reviewer's turn and ends with its own (measured: 0.163)."""
+"""A review in a rollout begins with the id of its reviewer's turn and ends with its own (measured:
+0.163).
+"""
 
 from typing import Any
 
@@ -12,7 +14,12 @@ def line(kind: str, **payload: Any) -> bytes:
 
 
 def message(text: str) -> bytes:
-    return line("response_item", type="message", role="assistant", content=[{"type": "output_text", "text": text}])
+    return line(
+        "response_item",
+        type="message",
+        role="assistant",
+        content=[{"type": "output_text", "text": text}],
+    )
 
 
 REVIEW = [
@@ -25,11 +32,15 @@ REVIEW = [
 
 def test_the_items_are_those_of_the_review() -> None:
     found = items_by_turn(REVIEW)
-    assert [(turn_id, len(items.own), len(items.injected)) for turn_id, items in found.items()] == [("review", 1, 1)]
+    assert [(turn_id, len(items.own), len(items.injected)) for turn_id, items in found.items()] == [
+        ("review", 1, 1)
+    ]
 
 
 def test_a_compaction_before_it_counts_them_for_the_review() -> None:
-    history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "summary"}]}]
+    history = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "summary"}]}
+    ]
     found = since_compaction([line("compacted", replacement_history=history), *REVIEW[:3]])
     assert found is not None
     assert found[1] == {"review": 1}

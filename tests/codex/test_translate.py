@@ -19,7 +19,9 @@ def heard(method: str, **params: Any) -> ev.AnyEvent:
     return fact
 
 
-def counts(total: int, spent: int = 0, cached: int = 0, said: int = 0, thought: int = 0) -> dict[str, int]:
+def counts(
+    total: int, spent: int = 0, cached: int = 0, said: int = 0, thought: int = 0
+) -> dict[str, int]:
     return {
         "totalTokens": total, "inputTokens": spent, "cachedInputTokens": cached, "cacheWriteInputTokens": 0,
         "outputTokens": said, "reasoningOutputTokens": thought,
@@ -48,7 +50,11 @@ ERRORS = pytest.mark.parametrize(
         ("contextWindowExceeded", OVERFLOW, "contextWindowExceeded"),
         ("other", "stream disconnected before completion", "other"),
         ("other", RAW_BODY, "contextWindowExceeded"),
-        ({"httpConnectionFailed": {"httpStatusCode": 401}}, "unexpected status 401", "httpConnectionFailed"),
+        (
+            {"httpConnectionFailed": {"httpStatusCode": 401}},
+            "unexpected status 401",
+            "httpConnectionFailed",
+        ),
         ({}, "of a kind yet to be invented", ""),
         (None, "no kind at all", ""),
     ],
@@ -62,7 +68,9 @@ def failed_turn(info: Any, message: str) -> dict[str, Any]:
 
 @ERRORS
 def test_a_failed_turn_says_of_which_kind_its_error_is(info: Any, message: str, kind: str) -> None:
-    assert heard("turn/completed", turn=failed_turn(info, message)) == ev.TurnCompleted("t", "failed", message, True, kind)
+    assert heard("turn/completed", turn=failed_turn(info, message)) == ev.TurnCompleted(
+        "t", "failed", message, True, kind
+    )
 
 
 @ERRORS

@@ -1,7 +1,8 @@
-"""Codex versions that lack what the commands need: refused in a sentence that names the version, with nothing changed.
+"""Codex versions that lack what the commands need: refused in a sentence that names the version,
+with nothing changed.
 
-The stand-in for Codex talks as much of its protocol as one turn takes; the unknown-method error is in Codex's own words
-(measured: 0.133 to 0.171).
+The stand-in for Codex talks as much of its protocol as one turn takes; the unknown-method error is
+in Codex's own words (measured: 0.133 to 0.171).
 """
 
 from collections.abc import AsyncIterator
@@ -20,7 +21,13 @@ from trimpoint.config import Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.threads.errors import CommandRefused
-from trimpoint_protocol.commands import ArchiveAndNew, ArchiveThread, CompactContext, RenameThread, TrimContext
+from trimpoint_protocol.commands import (
+    ArchiveAndNew,
+    ArchiveThread,
+    CompactContext,
+    RenameThread,
+    TrimContext,
+)
 
 from tests.codex.children import scripted
 from tests.deadlines import STEP_S
@@ -64,20 +71,29 @@ def refused(message: str) -> ProviderError:
 
 @asynccontextmanager
 async def thread_on(version: str, *lacks: str, folder: Path) -> AsyncIterator[Client]:
-    """A client of a daemon whose Codex is of `version` and has none of the methods `lacks`; its thread had two turns."""
+    """A client of a daemon whose Codex is of `version` and has none of the methods `lacks`; its
+    thread had two turns.
+    """
     constants = f"THREAD, VERSION, LACKS = {THREAD!r}, {version!r}, {lacks!r}\n"
     (folder / "bin").mkdir()
     profile = scripted(folder / "bin", "\n    " + constants + STAND_IN)
     socket = folder / "s" / "t.sock"
     with anyio.fail_after(STEP_S):
-        async with running_daemon(Config(), folder / "state", profile) as daemon, anyio.create_task_group() as tasks:
-            await tasks.start(lambda task_status: serve_unix(socket, daemon.serve, task_status=task_status))
+        async with (
+            running_daemon(Config(), folder / "state", profile) as daemon,
+            anyio.create_task_group() as tasks,
+        ):
+            await tasks.start(
+                lambda task_status: serve_unix(socket, daemon.serve, task_status=task_status)
+            )
             async with connect(socket) as client:
                 await client.initialize("test")
                 await client.request("thread/start", cwd="/")
                 for _ in range(2):
                     heard = len(client.messages)
-                    await client.request("turn/start", threadId=THREAD, input=[{"type": "text", "text": "hi"}])
+                    await client.request(
+                        "turn/start", threadId=THREAD, input=[{"type": "text", "text": "hi"}]
+                    )
                     await client.received("turn/completed", heard)
                 yield client
             tasks.cancel_scope.cancel()
@@ -96,7 +112,9 @@ async def trim_points(client: Client) -> list[Any]:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact --force", "/new"])
-async def test_a_codex_that_is_too_old_is_refused_before_anything_changes(text: str, tmp_path: Path) -> None:
+async def test_a_codex_that_is_too_old_is_refused_before_anything_changes(
+    text: str, tmp_path: Path
+) -> None:
     async with thread_on("0.120.4", folder=tmp_path) as client:
         outcome = await type_in(client, text)
         points = await trim_points(client)
@@ -106,17 +124,24 @@ async def test_a_codex_that_is_too_old_is_refused_before_anything_changes(text: 
 
 
 @pytest.mark.processes
-async def test_a_compaction_without_forks_fails_with_the_versions_that_have_them(tmp_path: Path) -> None:
+async def test_a_compaction_without_forks_fails_with_the_versions_that_have_them(
+    tmp_path: Path,
+) -> None:
     async with thread_on("0.199.0", "thread/fork", folder=tmp_path) as client:
         outcome = await type_in(client, "/compact --force")
         points = await trim_points(client)
     assert (outcome["status"], outcome["reason"]) == ("failed", "not_supported")
-    assert "nothing has changed: Codex 0.199.0 has no thread/fork; trimpoint is tested with" in outcome["message"]
+    assert (
+        "nothing has changed: Codex 0.199.0 has no thread/fork; trimpoint is tested with"
+        in outcome["message"]
+    )
     assert points == []
 
 
 @pytest.mark.processes
-async def test_a_session_that_cannot_be_given_its_context_says_what_is_missing(tmp_path: Path) -> None:
+async def test_a_session_that_cannot_be_given_its_context_says_what_is_missing(
+    tmp_path: Path,
+) -> None:
     async with thread_on("0.199.0", "thread/inject_items", folder=tmp_path) as client:
         outcome = await type_in(client, "/clear 1")
     assert (outcome["status"], outcome["reason"]) == ("failed", "not_supported")
@@ -126,13 +151,21 @@ async def test_a_session_that_cannot_be_given_its_context_says_what_is_missing(t
 @pytest.mark.parametrize(
     ("message", "method"),
     [
-        ("Invalid request: unknown variant `thread/sample`, expected one of `initialize`", "thread/sample"),
+        (
+            "Invalid request: unknown variant `thread/sample`, expected one of `initialize`",
+            "thread/sample",
+        ),
         ("unknown variant `thread/inject_items`", "thread/inject_items"),
-        ("Invalid request: unknown variant `nope`, expected one of `read-only`, `workspace-write`", None),
+        (
+            "Invalid request: unknown variant `nope`, expected one of `read-only`, `workspace-write`",
+            None,
+        ),
         ("thread not found: 0190", None),
     ],
 )
-def test_a_method_that_is_missing_is_told_from_a_value_that_is_wrong(message: str, method: str | None) -> None:
+def test_a_method_that_is_missing_is_told_from_a_value_that_is_wrong(
+    message: str, method: str | None
+) -> None:
     assert missing_method(refused(message)) == method
 
 
@@ -147,7 +180,9 @@ def test_a_version_that_is_not_known_is_not_refused() -> None:
 @pytest.mark.parametrize("command", [TrimContext, CompactContext, ArchiveAndNew])
 def test_the_oldest_supported_version_is_not_refused(command: type[TrimContext]) -> None:
     refuse_if_too_old(command(command_id="c", thread_id="t"), (0, 133, 0))
-    with pytest.raises(CommandRefused, match=r"needs Codex 0\.133\.0 or newer; this one is 0\.132\.9"):
+    with pytest.raises(
+        CommandRefused, match=r"needs Codex 0\.133\.0 or newer; this one is 0\.132\.9"
+    ):
         refuse_if_too_old(command(command_id="c", thread_id="t"), (0, 132, 9))
 
 
@@ -157,5 +192,9 @@ def test_what_makes_no_new_context_is_left_to_codex_however_old() -> None:
 
 
 @pytest.mark.parametrize("version", [None, (0, 120, 0)])
-def test_an_old_or_unknown_codex_is_told_what_is_needed(version: tuple[int, int, int] | None) -> None:
-    assert lacking("thread/fork", version).endswith("has no thread/fork; Codex 0.133.0 or newer is needed")
+def test_an_old_or_unknown_codex_is_told_what_is_needed(
+    version: tuple[int, int, int] | None,
+) -> None:
+    assert lacking("thread/fork", version).endswith(
+        "has no thread/fork; Codex 0.133.0 or newer is needed"
+    )

@@ -1,7 +1,7 @@
 """given(events).when(command).then(events | rejection): threads with a past, for tests of the core.
 
-Each event goes through the journal's bytes on its way into the state, and each decision is checked to have
-left the state alone, so every test of the core is also one of these two promises.
+Each event goes through the journal's bytes on its way into the state, and each decision is checked
+to have left the state alone, so every test of the core is also one of these two promises.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,9 @@ THREAD = "thread-1"
 START_MS = 1_764_000_000_000
 SETTINGS = b'{"model":"gpt-5","secretSetting":true}'
 _command_ids = (f"command-{number}" for number in count(1))
-_encode = msgspec.msgpack.Encoder(enc_hook=lambda packed: dict(packed) if isinstance(packed, Mapping) else list(packed)).encode
+_encode = msgspec.msgpack.Encoder(
+    enc_hook=lambda packed: dict(packed) if isinstance(packed, Mapping) else list(packed)
+).encode
 _decode_record = msgspec.msgpack.Decoder(ev.Record).decode
 
 
@@ -55,7 +57,9 @@ class Conversation:
         self.records: list[ev.Record] = []
         self.policy = policy or Policy()
         self.trusts_decisions = False
-        """For long lives: to encode the whole state with every turn takes a time that grows with its square."""
+        """For long lives: to encode the whole state with every turn takes a time that grows with
+        its square.
+        """
         self._numbers = count(1)
 
     @property
@@ -65,7 +69,9 @@ class Conversation:
 
     def write(self, *events: ev.AnyEvent, command_id: str | None = None) -> Self:
         sequence, thread_sequence = self.state.sequence + 1, self.state.thread_sequence + 1
-        record = ev.Record(sequence, thread_sequence, self.now_ms, events, command_id, b"fingerprint")
+        record = ev.Record(
+            sequence, thread_sequence, self.now_ms, events, command_id, b"fingerprint"
+        )
         read_back = _decode_record(_encode(record))
         assert read_back == record
         apply(self.state, read_back)
@@ -73,7 +79,9 @@ class Conversation:
         return self
 
     def when(self, command: AnyCommand) -> Outcome:
-        """Decide and nothing else; unless `trusts_decisions`, prove that the state stayed as it was."""
+        """Decide and nothing else; unless `trusts_decisions`, prove that the state stayed as it
+        was.
+        """
         before = b"" if self.trusts_decisions else _encode(self.state)
         outcome = Outcome(decide(self.state, command, self.stamp(), self.policy))
         assert self.trusts_decisions or _encode(self.state) == before
@@ -97,7 +105,8 @@ class Conversation:
     def replayed(self) -> ThreadState:
         return replay(self.records)
 
-    # -- a life in a few words ---------------------------------------------------------------------------
+    # -- a life in a few words
+    # ---------------------------------------------------------------------------
 
     def turn(
         self,
@@ -108,7 +117,9 @@ class Conversation:
         items: Iterable[bytes] | None = None,
         status: str = "completed",
     ) -> str:
-        """A turn from start to end: prompt, activities, answer, raw items (of the two, or as given)."""
+        """A turn from start to end: prompt, activities, answer, raw items (of the two, or as
+        given).
+        """
         turn_id = self.begin_turn(prompt)
         for title in activities:
             self.report(activity(turn_id, title))
@@ -145,7 +156,9 @@ class Conversation:
         self.do(internal.AdvanceOperation(operation_id, Phase.COMPACTING))
         return operation_id
 
-    def compact(self, summary: str | None = "the summary", keep: int | None = None, **arguments: Any) -> str:
+    def compact(
+        self, summary: str | None = "the summary", keep: int | None = None, **arguments: Any
+    ) -> str:
         """`/compact` until its session is ready; the trim point's id.
 
         Without `summary`, only the provider can read it and carries on.
@@ -159,7 +172,9 @@ class Conversation:
     def checkpoint(self, turn_id: str | None, moment: str = "after") -> str:
         """A checkpoint of that moment; its commit."""
         commit = f"commit-{len(self.records)}"
-        self.report(ev.CheckpointCaptured(turn_id, moment, "/work", f"refs/{turn_id}/{moment}", commit))
+        self.report(
+            ev.CheckpointCaptured(turn_id, moment, "/work", f"refs/{turn_id}/{moment}", commit)
+        )
         return commit
 
     def revert(self, **arguments: Any) -> None:
@@ -176,17 +191,25 @@ class Conversation:
         if operation.reverting.commit:
             self.advance(Phase.CHECKPOINTING)
             self.checkpoint(None, "safety")
-            self.report(ev.RevertPlanned(operation.id, "refs/planned", "planned", ("a",), ("b",), ("c",)))
+            self.report(
+                ev.RevertPlanned(operation.id, "refs/planned", "planned", ("a",), ("b",), ("c",))
+            )
         self.advance(Phase.STARTING)
         if resolve_target(self.state, operation.reverting) is not None:
             prepared = f"codex-thread-{self.state.generation.number + 1}"
             self.report(ev.RevertPrepared(operation.id, prepared))
         if operation.reverting.commit:
             self.advance(Phase.RESTORING)
-        self.do(internal.CompleteRevert(operation.id, prepared, "/rollouts/reverted", written=2, removed=1, message="Back."))
+        self.do(
+            internal.CompleteRevert(
+                operation.id, prepared, "/rollouts/reverted", written=2, removed=1, message="Back."
+            )
+        )
 
     def overflow(self, turn_id: str = "") -> str:
-        """The running turn, or one that is begun, does not fit; its recovery is under way. The turn's id."""
+        """The running turn, or one that is begun, does not fit; its recovery is under way. The
+        turn's id.
+        """
         turn_id = turn_id or self.begin_turn()
         self.report(ev.ContextItemsRecorded(turn_id, (raw_message("user", self.prompts[turn_id]),)))
         self.fail_to_fit(turn_id)
@@ -197,7 +220,9 @@ class Conversation:
         self.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
         return str(self.do(internal.RecoverFromOverflow(turn_id)).operation_id)
 
-    def retry(self, summary: str = "in short", provider_turn_id: str = "codex-turn") -> OverflowPlan:
+    def retry(
+        self, summary: str = "in short", provider_turn_id: str = "codex-turn"
+    ) -> OverflowPlan:
         """The recovery goes on until the turn runs again; where the context was cut."""
         operation = self.state.open_operation
         assert operation is not None
@@ -205,7 +230,11 @@ class Conversation:
         assert plan is not None
         self.advance(Phase.COMPACTING)
         self.advance(Phase.RETRYING)
-        self.do(completed_recovery(operation.id, plan, summary, provider_turn_id, self.state.generation.number + 1))
+        self.do(
+            completed_recovery(
+                operation.id, plan, summary, provider_turn_id, self.state.generation.number + 1
+            )
+        )
         return plan
 
     def settle(self) -> None:
@@ -216,7 +245,9 @@ class Conversation:
             self.advance(Phase.STOPPING, ev.SessionStopped(number - 1))
         self.advance(Phase.STARTING)
         if self.state.generation.provider_thread_id is None:
-            bound = ev.ProviderThreadBound(number, f"codex-thread-{number}", f"/rollouts/{number}", raw_events=True)
+            bound = ev.ProviderThreadBound(
+                number, f"codex-thread-{number}", f"/rollouts/{number}", raw_events=True
+            )
             self.advance(Phase.BOOTSTRAPPING, bound)
         self.advance(Phase.READY, ev.SessionReady(number))
 
@@ -227,7 +258,11 @@ class Conversation:
 
 
 def completed_recovery(
-    operation_id: str, plan: OverflowPlan, summary: str = "in short", provider_turn_id: str = "codex-turn", number: int = 2
+    operation_id: str,
+    plan: OverflowPlan,
+    summary: str = "in short",
+    provider_turn_id: str = "codex-turn",
+    number: int = 2,
 ) -> internal.CompleteRecovery:
     """The turn goes on in generation `number`."""
     cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
@@ -278,7 +313,9 @@ def user(turn_id: str, text: str, entry_id: str = "") -> ev.EntryRecorded:
 
 
 def assistant(turn_id: str, text: str, entry_id: str = "") -> ev.EntryRecorded:
-    return ev.EntryRecorded(turn_id, entry_id or f"{turn_id}/assistant/{text}", "message", "assistant", text)
+    return ev.EntryRecorded(
+        turn_id, entry_id or f"{turn_id}/assistant/{text}", "message", "assistant", text
+    )
 
 
 def activity(turn_id: str, title: str, entry_id: str = "") -> ev.EntryRecorded:

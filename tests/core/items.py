@@ -1,4 +1,6 @@
-"""Raw items, and turns of them, as Codex records them (measured: 0.163), for tests of what is discarded."""
+"""Raw items, and turns of them, as Codex records them (measured: 0.163), for tests of what is
+discarded.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,23 +38,40 @@ def thought(item_id: str = "rs_1", sealed: str | None = "SEALED") -> Item:
     return {"type": "reasoning", "id": item_id, "summary": [], "encrypted_content": sealed}
 
 
-def ran(turn_id: str, call_id: str, command: str = "ls", actions: Sequence[str] = ("unknown",)) -> ev.EntryRecorded:
+def ran(
+    turn_id: str, call_id: str, command: str = "ls", actions: Sequence[str] = ("unknown",)
+) -> ev.EntryRecorded:
     detail = {
         "type": "commandExecution",
         "command": f"/bin/bash -lc '{command}'",
         "commandActions": [{"type": kind} for kind in actions],
     }
-    return ev.EntryRecorded(turn_id, call_id, "activity", "commandExecution", detail["command"], msgspec.json.encode(detail))
+    return ev.EntryRecorded(
+        turn_id,
+        call_id,
+        "activity",
+        "commandExecution",
+        detail["command"],
+        msgspec.json.encode(detail),
+    )
 
 
 def changed(turn_id: str, call_id: str) -> ev.EntryRecorded:
-    return ev.EntryRecorded(turn_id, call_id, "activity", "fileChange", "a.py", raw(type="fileChange"))
+    return ev.EntryRecorded(
+        turn_id, call_id, "activity", "fileChange", "a.py", raw(type="fileChange")
+    )
 
 
 def turn(
-    thread: Conversation, prompt: str, answer: str, *work: tuple[Item | ev.EntryRecorded, ...] | Item, status: str = "completed"
+    thread: Conversation,
+    prompt: str,
+    answer: str,
+    *work: tuple[Item | ev.EntryRecorded, ...] | Item,
+    status: str = "completed",
 ) -> str:
-    """A turn with a prompt, work in between and a last answer. An item may come with the entry that tells of it."""
+    """A turn with a prompt, work in between and a last answer. An item may come with the entry that
+    tells of it.
+    """
     turn_id = thread.begin_turn(prompt)
     seen: list[Item] = [message("user", prompt, id=f"raw {prompt}")]
     for step in work:
@@ -64,7 +83,10 @@ def turn(
     answer_id = f"msg_{turn_id}"
     thread.report(ev.EntryRecorded(turn_id, answer_id, "message", "assistant", answer))
     seen.append(message("assistant", answer, id=answer_id))
-    thread.report(ev.ContextItemsRecorded(turn_id, tuple(raw(**item) for item in seen)), ev.TurnCompleted(turn_id, status))
+    thread.report(
+        ev.ContextItemsRecorded(turn_id, tuple(raw(**item) for item in seen)),
+        ev.TurnCompleted(turn_id, status),
+    )
     return turn_id
 
 

@@ -1,4 +1,6 @@
-"""One event of every type with every field set, for tests of formats. `SECRET` is in each private field."""
+"""One event of every type with every field set, for tests of formats. `SECRET` is in each private
+field.
+"""
 
 from typing import get_args
 
@@ -9,7 +11,9 @@ _SETTINGS = b'{"model":"' + SECRET.encode() + b'"}'
 _ITEM = b'{"type":"message","content":"' + SECRET.encode() + b'"}'
 
 SAMPLES: tuple[ev.AnyEvent, ...] = (
-    ev.ThreadCreated("thread", "/work", "started", _SETTINGS, "project", "worktree", "main", "parent", "name"),
+    ev.ThreadCreated(
+        "thread", "/work", "started", _SETTINGS, "project", "worktree", "main", "parent", "name"
+    ),
     ev.GenerationOpened(2, "compact", "summary", ("turn-2", "turn-3"), "in short", 12, 5),
     ev.ProviderThreadBound(2, SECRET, f"/{SECRET}", True),
     ev.SessionReady(2),
@@ -19,7 +23,18 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.OperationStarted("operation", "clear"),
     ev.OperationAdvanced("operation", "failed", "message", "provider_timeout"),
     ev.TrimPointCreated(
-        "thread", "trim-point", 1_764_000_000_000, "entry-4", 4, ("turn-1",), "turn-2", 2, "compact", True, 1, "turn-1"
+        "thread",
+        "trim-point",
+        1_764_000_000_000,
+        "entry-4",
+        4,
+        ("turn-1",),
+        "turn-2",
+        2,
+        "compact",
+        True,
+        1,
+        "turn-1",
     ),
     ev.ContextSummarized("thread", "trim-point", "in short", 1_500),
     ev.ContextDiscarded(
@@ -37,7 +52,9 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.CompactionFailed("operation", "the model said nothing"),
     ev.OverflowRecoveryRequested("operation", "turn-1"),
     ev.TurnRetried("turn-1", SECRET, 2),
-    ev.ArchivedAndNewCreated("thread", "thread-2", "worktree", "main", "project", "/work", _SETTINGS),
+    ev.ArchivedAndNewCreated(
+        "thread", "thread-2", "worktree", "main", "project", "/work", _SETTINGS
+    ),
     ev.ThreadArchived(),
     ev.ThreadUnarchived(),
     ev.ThreadRenamed("better name"),
@@ -45,18 +62,27 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.TurnRequested("request"),
     ev.TurnRequestEnded("request", "turn-1", "overloaded"),
     ev.TurnStarted("turn-1", 1),
-    ev.EntryRecorded("turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}'),
+    ev.EntryRecorded(
+        "turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}'
+    ),
     ev.ContextItemsRecorded("turn-1", (_ITEM, b"{}"), "rollout"),
     ev.UsageReported("turn-1", 9_000, 20_000, 258_400, 8_900, 8_000, 100, 60),
     ev.TurnCompleted("turn-1", "failed", "no room", False, "contextWindowExceeded"),
     ev.TurnsReverted("turn-1"),
     ev.CheckpointCaptured(
-        "turn-1", "after", "/work", "refs/trimpoint/checkpoints/thread/turn-1", "c0ffee", ("big.bin left out",)
+        "turn-1",
+        "after",
+        "/work",
+        "refs/trimpoint/checkpoints/thread/turn-1",
+        "c0ffee",
+        ("big.bin left out",),
     ),
     ev.CheckpointFailed("turn-2", "before", "no git repository"),
     ev.RevertRequested("operation", "turn-1", "files+context", False, True, "/work", "c0ffee"),
     ev.RevertPrepared("operation", SECRET),
-    ev.RevertPlanned("operation", "refs/trimpoint/checkpoints/thread/reverted", "beef", ("a",), ("b",), ("c",)),
+    ev.RevertPlanned(
+        "operation", "refs/trimpoint/checkpoints/thread/reverted", "beef", ("a",), ("b",), ("c",)
+    ),
     ev.FilesRestored("operation", "c0ffee", 3, 1),
     ev.Reverted("operation", "turn-1", "files+context", True),
     ev.RequestOpened("0", "item/commandExecution/requestApproval"),

@@ -31,7 +31,11 @@ def at_work(*words: str) -> Conversation:
             thread,
             f"{word}?",
             f"{word}!",
-            (call(word, f"cat {word}"), output(word, f"{word} " * 100), ran("", word, f"cat {word}")),
+            (
+                call(word, f"cat {word}"),
+                output(word, f"{word} " * 100),
+                ran("", word, f"cat {word}"),
+            ),
         )
     return thread
 
@@ -53,9 +57,22 @@ def test_the_tools_are_called_as_they_are_answered() -> None:
 def test_a_listing_says_what_there_is_and_what_stays() -> None:
     answer = listed(at_work("one", "two"))
     first, command = answer["messages"][:2]
-    assert first == {"short_id": "m1.1", "role": "user", "kind": "message", "preview": "one?", "est_tokens": first["est_tokens"]}
+    assert first == {
+        "short_id": "m1.1",
+        "role": "user",
+        "kind": "message",
+        "preview": "one?",
+        "est_tokens": first["est_tokens"],
+    }
     assert (command["short_id"], command["kind"]) == ("m1.2", "command")
-    assert [row.get("protected") for row in answer["messages"]] == [None, None, "finalAnswer", "newest", None, "newest"]
+    assert [row.get("protected") for row in answer["messages"]] == [
+        None,
+        None,
+        "finalAnswer",
+        "newest",
+        None,
+        "newest",
+    ]
     assert answer["total_est_tokens"] == sum(row["est_tokens"] for row in answer["messages"])
     assert (answer["target_tokens"], answer["floor_tokens"]) == (400, 50)
 
@@ -74,7 +91,9 @@ def test_of_a_long_context_the_cheapest_are_left_out_of_the_listing() -> None:
     assert len(answer["messages"]) == MAX_LISTED
     assert answer["omitted"]["count"] == 10
     assert answer["messages"][0]["short_id"] == "m1.2"
-    assert answer["total_est_tokens"] == answer["omitted"]["est_tokens"] + sum(row["est_tokens"] for row in answer["messages"])
+    assert answer["total_est_tokens"] == answer["omitted"]["est_tokens"] + sum(
+        row["est_tokens"] for row in answer["messages"]
+    )
 
 
 def test_what_was_chosen_is_gone_from_the_listing_and_cannot_be_chosen_again() -> None:
@@ -92,7 +111,9 @@ def test_what_may_not_go_is_refused_with_the_reason() -> None:
     thread = at_work("one", "two")
     refused = chosen(thread, "m1.2", "m1.3", "m2.1").answer
     assert not refused.success
-    assert refused.text.endswith("m1.3 is a final answer; m2.1 belongs to the newest prompt and its answer.")
+    assert refused.text.endswith(
+        "m1.3 is a final answer; m2.1 belongs to the newest prompt and its answer."
+    )
 
 
 def test_the_floor_counts_what_was_chosen_before() -> None:
@@ -104,7 +125,9 @@ def test_the_floor_counts_what_was_chosen_before() -> None:
     assert "less than the floor of 100. Choose fewer." in refused.answer.text
 
 
-@pytest.mark.parametrize("arguments", [None, "m1.2", {}, {"short_ids": []}, {"short_ids": "m1.2"}, ["m1.2"]])
+@pytest.mark.parametrize(
+    "arguments", [None, "m1.2", {}, {"short_ids": []}, {"short_ids": "m1.2"}, ["m1.2"]]
+)
 def test_arguments_that_say_nothing_are_refused(arguments: Any) -> None:
     assert "takes short_ids" in choose(at_work("one").state, POLICY, (), arguments).answer.text
 
@@ -147,6 +170,12 @@ def test_a_follow_up_never_counts_as_what_the_person_asked_last() -> None:
     text = follow_up_text("Discarded: 3 entries.")
     turn(thread, text, "on I go")
     protections = {unit.short_id: unit.protected for unit in context_segments(thread.state)}
-    assert protections == {"m1.1": "newest", "m1.2": None, "m1.3": "newest", "m2.1": "newest", "m2.2": "newest"}
+    assert protections == {
+        "m1.1": "newest",
+        "m1.2": None,
+        "m1.3": "newest",
+        "m2.1": "newest",
+        "m2.2": "newest",
+    }
     thread.clear(1)
     assert [unit.protected for unit in context_segments(thread.state)] == ["newest", "newest"]

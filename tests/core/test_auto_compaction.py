@@ -19,12 +19,16 @@ COMPACT = Policy(auto="compact", overflow_recovery=True)
 NOTHING: tuple[ev.AnyEvent, ...] = ()
 
 
-def filled(*given: int, policy: Policy = COMPACT, thread: Conversation | None = None) -> Conversation:
+def filled(
+    *given: int, policy: Policy = COMPACT, thread: Conversation | None = None
+) -> Conversation:
     """A thread whose turns were given so much each."""
     thread = thread or started(policy=policy)
     for tokens in given:
         turn_id = thread.begin_turn()
-        before = thread.state.usage.report.running_total if thread.state.usage.report is not None else 0
+        before = (
+            thread.state.usage.report.running_total if thread.state.usage.report is not None else 0
+        )
         thread.report(call(turn_id, tokens, before + tokens + 10, WINDOW))
         complete(thread, turn_id)
     return thread
@@ -59,12 +63,18 @@ def shown(thread: Conversation, policy: Policy = COMPACT) -> rm.AutoCompaction:
 def test_a_critical_context_is_compacted_when_the_turn_has_ended() -> None:
     thread = filled(10_000, 20_000, 30_000, 40_000, 91_000)
     started_, requested = poke(thread)
-    assert started_ == ev.OperationStarted(str(thread.state.operation and thread.state.operation.id), "compact")
+    assert started_ == ev.OperationStarted(
+        str(thread.state.operation and thread.state.operation.id), "compact"
+    )
     assert isinstance(requested, ev.CompactionRequested)
     assert (requested.keep_last_n_turns, requested.trigger) == (3, "auto")
     succeed(thread)
     point = thread.state.trim_points[-1]
-    assert (point.trigger, point.pruned_turn_count, len(thread.state.active_turns)) == ("auto", 2, 3)
+    assert (point.trigger, point.pruned_turn_count, len(thread.state.active_turns)) == (
+        "auto",
+        2,
+        3,
+    )
     assert thread.state.compaction_count == 1
 
 
@@ -81,8 +91,13 @@ def test_what_is_not_critical_is_left_alone() -> None:
     assert poke(thread) == NOTHING  # unknown until it is reported
 
 
-@pytest.mark.parametrize(("turns", "preserve", "kept"), [(1, 3, 0), (2, 3, 1), (4, 3, 3), (9, 3, 3), (2, 0, 0), (5, 1, 1)])
-def test_auto_compaction_keeps_the_configured_turns_but_never_all(turns: int, preserve: int, kept: int) -> None:
+@pytest.mark.parametrize(
+    ("turns", "preserve", "kept"),
+    [(1, 3, 0), (2, 3, 1), (4, 3, 3), (9, 3, 3), (2, 0, 0), (5, 1, 1)],
+)
+def test_auto_compaction_keeps_the_configured_turns_but_never_all(
+    turns: int, preserve: int, kept: int
+) -> None:
     policy = Policy(auto="compact", preserve_recent_turns=preserve)
     _, requested = poke(filled(*[91_000] * turns, policy=policy))
     assert isinstance(requested, ev.CompactionRequested)
@@ -216,7 +231,9 @@ def busy_turn(thread: Conversation, *given: int) -> None:
     """A turn of several model calls, each of which was given so much."""
     turn_id = thread.begin_turn()
     for tokens in given:
-        before = thread.state.usage.report.running_total if thread.state.usage.report is not None else 0
+        before = (
+            thread.state.usage.report.running_total if thread.state.usage.report is not None else 0
+        )
         thread.report(call(turn_id, tokens, before + tokens + 10, WINDOW))
     complete(thread, turn_id)
 
@@ -288,7 +305,10 @@ def test_what_a_fork_inherits_and_what_a_recovery_trims_is_none_of_its_attempts(
     thread.write(ev.TrimPointCreated("thread-1", "inherited", 0, None, 0, (), None, 1, "auto"))
     assert thread.state.auto_attempts == []
     thread = stopped()
-    thread.write(ev.OperationStarted("o", "overflow"), ev.TrimPointCreated("thread-1", "p", 0, None, 0, (), None, 1, "overflow"))
+    thread.write(
+        ev.OperationStarted("o", "overflow"),
+        ev.TrimPointCreated("thread-1", "p", 0, None, 0, (), None, 1, "overflow"),
+    )
     assert len(thread.state.auto_attempts) == 2
 
 
@@ -369,8 +389,12 @@ def test_an_attempt_on_a_context_of_which_nothing_is_known_counts_as_one_too() -
         (92_000, COMPACT, "due", "The context is 92% full. It is compacted before the next turn."),
     ],
 )
-def test_a_person_is_told_what_to_expect(given: int, policy: Policy, state: str, message: str) -> None:
-    assert shown(filled(given), policy) == rm.AutoCompaction(mode=policy.auto, state=state, message=message)  # type: ignore[arg-type]
+def test_a_person_is_told_what_to_expect(
+    given: int, policy: Policy, state: str, message: str
+) -> None:
+    assert shown(filled(given), policy) == rm.AutoCompaction(
+        mode=policy.auto, state=state, message=message
+    )  # type: ignore[arg-type]
 
 
 def test_while_it_runs_it_says_how_far_it_is() -> None:

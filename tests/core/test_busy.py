@@ -102,7 +102,9 @@ def test_the_thread_stays_busy_without_a_gap_from_the_request_to_the_end_of_its_
 def test_an_answer_that_comes_after_its_turn_began_makes_nothing_wait() -> None:
     thread = started()
     thread.report(ev.TurnRequested("request-1"), ev.TurnStarted("turn-1", 1))
-    thread.report(ev.TurnRequestEnded("request-1", "turn-1"), ev.TurnCompleted("turn-1", "completed"))
+    thread.report(
+        ev.TurnRequestEnded("request-1", "turn-1"), ev.TurnCompleted("turn-1", "completed")
+    )
     assert busy(thread.state) is None
 
 

@@ -10,7 +10,9 @@ from tests.core.given import Conversation, activity, started
 
 
 def conversation(turns: int = 3) -> tuple[Conversation, list[str], dict[str, str]]:
-    """A thread with a checkpoint before and after each turn, by what they are called here: `2 before`."""
+    """A thread with a checkpoint before and after each turn, by what they are called here: `2
+    before`.
+    """
     thread, turn_ids, commits = started(), list[str](), dict[str, str]()
     for number in range(1, turns + 1):
         turn_ids.append(thread.turn(f"do  {number}\nplease", "done"))
@@ -19,7 +21,9 @@ def conversation(turns: int = 3) -> tuple[Conversation, list[str], dict[str, str
     return thread, turn_ids, commits
 
 
-def compared(thread: Conversation, older: str | None = None, newer: str | None = None) -> tuple[str, str]:
+def compared(
+    thread: Conversation, older: str | None = None, newer: str | None = None
+) -> tuple[str, str]:
     points = resolve_range(thread.state, older, newer)
     assert not isinstance(points, Rejected), points
     return points[0].commit, points[1].commit
@@ -68,7 +72,10 @@ def test_a_turn_that_runs_has_its_end_now() -> None:
 
 def test_a_commit_is_named_by_its_beginning() -> None:
     thread, _, commits = conversation()
-    assert compared(thread, commits["1 before"], commits["2 after"]) == (commits["1 before"], commits["2 after"])
+    assert compared(thread, commits["1 before"], commits["2 after"]) == (
+        commits["1 before"],
+        commits["2 after"],
+    )
     assert compared(thread, newer=commits["1 after"]) == (commits["3 after"], commits["1 after"])
     assert refused(thread, newer="commit").reason is Reason.TURN_NOT_FOUND
 
@@ -96,12 +103,24 @@ def test_what_is_missing_is_said_with_the_reason() -> None:
     assert "no turns yet" in refused(started()).message
     thread = started()
     first, second = thread.turn(), thread.turn()
-    assert refused(thread).message == "There is no checkpoint of the files after turn 2: none was made."
+    assert (
+        refused(thread).message
+        == "There is no checkpoint of the files after turn 2: none was made."
+    )
     thread.report(ev.CheckpointFailed(second, "after", "The disk is full."))
-    assert refused(thread).message == "There is no checkpoint of the files after turn 2: The disk is full."
+    assert (
+        refused(thread).message
+        == "There is no checkpoint of the files after turn 2: The disk is full."
+    )
     thread.checkpoint(second, "after")
-    assert refused(thread).message == "There is no checkpoint of the files before turn 2: The disk is full."
-    assert "nothing before the first turn" in refused(thread, newer=thread.checkpoint(first, "before") and "0").message
+    assert (
+        refused(thread).message
+        == "There is no checkpoint of the files before turn 2: The disk is full."
+    )
+    assert (
+        "nothing before the first turn"
+        in refused(thread, newer=thread.checkpoint(first, "before") and "0").message
+    )
 
 
 def test_a_reason_that_was_recorded_once_holds_for_later_turns() -> None:
@@ -110,7 +129,12 @@ def test_a_reason_that_was_recorded_once_holds_for_later_turns() -> None:
     thread.report(ev.CheckpointFailed(first, "before", "It is no repository."))
     thread.turn()
     thread.begin_turn()
-    assert [row.problem for row in turn_files(thread.state)] == ["", "It is no repository.", "It is no repository.", ""]
+    assert [row.problem for row in turn_files(thread.state)] == [
+        "",
+        "It is no repository.",
+        "It is no repository.",
+        "",
+    ]
 
 
 def test_neighbours_stand_in_for_checkpoints_that_were_not_made() -> None:

@@ -1,4 +1,6 @@
-"""What a new session is given: whole turns, as the model saw them, and nothing that Codex writes itself."""
+"""What a new session is given: whole turns, as the model saw them, and nothing that Codex writes
+itself.
+"""
 
 from typing import Any
 
@@ -47,8 +49,13 @@ def test_a_turn_without_items_is_rebuilt_from_its_messages() -> None:
     assert texts(turn_items(thread.state, thread.state.turns[2])) == ["three?", "three!"]
 
 
-@pytest.mark.parametrize(("keep", "kept"), [(0, []), (1, ["turn-3"]), (2, ["turn-2", "turn-3"]), (9, ["turn-2", "turn-3"])])
-def test_what_a_compaction_keeps_is_whole_turns_of_the_active_context(keep: int, kept: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [(0, []), (1, ["turn-3"]), (2, ["turn-2", "turn-3"]), (9, ["turn-2", "turn-3"])],
+)
+def test_what_a_compaction_keeps_is_whole_turns_of_the_active_context(
+    keep: int, kept: list[str]
+) -> None:
     thread = started(turns=3)
     thread.clear(2)
     expected = [f"{part} of {turn_id}" for turn_id in kept for part in ("prompt", "answer")]
@@ -81,13 +88,18 @@ def test_a_call_stays_with_its_result(call_kind: str, output_kind: str) -> None:
 
 
 @pytest.mark.parametrize(("call_kind", "output_kind"), CALLS)
-def test_a_call_without_a_result_is_kept_and_a_result_without_a_call_is_not(call_kind: str, output_kind: str) -> None:
+def test_a_call_without_a_result_is_kept_and_a_result_without_a_call_is_not(
+    call_kind: str, output_kind: str
+) -> None:
     unanswered = [raw_message("user", "go"), call("c1", call_kind)]
     assert injectable([*unanswered, output("c2", output_kind)]) == unanswered
 
 
 def test_a_call_that_the_provider_ran_itself_is_whole() -> None:
-    items = [raw(type="web_search_call", id="ws_1"), raw(type="mcp_call", call_id="m", output="done")]
+    items = [
+        raw(type="web_search_call", id="ws_1"),
+        raw(type="mcp_call", call_id="m", output="done"),
+    ]
     assert injectable(items) == items
 
 
@@ -103,7 +115,12 @@ def test_an_item_without_a_type_is_passed_on() -> None:
 
 
 def message(role: str, text: Any, **more: Any) -> dict[str, Any]:
-    return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}], **more}
+    return {
+        "type": "message",
+        "role": role,
+        "content": [{"type": "input_text", "text": text}],
+        **more,
+    }
 
 
 def labelled(*kinds: str) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Where a context may be parted: what the walker promises, over histories made up at random and over ones that read well."""
+"""Where a context may be parted: what the walker promises, over histories made up at random and
+over ones that read well.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +47,8 @@ def cut(items: Sequence[bytes], *, share: float = 1.0, at_least: int = 0) -> int
     return find_split(items, [1] * len(items), oldest_share=share, min_messages=at_least)
 
 
-# --- histories at random --------------------------------------------------------------------------------------------
+# --- histories at random
+# --------------------------------------------------------------------------------------------
 
 # Few ids, so that they are used again and by calls at the same time.
 CALL_IDS = st.sampled_from(["c1", "c2", "c3"])
@@ -64,12 +67,16 @@ HISTORIES = st.lists(ITEMS, max_size=40)
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[bytes]:
-    """As Codex records them: answers of the model, each with its thoughts, words and calls, then the results of the calls."""
+    """As Codex records them: answers of the model, each with its thoughts, words and calls, then
+    the results of the calls.
+    """
     items: list[bytes] = []
     for turn in range(draw(st.integers(1, 6))):
         items.append(ask(f"prompt {turn}"))
         for step in range(draw(st.integers(0, 3))):
-            items += [think()] * draw(st.booleans()) + [answer("I will look.")] * draw(st.booleans())
+            items += [think()] * draw(st.booleans()) + [answer("I will look.")] * draw(
+                st.booleans()
+            )
             asked = [(f"{turn}.{step}.{n}", draw(KINDS)) for n in range(draw(st.integers(0, 3)))]
             items += [call(*one) for one in asked]
             items += [output(*one) for one in draw(st.permutations(asked))]
@@ -87,7 +94,9 @@ def message_count(items: Sequence[bytes]) -> int:
 
 
 def parts_a_call(items: Sequence[bytes], at: int) -> bool:
-    """Whether a result behind the cut answers a call before it: a result belongs to the newest open call of its id."""
+    """Whether a result behind the cut answers a call before it: a result belongs to the newest open
+    call of its id.
+    """
     open_calls: dict[str, list[int]] = {}
     for position, item in enumerate(msgspec.json.decode(item) for item in items):
         if item["type"] in CALLS:
@@ -113,7 +122,11 @@ def parts_a_thought(items: Sequence[bytes], at: int) -> bool:
 
 
 def may_cut(items: Sequence[bytes], at: int) -> bool:
-    return types(items)[at - 1] == "assistant" and not parts_a_call(items, at) and not parts_a_thought(items, at)
+    return (
+        types(items)[at - 1] == "assistant"
+        and not parts_a_call(items, at)
+        and not parts_a_thought(items, at)
+    )
 
 
 @given(
@@ -128,11 +141,22 @@ def test_of_all_places_the_last_one_within_the_share_is_chosen_or_the_first_beyo
     items: list[bytes], tokens: st.DataObject | None, share: float, at_least: int, beyond: int
 ) -> None:
     count = len(items)
-    costs = tokens.draw(st.lists(st.integers(0, 50), min_size=count, max_size=count)) if tokens is not None else []
-    places = [at for at in range(1, count + 1) if may_cut(items, at) and message_count(items[:at]) >= at_least and at >= beyond]
+    costs = (
+        tokens.draw(st.lists(st.integers(0, 50), min_size=count, max_size=count))
+        if tokens is not None
+        else []
+    )
+    places = [
+        at
+        for at in range(1, count + 1)
+        if may_cut(items, at) and message_count(items[:at]) >= at_least and at >= beyond
+    ]
     within = [at for at in places if sum(costs[:at]) <= share * sum(costs)]
     expected = within[-1] if within else places[0] if places else None
-    assert find_split(items, costs, oldest_share=share, min_messages=at_least, min_items=beyond) == expected
+    assert (
+        find_split(items, costs, oldest_share=share, min_messages=at_least, min_items=beyond)
+        == expected
+    )
 
 
 @given(items=conversations())
@@ -145,7 +169,8 @@ def test_both_sides_of_a_cut_hold_whole_calls_only(items: list[bytes]) -> None:
         assert sorted(called) == sorted(answered)
 
 
-# --- one at a time --------------------------------------------------------------------------------------------------
+# --- one at a time
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_oldest_three_quarters_and_at_least_ten_messages_go_unless_said_otherwise() -> None:
@@ -166,7 +191,10 @@ def test_a_call_stays_with_its_result(kind: str) -> None:
 
 
 def test_calls_made_at_the_same_time_stay_together() -> None:
-    assert cut([call("c1"), call("c2"), output("c2"), answer(), output("c1"), answer("later"), ask()]) == 6
+    assert (
+        cut([call("c1"), call("c2"), output("c2"), answer(), output("c1"), answer("later"), ask()])
+        == 6
+    )
 
 
 def test_a_call_that_was_never_answered_stands_in_nobodys_way() -> None:
@@ -192,4 +220,7 @@ def test_another_thought_begins_something_else() -> None:
 
 
 def test_with_the_result_the_thought_is_over() -> None:
-    assert cut([ask(), think(), call("c1"), output("c1"), answer("done"), call("c2"), output("c2")]) == 5
+    assert (
+        cut([ask(), think(), call("c1"), output("c1"), answer("done"), call("c2"), output("c2")])
+        == 5
+    )

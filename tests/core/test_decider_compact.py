@@ -68,7 +68,10 @@ def test_a_second_compaction_is_told_that_one_is_running() -> None:
     rejected = thread.when(compact()).rejected(Reason.ALREADY_IN_PROGRESS)
     assert rejected.block is not None
     assert rejected.block[:2] == ("operation", operation_id)
-    assert rejected.message == "Cannot compact the thread now: its compact operation is still under way."
+    assert (
+        rejected.message
+        == "Cannot compact the thread now: its compact operation is still under way."
+    )
 
 
 def test_a_finished_compaction_trims_and_opens_the_next_generation_with_the_summary() -> None:
@@ -143,7 +146,9 @@ def test_a_failed_compaction_says_so_and_changes_nothing(phase: Phase) -> None:
     assert operation_id is not None
     if phase is Phase.COMPACTING:
         thread.advance(phase)
-    failed = internal.AdvanceOperation(operation_id, Phase.FAILED, "model says no", "provider_timeout")
+    failed = internal.AdvanceOperation(
+        operation_id, Phase.FAILED, "model says no", "provider_timeout"
+    )
     thread.when(failed).then(
         ev.CompactionFailed(operation_id, "model says no"),
         ev.OperationAdvanced(operation_id, "failed", "model says no", "provider_timeout"),
@@ -178,7 +183,9 @@ def test_a_result_of_another_compaction_is_refused() -> None:
 def test_a_result_before_the_compaction_was_begun_is_refused() -> None:
     thread = started(turns=3)
     operation_id = str(thread.do(compact()).operation_id)
-    thread.when(internal.CompleteCompaction(operation_id, "in short", 1_500)).rejected(Reason.INTERNAL)
+    thread.when(internal.CompleteCompaction(operation_id, "in short", 1_500)).rejected(
+        Reason.INTERNAL
+    )
 
 
 def test_a_compaction_makes_a_trim_wait() -> None:

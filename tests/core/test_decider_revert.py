@@ -42,7 +42,10 @@ def test_a_summary_stays_when_all_turns_after_it_are_taken_back() -> None:
     thread = started(turns=4)
     thread.compact("the gist", keep=1)
     thread.do(revert(thread.state.turns[3].id))
-    assert (thread.state.generation.bootstrap, thread.state.generation.summary) == ("summary", "the gist")
+    assert (thread.state.generation.bootstrap, thread.state.generation.summary) == (
+        "summary",
+        "the gist",
+    )
 
 
 def test_nothing_is_left_when_the_first_turn_is_taken_back() -> None:

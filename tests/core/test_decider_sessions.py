@@ -1,4 +1,6 @@
-"""Creating, starting, stopping, renaming, archiving and replacing a thread, and the steps of an operation."""
+"""Creating, starting, stopping, renaming, archiving and replacing a thread, and the steps of an
+operation.
+"""
 
 import pytest
 from trimpoint.core.decide.decider import AnyCommand
@@ -12,7 +14,9 @@ from tests.core.given import SETTINGS, THREAD, client, given, started, trim
 
 
 def create(origin: str, provider_thread_id: str | None = None) -> internal.CreateThread:
-    return internal.CreateThread(THREAD, "/work", origin, SETTINGS, provider_thread_id, "/rollout", True)
+    return internal.CreateThread(
+        THREAD, "/work", origin, SETTINGS, provider_thread_id, "/rollout", True
+    )
 
 
 def test_a_started_thread_is_ready_with_its_provider_thread() -> None:
@@ -25,7 +29,9 @@ def test_a_started_thread_is_ready_with_its_provider_thread() -> None:
 
 
 @pytest.mark.parametrize(("origin", "reason"), [("adopted", "resume"), ("forked", "start")])
-def test_a_thread_with_a_history_of_its_own_is_kept_by_the_provider(origin: str, reason: str) -> None:
+def test_a_thread_with_a_history_of_its_own_is_kept_by_the_provider(
+    origin: str, reason: str
+) -> None:
     thread = given()
     thread.do(create(origin, "codex-thread-1"))
     assert thread.state.generation.reason == reason
@@ -48,7 +54,14 @@ def test_a_new_thread_has_an_operation_open_its_session() -> None:
 
 def test_everything_a_thread_is_bound_to_is_written_down() -> None:
     state = started().state
-    bound = (state.project_id, state.worktree_id, state.branch_name, state.name, state.cwd, state.settings)
+    bound = (
+        state.project_id,
+        state.worktree_id,
+        state.branch_name,
+        state.name,
+        state.cwd,
+        state.settings,
+    )
     assert bound == ("project-1", "worktree-1", "main", "A name", "/work", SETTINGS)
 
 
@@ -76,7 +89,9 @@ def test_only_creation_needs_no_thread(command: AnyCommand) -> None:
 def test_new_archives_the_thread_and_names_its_successor() -> None:
     thread = started(turns=2)
     thread.when(client(wire.ArchiveAndNew, new_thread_id="thread-2")).then(
-        ev.ArchivedAndNewCreated(THREAD, "thread-2", "worktree-1", "main", "project-1", "/work", SETTINGS),
+        ev.ArchivedAndNewCreated(
+            THREAD, "thread-2", "worktree-1", "main", "project-1", "/work", SETTINGS
+        ),
         ev.SessionStopRequested(1),
     )
 
@@ -92,7 +107,10 @@ def test_a_thread_is_replaced_once() -> None:
     thread = started()
     thread.do(client(wire.ArchiveAndNew))
     rejected = thread.when(client(wire.ArchiveAndNew)).rejected(Reason.THREAD_ARCHIVED)
-    assert rejected.message == "The thread is archived; unarchive it to replace it. It went on as the thread id-1."
+    assert (
+        rejected.message
+        == "The thread is archived; unarchive it to replace it. It went on as the thread id-1."
+    )
 
 
 def test_stopping_a_session_is_a_request_and_stopping_it_again_is_none() -> None:
@@ -112,7 +130,9 @@ def test_a_stopped_session_is_started_by_an_operation(command: AnyCommand) -> No
     thread = started()
     thread.report(ev.SessionStopped(1))
     operation_id = thread.stamp().id
-    accepted = thread.when(command).then(ev.OperationStarted(operation_id, "start"), ev.SessionStartRequested(1))
+    accepted = thread.when(command).then(
+        ev.OperationStarted(operation_id, "start"), ev.SessionStartRequested(1)
+    )
     assert accepted.operation_id == operation_id
     thread.do(command)
     thread.settle()
@@ -178,14 +198,18 @@ def test_each_step_of_an_operation_is_written_with_its_facts() -> None:
     operation_id = str(thread.do(trim()).operation_id)
     stopped = ev.SessionStopped(1)
     step = internal.AdvanceOperation(operation_id, Phase.STOPPING, "Stopping.", "", (stopped,))
-    accepted = thread.when(step).then(stopped, ev.OperationAdvanced(operation_id, "stopping", "Stopping."))
+    accepted = thread.when(step).then(
+        stopped, ev.OperationAdvanced(operation_id, "stopping", "Stopping.")
+    )
     assert accepted.operation_id == operation_id
 
 
 def test_a_step_that_the_table_does_not_allow_is_refused() -> None:
     thread = started(turns=1)
     operation_id = str(thread.do(trim()).operation_id)
-    thread.when(internal.AdvanceOperation(operation_id, Phase.BOOTSTRAPPING)).rejected(Reason.INTERNAL)
+    thread.when(internal.AdvanceOperation(operation_id, Phase.BOOTSTRAPPING)).rejected(
+        Reason.INTERNAL
+    )
 
 
 @pytest.mark.parametrize("end", [Phase.READY, Phase.FAILED])

@@ -58,7 +58,10 @@ def test_zero_is_the_same_as_no_number() -> None:
 @pytest.mark.parametrize("keep", [2, 3, 1_000_000])
 def test_keeping_as_many_turns_as_there_are_is_skipped_and_says_so(keep: int) -> None:
     rejected = started(turns=2).when(trim(keep)).rejected(Reason.NOTHING_TO_TRIM)
-    assert rejected.message == f"Nothing to trim: the agent's context holds 2 turns and {keep} would be kept."
+    assert (
+        rejected.message
+        == f"Nothing to trim: the agent's context holds 2 turns and {keep} would be kept."
+    )
     assert rejected.block is None
 
 

@@ -1,4 +1,6 @@
-"""Selective discarding: what goes, what is refused, and what the thread is afterwards (docs/spec/context.md)."""
+"""Selective discarding: what goes, what is refused, and what the thread is afterwards
+(docs/spec/context.md).
+"""
 
 from collections import Counter
 from typing import Any
@@ -71,7 +73,8 @@ def took(thread: Conversation, *shown: str) -> ev.ContextDiscarded:
     return event
 
 
-# -- what is done ------------------------------------------------------------------------------------------
+# -- what is done
+# ------------------------------------------------------------------------------------------
 
 
 def test_a_discard_opens_a_generation_with_what_is_left() -> None:
@@ -123,16 +126,29 @@ def test_a_fork_keeps_the_summary_that_it_has_from_its_parent() -> None:
         ev.TrimPointCreated(THREAD, "p", 0, None, 2, ("turn-1",), "turn-2", 1, "compact"),
         ev.ContextSummarized(THREAD, "p", "in short", 0),
     )
-    thread.write(ev.GenerationOpened(2, "resume", "provider"), ev.ProviderThreadBound(2, "fork"), ev.SessionReady(2))
+    thread.write(
+        ev.GenerationOpened(2, "resume", "provider"),
+        ev.ProviderThreadBound(2, "fork"),
+        ev.SessionReady(2),
+    )
     assert context_segments(thread.state)[0].preview == "in short"
     took(thread, "cat two")
-    assert (thread.state.generation.summary, thread.state.generation.summarized_messages) == ("in short", 2)
+    assert (thread.state.generation.summary, thread.state.generation.summarized_messages) == (
+        "in short",
+        2,
+    )
 
 
 def test_nothing_of_a_turn_that_the_summary_stands_for_can_be_discarded_from_it() -> None:
     thread = at_work("one", "two", policy=Policy(discard=DiscardPolicy(10, 400)))
-    thread.write(ev.GenerationOpened(2, "overflow", "summary", ("turn-1", "turn-2"), "in short", 1, 4))
-    assert [unit.preview for unit in context_segments(thread.state)][:3] == ["in short", "one!", "two?"]
+    thread.write(
+        ev.GenerationOpened(2, "overflow", "summary", ("turn-1", "turn-2"), "in short", 1, 4)
+    )
+    assert [unit.preview for unit in context_segments(thread.state)][:3] == [
+        "in short",
+        "one!",
+        "two?",
+    ]
     thread.write(
         ev.ProviderThreadBound(2, "codex"),
         ev.SessionReady(2),
@@ -147,15 +163,27 @@ def test_more_is_discarded_beside_what_was_discarded_before() -> None:
     thread = at_work("one", "two", "three")
     took(thread, "cat one")
     took(thread, "cat two", "one?")
-    kept = [item.get("call_id") for item in decoded(active(thread.state)) if item["type"] == "function_call"]
+    kept = [
+        item.get("call_id")
+        for item in decoded(active(thread.state))
+        if item["type"] == "function_call"
+    ]
     assert kept == ["three"]
     assert [len(one.entry_ids) for one in thread.state.discards] == [1, 2]
 
 
 def test_one_entry_takes_all_that_belongs_to_it() -> None:
     thread = at_work()
-    step = (thought(), message("assistant", "I look", id="m"), call("a"), output("a", "long " * 200), ran("", "a"))
-    turn(thread, "one?", "one!", (*step, ev.EntryRecorded("", "m", "message", "assistant", "I look")))
+    step = (
+        thought(),
+        message("assistant", "I look", id="m"),
+        call("a"),
+        output("a", "long " * 200),
+        ran("", "a"),
+    )
+    turn(
+        thread, "one?", "one!", (*step, ev.EntryRecorded("", "m", "message", "assistant", "I look"))
+    )
     work(thread, "two")
     decision = thread.do(discard("m"))
     [event] = [event for event in decision.events if isinstance(event, ev.ContextDiscarded)]
@@ -165,11 +193,20 @@ def test_one_entry_takes_all_that_belongs_to_it() -> None:
 def test_an_id_that_was_given_out_twice_is_known_by_its_turn_and_only_one_goes() -> None:
     thread = at_work()
     for word in ("one", "two", "three"):
-        turn(thread, f"{word}?", f"{word}!", (call("c", word), output("c", f"{word} " * 100), ran("", "c", word)))
+        turn(
+            thread,
+            f"{word}?",
+            f"{word}!",
+            (call("c", word), output("c", f"{word} " * 100), ran("", "c", word)),
+        )
     thread.when(discard("c")).rejected(Reason.ENTRY_NOT_FOUND)
     thread.do(discard("turn-2#c"))
     thread.settle()
-    calls = [item["arguments"] for item in decoded(active(thread.state)) if item["type"] == "function_call"]
+    calls = [
+        item["arguments"]
+        for item in decoded(active(thread.state))
+        if item["type"] == "function_call"
+    ]
     assert calls == ['{"cmd":"one"}', '{"cmd":"three"}']
     flagged = [(entry.turn_id, entry.id) for entry in shown(thread) if entry.trimmed]
     assert flagged == [("turn-2", "c")]
@@ -183,10 +220,13 @@ def test_an_id_that_was_given_out_twice_is_known_by_its_turn_and_only_one_goes()
 def test_whoever_asks_may_say_why() -> None:
     thread = at_work("one", "two")
     decision = thread.do(discard("one", trigger="agent"))
-    assert [event.trigger for event in decision.events if isinstance(event, ev.ContextDiscarded)] == ["agent"]
+    assert [
+        event.trigger for event in decision.events if isinstance(event, ev.ContextDiscarded)
+    ] == ["agent"]
 
 
-# -- what is refused ---------------------------------------------------------------------------------------
+# -- what is refused
+# ---------------------------------------------------------------------------------------
 
 
 def test_a_refusal_says_what_it_is_about() -> None:
@@ -205,14 +245,20 @@ def test_a_refusal_says_what_it_is_about() -> None:
     refused = thread.when(discard("two", "one")).rejected(Reason.ALREADY_DISCARDED)
     assert refused.message == "Nothing was discarded: one is out of the context already."
     many = [f"id{number}" for number in range(7)]
-    assert "id0, id1, id2, id3, id4 and 2 others;" in thread.when(discard(*many)).rejected(Reason.ENTRY_NOT_FOUND).message
+    assert (
+        "id0, id1, id2, id3, id4 and 2 others;"
+        in thread.when(discard(*many)).rejected(Reason.ENTRY_NOT_FOUND).message
+    )
 
 
 def test_the_floor_is_never_crossed() -> None:
     thread = at_work("one", "two", policy=Policy(discard=DiscardPolicy(100, 400)))
     total = total_tokens(context_segments(thread.state))
     refused = thread.when(discard("one", "two")).rejected(Reason.BELOW_FLOOR)
-    assert f"of {total:,} tokens would be left without one, two, less than the floor of 100." in refused.message
+    assert (
+        f"of {total:,} tokens would be left without one, two, less than the floor of 100."
+        in refused.message
+    )
     thread.do(discard("one"))
 
 
@@ -242,7 +288,9 @@ def test_nothing_is_taken_out_beside_a_summary_that_only_codex_can_read() -> Non
 
 def test_nothing_is_taken_out_of_what_codex_compacted_by_itself() -> None:
     thread = at_work("one")
-    turn(thread, "two?", "two!", (ev.EntryRecorded("", "cc", "activity", "contextCompaction", "…"),))
+    turn(
+        thread, "two?", "two!", (ev.EntryRecorded("", "cc", "activity", "contextCompaction", "…"),)
+    )
     assert "by itself" in thread.when(discard("one")).rejected(Reason.NOT_SUPPORTED).message
     thread.clear(1)
     work(thread, "three")
@@ -250,7 +298,8 @@ def test_nothing_is_taken_out_of_what_codex_compacted_by_itself() -> None:
     took(thread, "cat three")  # the new session was given what the ledger has
 
 
-# -- /compress ---------------------------------------------------------------------------------------------
+# -- /compress
+# ---------------------------------------------------------------------------------------------
 
 
 def library() -> Conversation:
@@ -286,7 +335,9 @@ def chosen(thread: Conversation, target: int) -> list[str]:
 
 def test_compress_takes_the_classes_in_their_order_until_the_target() -> None:
     thread = library()
-    costs = {unit.preview.partition(" {")[0]: unit.tokens for unit in context_segments(thread.state)}
+    costs = {
+        unit.preview.partition(" {")[0]: unit.tokens for unit in context_segments(thread.state)
+    }
     total = sum(costs.values())
     order = ["get_messages", "cat a", "find .", "pytest", "generate_title", "one?"]
     assert chosen(thread, total) == []
@@ -320,10 +371,16 @@ def test_compress_is_one_decision_and_says_what_it_was() -> None:
 
 def test_compress_does_nothing_where_there_is_nothing_to_do() -> None:
     thread = at_work("one", "two")
-    assert "no more than the target of 9,000." in thread.when(compress(9_000)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert (
+        "no more than the target of 9,000."
+        in thread.when(compress(9_000)).rejected(Reason.NOTHING_TO_TRIM).message
+    )
     thread = started(policy=SMALL)
     thread.turn("x " * 2_000)
-    assert "but nothing of it may go by itself." in thread.when(compress(60)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert (
+        "but nothing of it may go by itself."
+        in thread.when(compress(60)).rejected(Reason.NOTHING_TO_TRIM).message
+    )
     assert "Below 50 tokens" in thread.when(compress(49)).rejected(Reason.USAGE).message
 
 
@@ -335,7 +392,10 @@ def test_a_plan_is_shown_by_class() -> None:
     assert [(one.kind, one.count) for one in shown.classes] == [
         ("contextTool", 1), ("fileRead", 1), ("command", 1), ("check", 1), ("title", 1), ("message", 1),
     ]  # fmt: skip
-    assert sum(one.est_tokens for one in shown.classes) == shown.total_est_tokens - shown.left_est_tokens
+    assert (
+        sum(one.est_tokens for one in shown.classes)
+        == shown.total_est_tokens - shown.left_est_tokens
+    )
     text = preview_text(plan)
     assert "\n  quick checks: 1, about " in text
     assert text.endswith("the rest is protected, or goes only when it is named.")
@@ -345,7 +405,8 @@ def test_a_plan_is_shown_by_class() -> None:
     assert remaining_text(400, 400) == "About 400 tokens are left, within the target of 400."
 
 
-# -- what the thread is afterwards -------------------------------------------------------------------------
+# -- what the thread is afterwards
+# -------------------------------------------------------------------------
 
 
 def shown(thread: Conversation, *expanded: str) -> list[TimelineMessage | TimelineActivity]:
@@ -358,7 +419,11 @@ def timeline(thread: Conversation, *expanded: str) -> list[str]:
     for entry in derive_timeline_entries(thread.state, frozenset(expanded)):
         match entry:
             case TimelineMessage() | TimelineActivity():
-                text = entry.text if isinstance(entry, TimelineMessage) else entry.title.removeprefix("/bin/bash -lc ")
+                text = (
+                    entry.text
+                    if isinstance(entry, TimelineMessage)
+                    else entry.title.removeprefix("/bin/bash -lc ")
+                )
                 lines.append(f"({text})" if entry.trimmed else text)
             case ContextTrimPointDivider():
                 lines.append(f"-- {entry.trim_kind} {entry.hidden_message_count}")
@@ -420,7 +485,11 @@ def test_the_read_model_tells_of_it_among_the_trim_points() -> None:
         (first, "boundary"), (event.trim_point_id, "discard"), (second, "boundary"),
     ]  # fmt: skip
     told = points[1]
-    assert (told.pruned_message_count, told.pruned_turn_ids, told.first_kept_turn_id) == (1, [], None)
+    assert (told.pruned_message_count, told.pruned_turn_ids, told.first_kept_turn_id) == (
+        1,
+        [],
+        None,
+    )
     assert (told.before_entry_id, told.discarded_entry_ids, told.est_tokens) == (
         "msg_turn-3", list(event.entry_ids), event.est_tokens,
     )  # fmt: skip
@@ -452,10 +521,15 @@ def test_a_turn_whose_items_are_lost_is_rebuilt_without_the_messages_that_were_d
     took(thread, "one?")
     for one in thread.state.turns:
         one.items = []
-    assert [item["content"][0]["text"] for item in decoded(active(thread.state))] == ["one!", "two?", "two!"]
+    assert [item["content"][0]["text"] for item in decoded(active(thread.state))] == [
+        "one!",
+        "two?",
+        "two!",
+    ]
 
 
-# -- any life ----------------------------------------------------------------------------------------------
+# -- any life
+# ----------------------------------------------------------------------------------------------
 
 UNANSWERED = "never answered"
 STEPS = ("message", "thought", "call", "change", "two calls", "unfinished", "reused id")
@@ -497,7 +571,11 @@ def stand_alone(items: list[bytes]) -> bool:
     seen = decoded(items)
     calls = Counter(item["call_id"] for item in seen if item["type"] == "function_call")
     outputs = Counter(item["call_id"] for item in seen if item["type"] == "function_call_output")
-    return all(UNANSWERED in name for name in calls - outputs) and not outputs - calls and injectable(items) == items
+    return (
+        all(UNANSWERED in name for name in calls - outputs)
+        and not outputs - calls
+        and injectable(items) == items
+    )
 
 
 histories = st.lists(st.lists(st.sampled_from(STEPS), max_size=6), min_size=1, max_size=5)
@@ -525,7 +603,11 @@ def test_whatever_is_discarded_pairs_stay_together_the_floor_holds_and_ids_mean_
 
 
 def check(
-    thread: Conversation, before: dict[str, ContextSegment], after: dict[str, ContextSegment], unit: ContextSegment, floor: int
+    thread: Conversation,
+    before: dict[str, ContextSegment],
+    after: dict[str, ContextSegment],
+    unit: ContextSegment,
+    floor: int,
 ) -> None:
     assert unit.protected is None
     assert before.keys() - {unit.short_id} == after.keys()
@@ -538,7 +620,9 @@ def check(
 
 @settings(deadline=None)
 @drawn(histories, st.integers(1, 2_000), st.integers(1, 2_000))
-def test_compress_never_takes_what_is_protected_and_never_too_much(history: list[list[str]], floor: int, above: int) -> None:
+def test_compress_never_takes_what_is_protected_and_never_too_much(
+    history: list[list[str]], floor: int, above: int
+) -> None:
     thread = started(policy=Policy(discard=DiscardPolicy(floor, floor + above)))
     for seed, steps in enumerate(history):
         build(thread, steps, seed)

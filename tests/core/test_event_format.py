@@ -1,8 +1,9 @@
-"""The journal's format: bytes that were written once decode for ever, to what they meant (docs/spec/model.md, docs/spec/journal.md).
+"""The journal's format: bytes that were written once decode for ever, to what they meant
+(docs/spec/model.md, docs/spec/journal.md).
 
-`golden/events.json` holds, by event tag, every form ever written of a record with that event (`written`,
-oldest first) and the event with only the fields it cannot do without (`bare`). `python -m
-tests.core.write_golden` adds what is new to it and refuses to change what is there.
+`golden/events.json` holds, by event tag, every form ever written of a record with that event
+(`written`, oldest first) and the event with only the fields it cannot do without (`bare`). `python
+-m tests.core.write_golden` adds what is new to it and refuses to change what is there.
 """
 
 from typing import Any
@@ -79,7 +80,9 @@ def test_a_field_that_a_later_version_appends_is_skipped(event: ev.AnyEvent) -> 
     assert event_in(with_event([*whole, "from the future", {"a": [1]}])) == event
 
 
-@pytest.mark.parametrize("event", [sample for sample in SAMPLES if sample.__struct_fields__], ids=tag_of)
+@pytest.mark.parametrize(
+    "event", [sample for sample in SAMPLES if sample.__struct_fields__], ids=tag_of
+)
 def test_an_array_without_a_field_that_must_be_there_is_refused(event: ev.AnyEvent) -> None:
     required = [field for field in msgspec.structs.fields(event) if field.required]
     whole = lists(encode(record_of(event)))[3][0]
@@ -88,7 +91,9 @@ def test_an_array_without_a_field_that_must_be_there_is_refused(event: ev.AnyEve
 
 
 @each_event
-def test_required_fields_come_first_so_that_position_means_the_same_for_ever(event: ev.AnyEvent) -> None:
+def test_required_fields_come_first_so_that_position_means_the_same_for_ever(
+    event: ev.AnyEvent,
+) -> None:
     needed = [field.required for field in msgspec.structs.fields(event)]
     assert needed == sorted(needed, reverse=True)
 

@@ -1,4 +1,6 @@
-"""A thread as a document: everything that was said, word for word, with the trims where they were made."""
+"""A thread as a document: everything that was said, word for word, with the trims where they were
+made.
+"""
 
 import msgspec
 from trimpoint.core.views.export import Heading, document, markdown
@@ -11,13 +13,19 @@ HEADING = Heading("thread-1", "A `name`\nof two lines", "/work", "2026-01-01T00:
 
 
 def entries(thread: Conversation, *, pruned: bool) -> list[TimelineEntry]:
-    expanded = frozenset(point.id for point in thread.state.trim_points) if pruned else frozenset[str]()
+    expanded = (
+        frozenset(point.id for point in thread.state.trim_points) if pruned else frozenset[str]()
+    )
     return list(derive_timeline_entries(thread.state, expanded))
 
 
 def lived() -> Conversation:
     thread = started()
-    thread.turn("What is it?", "It is *this*.\n\n# Not a heading of ours", activities=["ls -l", "grep '`' x"])
+    thread.turn(
+        "What is it?",
+        "It is *this*.\n\n# Not a heading of ours",
+        activities=["ls -l", "grep '`' x"],
+    )
     thread.compact("first line\nsecond line")
     thread.turn("And then?", "That.")
     return thread

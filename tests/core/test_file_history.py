@@ -1,4 +1,6 @@
-"""Who made the files what they are: the states captured since the target of a revert, and their authors."""
+"""Who made the files what they are: the states captured since the target of a revert, and their
+authors.
+"""
 
 from trimpoint.core.decide.file_history import LATE, FileHistory, Leg, file_history
 from trimpoint.core.model import events as ev
@@ -55,7 +57,9 @@ def test_a_late_baseline_may_hold_changes_of_the_turn() -> None:
     thread = started()
     captured_turn(thread, "b1", "a1")
     captured_turn(thread, "b2", "a2", LATE)
-    assert history(thread, turn_count=1) == FileHistory("a1", [Leg("b2", "unknown"), Leg("a2", "thread")], "others")
+    assert history(thread, turn_count=1) == FileHistory(
+        "a1", [Leg("b2", "unknown"), Leg("a2", "thread")], "others"
+    )
 
 
 def test_a_turn_whose_end_nobody_captured_leaves_a_doubt() -> None:
@@ -112,6 +116,6 @@ def test_checkpoints_of_another_worktree_do_not_count() -> None:
 def test_without_the_target_nobody_knows() -> None:
     thread = started()
     turn = captured_turn(thread, "b1", "a1")
-    assert file_history(thread.state, Reverting(turn, "files+context", False, False, "/work", "gone")) == FileHistory(
-        "gone", [], "unknown"
-    )
+    assert file_history(
+        thread.state, Reverting(turn, "files+context", False, False, "/work", "gone")
+    ) == FileHistory("gone", [], "unknown")

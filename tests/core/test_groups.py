@@ -10,7 +10,13 @@ from trimpoint.core.model.state import Entry
 from tests.core.items import call, message, output, thought
 
 
-def entry(entry_id: str, role: str = "commandExecution", text: str = "", kind: str = "activity", detail: bytes = b"{}") -> Entry:
+def entry(
+    entry_id: str,
+    role: str = "commandExecution",
+    text: str = "",
+    kind: str = "activity",
+    detail: bytes = b"{}",
+) -> Entry:
     return Entry(entry_id, "turn-1", kind, role, text, 0, detail)
 
 
@@ -38,32 +44,70 @@ def test_calls_made_at_once_are_apart_unless_one_thought_led_to_them() -> None:
 
 
 def test_what_is_said_on_the_way_to_a_call_goes_with_the_thought_behind_both() -> None:
-    assert positions(thought(), message("assistant", "I look"), call("a"), output("a")) == [[0, 1, 2, 3]]
+    assert positions(thought(), message("assistant", "I look"), call("a"), output("a")) == [
+        [0, 1, 2, 3]
+    ]
     assert positions(message("assistant", "I look"), call("a"), output("a")) == [[0], [1, 2]]
 
 
 def test_a_new_thought_begins_a_group_and_thoughts_in_a_row_are_one() -> None:
-    assert positions(thought(), thought(), call("a"), thought(), call("b"), output("a"), output("b")) == [[0, 1, 2, 5], [3, 4, 6]]
+    assert positions(
+        thought(), thought(), call("a"), thought(), call("b"), output("a"), output("b")
+    ) == [[0, 1, 2, 5], [3, 4, 6]]
 
 
 def test_a_thought_ends_with_a_result_or_a_prompt() -> None:
-    assert positions(thought(), call("a"), output("a"), message("assistant", "ok")) == [[0, 1, 2], [3]]
-    assert positions(thought(), message("user", "stop"), message("assistant", "ok")) == [[0], [1], [2]]
+    assert positions(thought(), call("a"), output("a"), message("assistant", "ok")) == [
+        [0, 1, 2],
+        [3],
+    ]
+    assert positions(thought(), message("user", "stop"), message("assistant", "ok")) == [
+        [0],
+        [1],
+        [2],
+    ]
 
 
 def test_a_result_answers_the_call_before_it_where_ids_are_used_again() -> None:
-    assert positions(call("c"), output("c"), call("c"), output("c"), output("lost")) == [[0, 1], [2, 3], [4]]
+    assert positions(call("c"), output("c"), call("c"), output("c"), output("lost")) == [
+        [0, 1],
+        [2, 3],
+        [4],
+    ]
 
 
 def test_entries_are_placed_by_the_id_of_item_or_call_and_prompts_by_what_they_say() -> None:
-    items = [message("user", "go", id="raw-1"), thought("rs_1"), call("a"), output("a"), message("assistant", "done", id="msg_1")]
-    entries = [said("user", "go"), entry("rs_1", "reasoning"), entry("a"), said("assistant", "done", "msg_1")]
+    items = [
+        message("user", "go", id="raw-1"),
+        thought("rs_1"),
+        call("a"),
+        output("a"),
+        message("assistant", "done", id="msg_1"),
+    ]
+    entries = [
+        said("user", "go"),
+        entry("rs_1", "reasoning"),
+        entry("a"),
+        said("assistant", "done", "msg_1"),
+    ]
     assert names(grouped(items, entries)) == [["entry go"], ["rs_1", "a"], ["msg_1"]]
 
 
 def test_of_equal_prompts_each_has_its_own_and_of_an_id_used_twice_the_first_counts() -> None:
-    items = [message("user", "go"), message("user", "go"), call("c"), output("c"), call("c"), output("c")]
-    entries = [said("user", "go", "e1"), said("user", "go", "e2"), said("user", "never seen", "e3"), entry("c")]
+    items = [
+        message("user", "go"),
+        message("user", "go"),
+        call("c"),
+        output("c"),
+        call("c"),
+        output("c"),
+    ]
+    entries = [
+        said("user", "go", "e1"),
+        said("user", "go", "e2"),
+        said("user", "never seen", "e3"),
+        entry("c"),
+    ]
     groups = grouped(items, entries)
     assert names(groups) == [["e1"], ["e2"], ["c"], []]
     assert [group.is_anonymous for group in groups] == [False, False, False, False]
@@ -76,13 +120,28 @@ def test_a_prompt_with_attachments_is_known_by_its_words() -> None:
         {"type": "input_text", "text": "what is this?"},
     ]
     items = [{"type": "message", "role": "user", "content": content}]
-    detail = msgspec.json.encode({"content": [{"type": "localImage", "path": "x"}, {"type": "text", "text": "what is this?"}]})
-    assert names(grouped(items, [said("user", "[localImage: x]\nwhat is this?", "e", detail)])) == [["e"]]
+    detail = msgspec.json.encode(
+        {
+            "content": [
+                {"type": "localImage", "path": "x"},
+                {"type": "text", "text": "what is this?"},
+            ]
+        }
+    )
+    assert names(grouped(items, [said("user", "[localImage: x]\nwhat is this?", "e", detail)])) == [
+        ["e"]
+    ]
     assert names(grouped(items, [said("user", "what is this?", "e")])) == [[]]
 
 
 def test_entries_of_no_item_are_what_the_call_did_that_has_none_of_its_own() -> None:
-    items = [call("named"), output("named"), call("code"), output("code"), message("assistant", "done")]
+    items = [
+        call("named"),
+        output("named"),
+        call("code"),
+        output("code"),
+        message("assistant", "done"),
+    ]
     entries = [entry("named"), entry("exec-1"), entry("exec-2", "fileChange")]
     groups = grouped(items, entries)
     assert names(groups) == [["named"], ["exec-1", "exec-2"], []]

@@ -50,8 +50,13 @@ def cleared(thread: Conversation, keep: int) -> Record:
     return thread.records[-1]
 
 
-def test_a_trim_of_a_long_thread_writes_no_more_than_one_of_a_short_thread(long_thread: Conversation) -> None:
-    sizes = [len(msgspec.msgpack.encode(cleared(thread, 3))) for thread in (started(turns=10), long_thread)]
+def test_a_trim_of_a_long_thread_writes_no_more_than_one_of_a_short_thread(
+    long_thread: Conversation,
+) -> None:
+    sizes = [
+        len(msgspec.msgpack.encode(cleared(thread, 3)))
+        for thread in (started(turns=10), long_thread)
+    ]
     assert sizes[1] < sizes[0] + 40  # longer numbers and ids
 
 
@@ -64,7 +69,9 @@ def test_a_trim_of_a_long_thread_looks_at_the_turns_it_keeps_and_at_a_bounded_nu
     assert turns.looked_at <= DROPPED_AT_ONCE + 50
 
 
-def test_items_of_pruned_turns_are_dropped_with_the_records_that_follow(long_thread: Conversation) -> None:
+def test_items_of_pruned_turns_are_dropped_with_the_records_that_follow(
+    long_thread: Conversation,
+) -> None:
     cleared(long_thread, 3)
     state = long_thread.state
     assert not any(turn.items for turn in state.turns[:DROPPED_AT_ONCE])
@@ -79,17 +86,31 @@ def test_what_a_range_stands_for_is_what_a_list_of_an_older_version_says() -> No
     cleared(thread, 2)
     old = ThreadState()
     for record in thread.records:
-        apply(old, msgspec.structs.replace(record, events=tuple(map(as_older_version_wrote, record.events))))
+        apply(
+            old,
+            msgspec.structs.replace(
+                record, events=tuple(map(as_older_version_wrote, record.events))
+            ),
+        )
     (point,), (old_point,) = thread.state.trim_points, old.trim_points
-    assert pruned_by(old, old_point) == pruned_by(thread.state, point) == ["turn-1", "turn-2", "turn-3"]
-    assert (old_point.pruned_turn_count, old_point.turn_index) == (point.pruned_turn_count, point.turn_index)
+    assert (
+        pruned_by(old, old_point)
+        == pruned_by(thread.state, point)
+        == ["turn-1", "turn-2", "turn-3"]
+    )
+    assert (old_point.pruned_turn_count, old_point.turn_index) == (
+        point.pruned_turn_count,
+        point.turn_index,
+    )
 
 
 def as_older_version_wrote(event: ev.AnyEvent) -> ev.AnyEvent:
     if not isinstance(event, TrimPointCreated):
         return event
     listed = tuple(f"turn-{number}" for number in range(1, event.pruned_turn_count + 1))
-    return msgspec.structs.replace(event, pruned_turn_ids=listed, pruned_turn_count=0, last_pruned_turn_id=None)
+    return msgspec.structs.replace(
+        event, pruned_turn_ids=listed, pruned_turn_count=0, last_pruned_turn_id=None
+    )
 
 
 def test_messages_of_the_active_turns_are_counted_as_they_come_and_go() -> None:

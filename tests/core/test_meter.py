@@ -2,7 +2,13 @@
 
 import msgspec
 import pytest
-from trimpoint.core.context.context_size import BASELINE_TOKENS, MAX_WEIGHED_TURNS, ContextSize, left_percent, overhead_tokens
+from trimpoint.core.context.context_size import (
+    BASELINE_TOKENS,
+    MAX_WEIGHED_TURNS,
+    ContextSize,
+    left_percent,
+    overhead_tokens,
+)
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
@@ -10,7 +16,16 @@ from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
 from trimpoint_protocol import readmodel as rm
 
-from tests.core.given import Conversation, activity, assistant, raw, raw_message, raw_turn, started, user
+from tests.core.given import (
+    Conversation,
+    activity,
+    assistant,
+    raw,
+    raw_message,
+    raw_turn,
+    started,
+    user,
+)
 from tests.core.test_usage import WINDOW, call, complete, made_up
 
 PROMPT = "What is in this folder, and what of it matters to somebody who is new here?"
@@ -21,11 +36,16 @@ def meter(thread: Conversation, policy: Policy | None = None) -> rm.ContextStatu
     return context_status(thread.state, policy or Policy())
 
 
-def used(given: int, window: int | None = WINDOW, thread: Conversation | None = None) -> Conversation:
+def used(
+    given: int, window: int | None = WINDOW, thread: Conversation | None = None
+) -> Conversation:
     """A thread whose one turn ended with so many tokens given to the model, and ten answered."""
     thread = thread or started()
     turn_id = thread.begin_turn(PROMPT)
-    thread.report(call(turn_id, given, given + 10, window), ev.ContextItemsRecorded(turn_id, raw_turn(PROMPT, "a")))
+    thread.report(
+        call(turn_id, given, given + 10, window),
+        ev.ContextItemsRecorded(turn_id, raw_turn(PROMPT, "a")),
+    )
     thread.report(assistant(turn_id, "a"))
     complete(thread, turn_id)
     return thread
@@ -54,7 +74,13 @@ def test_half_a_percent_left_is_rounded_up_as_codex_does() -> None:
 
 @pytest.mark.parametrize(
     ("given", "level"),
-    [(69_989, "ok"), (69_990, "warning"), (89_989, "warning"), (89_990, "critical"), (120_000, "critical")],
+    [
+        (69_989, "ok"),
+        (69_990, "warning"),
+        (89_989, "warning"),
+        (89_990, "critical"),
+        (120_000, "critical"),
+    ],
 )
 def test_a_level_begins_at_its_threshold(given: int, level: str) -> None:
     assert meter(used(given, 100_000)).level == level
@@ -66,12 +92,19 @@ def test_thresholds_can_be_moved() -> None:
 
 
 def test_codex_itself_would_compact_at_nine_tenths_of_the_raw_window() -> None:
-    assert meter(used(1_000)).provider_compacts_at_tokens == 244_800  # of 272,000, of which Codex gives 258,400
+    assert (
+        meter(used(1_000)).provider_compacts_at_tokens == 244_800
+    )  # of 272,000, of which Codex gives 258,400
 
 
 def test_or_earlier_where_it_is_told_to() -> None:
-    assert meter(used(1_000), Policy(provider_compacts_at=5_000)).provider_compacts_at_tokens == 5_000
-    assert meter(used(1_000), Policy(provider_compacts_at=500_000)).provider_compacts_at_tokens == 244_800
+    assert (
+        meter(used(1_000), Policy(provider_compacts_at=5_000)).provider_compacts_at_tokens == 5_000
+    )
+    assert (
+        meter(used(1_000), Policy(provider_compacts_at=500_000)).provider_compacts_at_tokens
+        == 244_800
+    )
 
 
 def test_or_where_its_thread_is_told_to() -> None:
@@ -79,8 +112,12 @@ def test_or_where_its_thread_is_told_to() -> None:
     config = {"model_auto_compact_token_limit": 6_000}
     thread.report(ev.SettingsChanged(raw(start={"config": config}, current={"model": "gpt-5"})))
     assert meter(thread, Policy(provider_compacts_at=5_000)).provider_compacts_at_tokens == 6_000
-    thread.report(ev.SettingsChanged(raw(start={"config": {"model_auto_compact_token_limit": "soon"}})))
-    assert meter(thread).provider_compacts_at_tokens is None  # as the window, now that the model is another
+    thread.report(
+        ev.SettingsChanged(raw(start={"config": {"model_auto_compact_token_limit": "soon"}}))
+    )
+    assert (
+        meter(thread).provider_compacts_at_tokens is None
+    )  # as the window, now that the model is another
 
 
 def test_without_a_window_the_one_configured_for_the_model_holds() -> None:
@@ -95,7 +132,12 @@ def test_what_codex_says_of_its_window_goes_before_what_is_configured() -> None:
 def test_without_any_window_there_is_no_percentage() -> None:
     status = meter(used(70_000, None), Policy(model_windows={"another": 1}))
     assert (status.used_tokens, status.window_tokens) == (70_010, None)
-    assert (status.percent, status.left_percent, status.level, status.provider_compacts_at_tokens) == (None, None, None, None)
+    assert (
+        status.percent,
+        status.left_percent,
+        status.level,
+        status.provider_compacts_at_tokens,
+    ) == (None, None, None, None)
 
 
 def test_another_model_has_another_window_until_codex_says_how_large() -> None:
@@ -107,10 +149,17 @@ def test_another_model_has_another_window_until_codex_says_how_large() -> None:
 
 def test_a_new_thread_is_unknown_and_empty() -> None:
     status = meter(started())
-    assert (status.unknown, status.estimated, status.used_tokens, status.window_tokens) == (True, True, 0, None)
+    assert (status.unknown, status.estimated, status.used_tokens, status.window_tokens) == (
+        True,
+        True,
+        0,
+        None,
+    )
 
 
-def test_after_a_clear_the_context_is_estimated_from_what_a_session_costs_and_what_was_kept() -> None:
+def test_after_a_clear_the_context_is_estimated_from_what_a_session_costs_and_what_was_kept() -> (
+    None
+):
     thread = used(30_000)
     overhead = 30_000 - estimate_text_tokens(PROMPT)
     assert overhead_tokens(thread.state) == overhead
@@ -124,7 +173,11 @@ def test_after_a_clear_the_context_is_estimated_from_what_a_session_costs_and_wh
 def test_kept_turns_weigh_what_their_items_weigh() -> None:
     thread = used(30_000)
     overhead = overhead_tokens(thread.state)
-    kept = (raw_message("user", "x " * 500), raw(type="reasoning", encrypted_content="e" * 4_000), raw_message("assistant", "y"))
+    kept = (
+        raw_message("user", "x " * 500),
+        raw(type="reasoning", encrypted_content="e" * 4_000),
+        raw_message("assistant", "y"),
+    )
     thread.turn(items=kept)
     thread.clear(1)
     assert meter(thread).used_tokens == overhead + sum(estimate_tokens(item) for item in kept)
@@ -143,7 +196,11 @@ def test_the_first_report_ends_the_guessing() -> None:
     thread = used(30_000)
     thread.clear()
     used(4_000, thread=thread)
-    assert (meter(thread).used_tokens, meter(thread).unknown, meter(thread).estimated) == (4_010, False, False)
+    assert (meter(thread).used_tokens, meter(thread).unknown, meter(thread).estimated) == (
+        4_010,
+        False,
+        False,
+    )
 
 
 def test_what_a_session_costs_is_measured_in_the_newest_one_that_began_clean() -> None:
@@ -174,7 +231,9 @@ def test_turns_before_the_first_report_of_a_session_are_no_part_of_what_it_costs
     thread.turn("a prompt that nothing was reported of", "an answer")
     with_it = used(30_000, thread=thread)
     texts = (PROMPT, "a prompt that nothing was reported of", "an answer")
-    assert overhead_tokens(with_it.state) == 30_000 - sum(estimate_text_tokens(text) for text in texts)
+    assert overhead_tokens(with_it.state) == 30_000 - sum(
+        estimate_text_tokens(text) for text in texts
+    )
 
 
 def test_what_a_session_costs_is_never_less_than_nothing() -> None:
@@ -223,7 +282,11 @@ def test_codexs_estimate_after_its_own_compaction_is_marked_as_one() -> None:
     thread = used(245_000)
     turn_id = thread.begin_turn()
     thread.report(call(turn_id, 1_000, 246_020), made_up(turn_id, 6_008, 246_020))
-    thread.report(ev.EntryRecorded(turn_id, "c", "activity", "contextCompaction", "Codex compacted the context by itself"))
+    thread.report(
+        ev.EntryRecorded(
+            turn_id, "c", "activity", "contextCompaction", "Codex compacted the context by itself"
+        )
+    )
     status = meter(thread)
     assert (status.used_tokens, status.estimated, status.unknown) == (6_008, True, False)
     assert (status.compaction_count, status.provider_compaction_count) == (0, 1)
@@ -236,9 +299,17 @@ def test_tokens_are_counted_of_this_era_and_of_the_whole_thread() -> None:
     used(4_000, thread=thread)
     status = meter(thread)
     assert (status.current_input_tokens, status.current_cached_input_tokens) == (4_000, 2_000)
-    assert (status.current_output_tokens, status.current_reasoning_output_tokens, status.current_total_tokens) == (10, 4, 4_010)
+    assert (
+        status.current_output_tokens,
+        status.current_reasoning_output_tokens,
+        status.current_total_tokens,
+    ) == (10, 4, 4_010)
     assert (status.total_input_tokens, status.total_cached_input_tokens) == (34_000, 17_000)
-    assert (status.total_output_tokens, status.total_reasoning_output_tokens, status.total_tokens) == (20, 8, 34_020)
+    assert (
+        status.total_output_tokens,
+        status.total_reasoning_output_tokens,
+        status.total_tokens,
+    ) == (20, 8, 34_020)
     assert status.compaction_count == 1
 
 
@@ -256,7 +327,10 @@ def test_what_a_client_injects_between_turns_is_added_by_estimate_until_the_next
     item = raw_message("user", "a long story " * 100)
     thread.report(ev.ContextItemsRecorded("turn-1", (item,)))
     thread.write(call("turn-1", 30_000, 30_010))  # a resume says again what was before
-    assert (meter(thread).used_tokens, meter(thread).estimated) == (30_010 + estimate_tokens(item), True)
+    assert (meter(thread).used_tokens, meter(thread).estimated) == (
+        30_010 + estimate_tokens(item),
+        True,
+    )
     thread.report(ev.ContextItemsRecorded("turn-1", (item,), "rollout"))
     assert meter(thread).used_tokens == 30_010 + estimate_tokens(item)
     used(31_000, thread=thread)
@@ -267,7 +341,13 @@ def test_what_a_client_injects_between_turns_is_added_by_estimate_until_the_next
 
 
 def test_a_thread_that_is_not_in_the_books_has_a_meter_without_a_past() -> None:
-    status = status_of("sub-agent", UsageTotals(), None, ContextSize(0, is_estimate=True, is_unknown=True), Policy())
+    status = status_of(
+        "sub-agent",
+        UsageTotals(),
+        None,
+        ContextSize(0, is_estimate=True, is_unknown=True),
+        Policy(),
+    )
     assert (status.generation, status.compaction_count, status.unknown) == (None, 0, True)
     assert msgspec.json.decode(msgspec.json.encode(status))["usedTokens"] == 0
 
@@ -276,7 +356,9 @@ def test_prompts_steered_into_the_first_call_are_no_part_of_what_a_session_costs
     thread = started()
     turn_id = thread.begin_turn(PROMPT)
     thread.report(user(turn_id, "and quickly"), call(turn_id, 30_000, 30_010))
-    assert overhead_tokens(thread.state) == 30_000 - estimate_text_tokens(PROMPT) - estimate_text_tokens("and quickly")
+    assert overhead_tokens(thread.state) == 30_000 - estimate_text_tokens(
+        PROMPT
+    ) - estimate_text_tokens("and quickly")
 
 
 def test_a_first_call_after_very_many_unheard_turns_measures_no_session() -> None:

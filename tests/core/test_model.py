@@ -1,4 +1,6 @@
-"""Random lives of a thread against a model in plain lists: what is true after anything that can happen."""
+"""Random lives of a thread against a model in plain lists: what is true after anything that can
+happen.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +21,18 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol import readmodel as rm
 from trimpoint_protocol.errors import Reason
 
-from tests.core.given import THREAD, Conversation, activity, assistant, client, compact, started, texts, trim, user
+from tests.core.given import (
+    THREAD,
+    Conversation,
+    activity,
+    assistant,
+    client,
+    compact,
+    started,
+    texts,
+    trim,
+    user,
+)
 
 KEEP = st.integers(min_value=0, max_value=4)
 KINDS = st.lists(st.sampled_from(["user", "assistant", "activity"]), max_size=4)
@@ -49,7 +62,8 @@ class ThreadLife(RuleBasedStateMachine):
     def begin(self) -> None:
         self.thread = started()
 
-    # -- what happens ---------------------------------------------------------------------------------------
+    # -- what happens
+    # ---------------------------------------------------------------------------------------
 
     @precondition(lambda self: not self.running)
     @rule(kinds=KINDS, batched=st.booleans())
@@ -57,12 +71,19 @@ class ThreadLife(RuleBasedStateMachine):
         turn_id = f"t{len(self.turns)}"
         self.turns.append(ModelTurn(turn_id))
         begun = ev.TurnStarted(turn_id, self.thread.state.generation.number)
-        facts: list[ev.AnyEvent] = [begun, *(self.entry(self.turns[-1], kind) for kind in ["user", *kinds])]
+        facts: list[ev.AnyEvent] = [
+            begun,
+            *(self.entry(self.turns[-1], kind) for kind in ["user", *kinds]),
+        ]
         self.report(facts, batched)
         self.running = True
 
     @precondition(lambda self: self.running)
-    @rule(kinds=KINDS, batched=st.booleans(), status=st.sampled_from(["completed", "interrupted", "failed"]))
+    @rule(
+        kinds=KINDS,
+        batched=st.booleans(),
+        status=st.sampled_from(["completed", "interrupted", "failed"]),
+    )
     def turn_ends(self, kinds: list[str], batched: bool, status: str) -> None:
         turn = self.turns[-1]
         ended = ev.TurnCompleted(turn.id, status)
@@ -127,7 +148,8 @@ class ThreadLife(RuleBasedStateMachine):
         self.running = False
         assert busy(self.thread.state) is None
 
-    # -- the model ------------------------------------------------------------------------------------------
+    # -- the model
+    # ------------------------------------------------------------------------------------------
 
     @property
     def active(self) -> list[ModelTurn]:
@@ -178,7 +200,9 @@ class ThreadLife(RuleBasedStateMachine):
         self.thread.settle()
 
     def shown(self, expanded: frozenset[str]) -> list[str]:
-        """What the timeline should read like: entry texts, `-` before trimmed ones, `|` for a divider."""
+        """What the timeline should read like: entry texts, `-` before trimmed ones, `|` for a
+        divider.
+        """
         lines: list[str] = []
         for place, point in enumerate(self.thread.state.trim_points):
             if point.id in expanded:
@@ -188,14 +212,17 @@ class ThreadLife(RuleBasedStateMachine):
             lines.append("|")
         return [*lines, *(entry for turn in self.active for entry in turn.entries)]
 
-    # -- what is always true --------------------------------------------------------------------------------
+    # -- what is always true
+    # --------------------------------------------------------------------------------
 
     @invariant()
     def each_turn_is_pruned_at_most_once_and_by_the_trim_that_says_so(self) -> None:
         for place, point in enumerate(self.thread.state.trim_points):
             expected = [turn.id for turn in self.turns if turn.pruned_by == place]
             assert pruned_by(self.thread.state, point) == expected
-        assert [turn.id for turn in self.thread.state.active_turns] == [turn.id for turn in self.active]
+        assert [turn.id for turn in self.thread.state.active_turns] == [
+            turn.id for turn in self.active
+        ]
 
     @invariant()
     def trim_points_are_in_order_and_never_overlap(self) -> None:
@@ -215,7 +242,9 @@ class ThreadLife(RuleBasedStateMachine):
         shown = read_model(self.thread.state, Policy())
         pruned = [point.pruned_message_count for point in shown.context_trim_points]
         for place, count in enumerate(pruned):
-            assert count == sum(len(turn.messages) for turn in self.turns if turn.pruned_by == place)
+            assert count == sum(
+                len(turn.messages) for turn in self.turns if turn.pruned_by == place
+            )
         summaries = 0 if self.in_context is None else 1
         assert sum(pruned) + shown.active_message_count - summaries == shown.message_count
         assert shown.message_count == sum(len(turn.messages) for turn in self.turns)
@@ -229,11 +258,17 @@ class ThreadLife(RuleBasedStateMachine):
 
     @invariant()
     def the_first_kept_entry_stands_right_below_its_divider(self) -> None:
-        everything = list(derive_timeline_entries(self.thread.state, frozenset(self.trim_point_ids)))
+        everything = list(
+            derive_timeline_entries(self.thread.state, frozenset(self.trim_point_ids))
+        )
         for point in self.thread.state.trim_points:
             if point.first_kept_turn_id is None:
                 continue
-            at = next(i for i, e in enumerate(everything) if line(e) == "|" and trim_point_of(e) == point.id)
+            at = next(
+                i
+                for i, e in enumerate(everything)
+                if line(e) == "|" and trim_point_of(e) == point.id
+            )
             below = everything[at + 1]
             assert isinstance(below, rm.TimelineMessage | rm.TimelineActivity)
             assert below.turn_id == point.first_kept_turn_id

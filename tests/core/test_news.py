@@ -39,10 +39,16 @@ def test_a_repeated_batch_adds_nothing_but_what_has_no_identity() -> None:
 
 
 def test_usage_is_news_when_it_says_another_thing_than_was_heard_last() -> None:
-    thread, one, other = started(turns=1), ev.UsageReported("turn-1", 10, 10), ev.UsageReported("turn-1", 20, 30)
+    thread, one, other = (
+        started(turns=1),
+        ev.UsageReported("turn-1", 10, 10),
+        ev.UsageReported("turn-1", 20, 30),
+    )
     assert thread.report(one) == (one,)
     assert thread.report(one, msgspec.structs.replace(one, turn_id="turn-2")) == ()
-    assert thread.report(msgspec.structs.replace(one, window=5)) == (msgspec.structs.replace(one, window=5),)
+    assert thread.report(msgspec.structs.replace(one, window=5)) == (
+        msgspec.structs.replace(one, window=5),
+    )
     assert thread.report(other, other) == (other, other)
     assert thread.report(one) == (one,)
 
@@ -89,7 +95,9 @@ def test_a_question_asked_again_keeps_its_age_until_it_is_closed() -> None:
         (ev.ThreadRenamed("A name"), ev.ThreadRenamed(None)),
     ],
 )
-def test_only_a_change_is_news_and_the_last_of_a_batch_wins(now: ev.AnyEvent, other: ev.AnyEvent) -> None:
+def test_only_a_change_is_news_and_the_last_of_a_batch_wins(
+    now: ev.AnyEvent, other: ev.AnyEvent
+) -> None:
     assert started().report(now) == ()
     assert started().report(other) == (other,)
     assert started().report(other, now) == (other, now)
@@ -103,7 +111,9 @@ def test_what_has_no_identity_is_always_news() -> None:
 def test_item_ids_that_a_model_provider_uses_again_in_another_turn_are_kept_apart() -> None:
     thread = started()
     for turn_id in ("a", "b"):
-        thread.report(ev.TurnStarted(turn_id, 1), activity(turn_id, "ls", "call_0"), user(turn_id, turn_id))
+        thread.report(
+            ev.TurnStarted(turn_id, 1), activity(turn_id, "ls", "call_0"), user(turn_id, turn_id)
+        )
     assert [(e.turn_id, e.id) for e in thread.state.entries if e.kind == "activity"] == [
         ("a", "call_0"),
         ("b", "call_0"),

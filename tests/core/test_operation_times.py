@@ -1,4 +1,6 @@
-"""How long the phases of an operation took, by the times of its records (one second apart in `tests.core.given`)."""
+"""How long the phases of an operation took, by the times of its records (one second apart in
+`tests.core.given`).
+"""
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operation_times import EndedOperation, OperationTimes
@@ -20,8 +22,18 @@ def cleared() -> Conversation:
 
 def test_each_phase_lasts_until_the_next_is_written() -> None:
     [ended] = heard(cleared().records)
-    assert (ended.thread_id, ended.kind, ended.outcome, ended.reason) == (THREAD, "clear", "ready", "")
-    assert ended.phases_ms == {"requested": 1000, "stopping": 1000, "starting": 1000, "bootstrapping": 1000}
+    assert (ended.thread_id, ended.kind, ended.outcome, ended.reason) == (
+        THREAD,
+        "clear",
+        "ready",
+        "",
+    )
+    assert ended.phases_ms == {
+        "requested": 1000,
+        "stopping": 1000,
+        "starting": 1000,
+        "bootstrapping": 1000,
+    }
     assert ended.total_ms == 4000
 
 
@@ -32,13 +44,20 @@ def test_a_phase_that_comes_again_is_counted_together() -> None:
         thread.advance(phase)
     thread.settle()  # begins again with starting
     [ended] = heard(thread.records)
-    assert ended.phases_ms == {"requested": 1000, "stopping": 1000, "starting": 2000, "bootstrapping": 2000}
+    assert ended.phases_ms == {
+        "requested": 1000,
+        "stopping": 1000,
+        "starting": 2000,
+        "bootstrapping": 2000,
+    }
 
 
 def test_a_failure_says_why() -> None:
     thread = started(turns=2)
     operation_id = thread.begin_compaction(force=True)
-    thread.write(ev.OperationAdvanced(operation_id, Phase.FAILED, "It failed.", "compaction_failed"))
+    thread.write(
+        ev.OperationAdvanced(operation_id, Phase.FAILED, "It failed.", "compaction_failed")
+    )
     [ended] = heard(thread.records)
     assert (ended.operation_id, ended.kind, ended.outcome, ended.reason) == (
         operation_id,
@@ -56,23 +75,46 @@ def test_an_operation_is_told_of_when_it_ends_and_once() -> None:
 
 def test_one_whose_beginning_was_not_heard_is_not_told_of() -> None:
     records = cleared().records
-    begun = next(n for n, record in enumerate(records) if any(isinstance(e, ev.OperationStarted) for e in record.events))
+    begun = next(
+        n
+        for n, record in enumerate(records)
+        if any(isinstance(e, ev.OperationStarted) for e in record.events)
+    )
     assert heard(records[begun + 1 :]) == []
 
 
 def test_the_steps_of_an_earlier_operation_are_not_those_of_a_later_one() -> None:
-    assert heard([_record(0, ev.OperationStarted("b", "clear")), _record(1, ev.OperationAdvanced("a", Phase.READY))]) == []
+    assert (
+        heard(
+            [
+                _record(0, ev.OperationStarted("b", "clear")),
+                _record(1, ev.OperationAdvanced("a", Phase.READY)),
+            ]
+        )
+        == []
+    )
 
 
 def test_threads_do_not_mix() -> None:
     times, records = OperationTimes(), cleared().records
-    told = [(name, ended.thread_id) for record in records for name in ("a", "b") for ended in times.on_record(name, record)]
+    told = [
+        (name, ended.thread_id)
+        for record in records
+        for name in ("a", "b")
+        for ended in times.on_record(name, record)
+    ]
     assert told == [("a", "a"), ("b", "b")]
 
 
 def test_a_clock_that_is_set_back_makes_no_phase_shorter_than_nothing() -> None:
-    steps = [(9000, ev.OperationStarted("a", "clear")), (4000, ev.OperationAdvanced("a", Phase.STARTING))]
-    records = [_record(at_ms, event) for at_ms, event in [*steps, (9500, ev.OperationAdvanced("a", Phase.READY))]]
+    steps = [
+        (9000, ev.OperationStarted("a", "clear")),
+        (4000, ev.OperationAdvanced("a", Phase.STARTING)),
+    ]
+    records = [
+        _record(at_ms, event)
+        for at_ms, event in [*steps, (9500, ev.OperationAdvanced("a", Phase.READY))]
+    ]
     [ended] = heard(records)
     assert ended.phases_ms == {"requested": 0, "starting": 500}
 

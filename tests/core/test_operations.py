@@ -11,7 +11,11 @@ def test_every_phase_is_in_the_table() -> None:
 
 
 def test_only_ready_failed_and_cancelled_end_an_operation() -> None:
-    assert {phase for phase in Phase if not is_open(phase)} == {Phase.READY, Phase.FAILED, Phase.CANCELLED}
+    assert {phase for phase in Phase if not is_open(phase)} == {
+        Phase.READY,
+        Phase.FAILED,
+        Phase.CANCELLED,
+    }
 
 
 @pytest.mark.parametrize("phase", [phase for phase in Phase if is_open(phase)])
@@ -24,7 +28,12 @@ def test_nothing_returns_to_where_it_was_asked_for() -> None:
 
 
 def test_the_context_is_never_touched_before_a_compaction_is_done() -> None:
-    assert SUCCESSORS[Phase.COMPACTING] == {Phase.STOPPING, Phase.RETRYING, Phase.FAILED, Phase.CANCELLED}
+    assert SUCCESSORS[Phase.COMPACTING] == {
+        Phase.STOPPING,
+        Phase.RETRYING,
+        Phase.FAILED,
+        Phase.CANCELLED,
+    }
     assert SUCCESSORS[Phase.RETRYING] == {Phase.READY, Phase.FAILED}
 
 

@@ -1,11 +1,19 @@
-"""A turn that did not fit: what is summarized, what is kept, and that it stays one turn with one prompt."""
+"""A turn that did not fit: what is summarized, what is kept, and that it stays one turn with one
+prompt.
+"""
 
 from collections.abc import Sequence
 
 import msgspec
 import pytest
 from trimpoint.core.context.active_context import bootstrap_items, rebuilt_generation, turn_items
-from trimpoint.core.decide.overflow import EXCEEDED, ProviderCompaction, compacted_by_codex, plan_overflow, prompt_of
+from trimpoint.core.decide.overflow import (
+    EXCEEDED,
+    ProviderCompaction,
+    compacted_by_codex,
+    plan_overflow,
+    prompt_of,
+)
 from trimpoint.core.decide.reverting import resolve_target
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -14,7 +22,18 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Reverting
 from trimpoint_protocol.errors import Reason
 
-from tests.core.given import THREAD, Conversation, assistant, completed_recovery, raw, raw_message, started, texts, trim, user
+from tests.core.given import (
+    THREAD,
+    Conversation,
+    assistant,
+    completed_recovery,
+    raw,
+    raw_message,
+    started,
+    texts,
+    trim,
+    user,
+)
 
 LONG = "word " * 200
 
@@ -46,14 +65,18 @@ def worked(thread: Conversation, *items: bytes, prompt: str = "") -> str:
 def said(items: Sequence[bytes]) -> list[str]:
     """Of each item its text, or its type."""
     decoded = [msgspec.json.decode(item) for item in items]
-    return [item["content"][0]["text"] if item["type"] == "message" else item["type"] for item in decoded]
+    return [
+        item["content"][0]["text"] if item["type"] == "message" else item["type"]
+        for item in decoded
+    ]
 
 
 def of_turns(*numbers: int) -> list[str]:
     return [f"{part} of turn-{number}" for number in numbers for part in ("prompt", "answer")]
 
 
-# --- which turn -----------------------------------------------------------------------------------------------------
+# --- which turn
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_a_turn_that_did_not_fit_is_recovered_from_and_the_thread_is_busy_with_it() -> None:
@@ -62,18 +85,30 @@ def test_a_turn_that_did_not_fit_is_recovered_from_and_the_thread_is_busy_with_i
     thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
     operation_id = thread.stamp().id
     thread.when(internal.RecoverFromOverflow(turn_id)).then(
-        ev.OperationStarted(operation_id, "overflow"), ev.OverflowRecoveryRequested(operation_id, turn_id)
+        ev.OperationStarted(operation_id, "overflow"),
+        ev.OverflowRecoveryRequested(operation_id, turn_id),
     )
     thread.do(internal.RecoverFromOverflow(turn_id))
     block = busy(thread.state)
     assert block is not None
-    assert (block.kind, block.detail, thread.state.recovering_turn_id) == ("operation", "overflow", turn_id)
+    assert (block.kind, block.detail, thread.state.recovering_turn_id) == (
+        "operation",
+        "overflow",
+        turn_id,
+    )
     rejected = thread.when(trim()).rejected(Reason.ALREADY_IN_PROGRESS)
-    assert rejected.message == "Cannot clear the thread now: its overflow operation is still under way."
+    assert (
+        rejected.message
+        == "Cannot clear the thread now: its overflow operation is still under way."
+    )
 
 
 @pytest.mark.parametrize(
-    "ended", [ev.TurnCompleted("turn-7", "failed", "boom", error_kind="other"), ev.TurnCompleted("turn-7", "completed")]
+    "ended",
+    [
+        ev.TurnCompleted("turn-7", "failed", "boom", error_kind="other"),
+        ev.TurnCompleted("turn-7", "completed"),
+    ],
 )
 def test_another_failure_stands(ended: ev.TurnCompleted) -> None:
     thread = started(turns=6)
@@ -101,7 +136,10 @@ def test_only_the_last_turn_can_go_on() -> None:
 def test_a_busy_thread_is_left_alone() -> None:
     thread = started(turns=6)
     turn_id = thread.begin_turn()
-    thread.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED), ev.RequestOpened("q", "subAgent"))
+    thread.report(
+        ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED),
+        ev.RequestOpened("q", "subAgent"),
+    )
     thread.when(internal.RecoverFromOverflow(turn_id)).rejected(Reason.REQUEST_PENDING)
 
 
@@ -119,7 +157,10 @@ def test_what_no_person_asked_for_is_not_sent_again(entry: str) -> None:
     thread = started(turns=6)
     thread.report(ev.TurnStarted("turn-7", 1))
     if entry == "a review":
-        thread.report(user("turn-7", "review"), ev.EntryRecorded("turn-7", "e", "activity", "enteredReviewMode", "review"))
+        thread.report(
+            user("turn-7", "review"),
+            ev.EntryRecorded("turn-7", "e", "activity", "enteredReviewMode", "review"),
+        )
     thread.report(ev.TurnCompleted("turn-7", "failed", "no room", error_kind=EXCEEDED))
     thread.when(internal.RecoverFromOverflow("turn-7")).rejected(Reason.NOT_SUPPORTED)
 
@@ -133,7 +174,8 @@ def test_a_context_that_only_codex_can_read_is_not_cut() -> None:
     thread.when(internal.RecoverFromOverflow(turn_id)).rejected(Reason.NOT_SUPPORTED)
 
 
-# --- where the context is cut ---------------------------------------------------------------------------------------
+# --- where the context is cut
+# ---------------------------------------------------------------------------------------
 
 
 def test_the_oldest_three_quarters_are_summarized_and_the_prompt_is_in_neither_part() -> None:
@@ -153,7 +195,15 @@ def test_fewer_than_ten_messages_are_not_worth_it() -> None:
 
 def test_in_the_middle_of_a_turn_what_it_did_first_is_summarized() -> None:
     thread = started(turns=5)
-    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    long = [
+        ask("long"),
+        call("a"),
+        output("a"),
+        answer("half"),
+        call("b"),
+        output("b"),
+        answer(LONG),
+    ]
     kept = thread.turn("long", LONG, items=long)
     plan = plan_overflow(thread.state, thread.overflow())
     assert plan is not None
@@ -180,10 +230,22 @@ def test_of_a_long_turn_the_oldest_work_is_summarized_too() -> None:
     # All is within three quarters but the long answer; the place before it is the last that is.
     assert (plan.first_kept_turn_id, plan.skipped_items, plan.after) == (turn_id, 0, work)
     thread = started(turns=4)
-    turn_id = worked(thread, call("a"), output("a"), answer("one"), answer("two"), call("b"), raw(type="x", output=LONG))
+    turn_id = worked(
+        thread,
+        call("a"),
+        output("a"),
+        answer("one"),
+        answer("two"),
+        call("b"),
+        raw(type="x", output=LONG),
+    )
     plan = plan_overflow(thread.state, turn_id)
     assert plan is not None
-    assert (plan.first_kept_turn_id, plan.skipped_items, said(plan.after)) == (turn_id, 4, ["function_call", "x"])
+    assert (plan.first_kept_turn_id, plan.skipped_items, said(plan.after)) == (
+        turn_id,
+        4,
+        ["function_call", "x"],
+    )
 
 
 def test_everything_may_be_summarized_when_there_is_no_other_place() -> None:
@@ -227,7 +289,15 @@ def test_a_fork_has_its_summary_from_its_parent() -> None:
 
 def test_what_an_earlier_recovery_had_summarized_is_not_summarized_again() -> None:
     thread = started(turns=5)
-    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    long = [
+        ask("long"),
+        call("a"),
+        output("a"),
+        answer("half"),
+        call("b"),
+        output("b"),
+        answer(LONG),
+    ]
     kept = thread.turn("long", LONG, items=long)
     thread.overflow()
     assert thread.retry("one").first_kept_turn_id == kept
@@ -235,7 +305,12 @@ def test_what_an_earlier_recovery_had_summarized_is_not_summarized_again() -> No
     thread.turns(6)
     plan = plan_overflow(thread.state, thread.overflow())
     assert plan is not None
-    assert said(plan.before)[:4] == [summary("one", 12), "function_call", "function_call_output", LONG]
+    assert said(plan.before)[:4] == [
+        summary("one", 12),
+        "function_call",
+        "function_call_output",
+        LONG,
+    ]
 
 
 def test_a_turn_whose_items_are_lost_is_known_by_its_messages() -> None:
@@ -249,12 +324,17 @@ def test_a_turn_whose_items_are_lost_is_known_by_its_messages() -> None:
     assert "go" not in said([*plan.before, *plan.after])
 
 
-# --- where Codex had compacted by itself ----------------------------------------------------------------------------
+# --- where Codex had compacted by itself
+# ----------------------------------------------------------------------------
 
 
 def compacted(thread: Conversation, turn_id: str) -> None:
     """Codex compacts the context in the middle of that turn."""
-    thread.report(ev.EntryRecorded(turn_id, f"{turn_id}/compaction", "activity", "contextCompaction", "Codex compacted"))
+    thread.report(
+        ev.EntryRecorded(
+            turn_id, f"{turn_id}/compaction", "activity", "contextCompaction", "Codex compacted"
+        )
+    )
 
 
 CODEX_S = [*(ask(f"prompt {n}") for n in range(9)), ask("Codex's own summary")]
@@ -292,7 +372,9 @@ def test_a_turn_that_codex_began_with_a_compaction_has_its_prompt_after_it() -> 
     work = [call("a"), output("a")]
     thread.report(ev.ContextItemsRecorded(turn_id, (answer("Codex's summary"), ask("go"), *work)))
     thread.fail_to_fit(turn_id)
-    plan = plan_overflow(thread.state, turn_id, ProviderCompaction([*CODEX_S, answer("so far")], {turn_id: 3}))
+    plan = plan_overflow(
+        thread.state, turn_id, ProviderCompaction([*CODEX_S, answer("so far")], {turn_id: 3})
+    )
     assert plan is not None
     assert (said(plan.before), plan.after) == ([*said(CODEX_S), "so far"], work)
     assert (plan.first_kept_turn_id, plan.skipped_items) == (turn_id, 1)
@@ -302,11 +384,21 @@ def test_of_a_turn_that_codex_compacted_on_the_way_the_rest_counts() -> None:
     thread = started(turns=8)
     turn_id = thread.begin_turn("go")
     compacted(thread, turn_id)
-    thread.report(ev.ContextItemsRecorded(turn_id, (ask("go"), call("a"), output("a"), answer("gist"), call("b"), output("b"))))
+    thread.report(
+        ev.ContextItemsRecorded(
+            turn_id, (ask("go"), call("a"), output("a"), answer("gist"), call("b"), output("b"))
+        )
+    )
     thread.fail_to_fit(turn_id)
-    plan = plan_overflow(thread.state, turn_id, ProviderCompaction([*CODEX_S, answer("so far")], {turn_id: 2}))
+    plan = plan_overflow(
+        thread.state, turn_id, ProviderCompaction([*CODEX_S, answer("so far")], {turn_id: 2})
+    )
     assert plan is not None
-    assert (plan.after, plan.first_kept_turn_id, plan.skipped_items) == ([call("b"), output("b")], turn_id, 3)
+    assert (plan.after, plan.first_kept_turn_id, plan.skipped_items) == (
+        [call("b"), output("b")],
+        turn_id,
+        3,
+    )
 
 
 def test_a_recovery_is_no_compaction_of_codexs() -> None:
@@ -317,14 +409,17 @@ def test_a_recovery_is_no_compaction_of_codexs() -> None:
     assert not compacted_by_codex(started().state)
 
 
-# --- what comes of it -----------------------------------------------------------------------------------------------
+# --- what comes of it
+# -----------------------------------------------------------------------------------------------
 
 
 def summary(text: str, messages: int) -> str:
     return f"<conversation-summary messages={messages}>{text}</conversation-summary>"
 
 
-def test_the_turn_goes_on_in_a_generation_with_the_summary_and_what_was_kept_in_one_record() -> None:
+def test_the_turn_goes_on_in_a_generation_with_the_summary_and_what_was_kept_in_one_record() -> (
+    None
+):
     thread = started(turns=8)
     turn_id = thread.overflow()
     plan = plan_overflow(thread.state, turn_id)
@@ -356,7 +451,13 @@ def test_a_retried_turn_keeps_its_id_whatever_the_provider_calls_it() -> None:
     turn_id = worked(thread, call("a"), output("a"), prompt="go")
     thread.retry()
     turn = thread.state.turns[-1]
-    assert (turn.id, turn.status, turn.generation, turn.first_generation, turn.error) == (turn_id, "running", 2, 1, None)
+    assert (turn.id, turn.status, turn.generation, turn.first_generation, turn.error) == (
+        turn_id,
+        "running",
+        2,
+        1,
+        None,
+    )
     block = busy(thread.state)
     assert block is not None
     assert block[:2] == ("turn", turn_id)
@@ -374,7 +475,12 @@ def test_a_retried_turn_keeps_its_id_whatever_the_provider_calls_it() -> None:
         ev.UsageReported(turn_id, 10, 10),
         ev.TurnCompleted(turn_id, "completed"),
     )
-    assert said(turn_items(thread.state, turn)) == ["function_call", "function_call_output", "go", "done"]
+    assert said(turn_items(thread.state, turn)) == [
+        "function_call",
+        "function_call_output",
+        "go",
+        "done",
+    ]
     assert thread.replayed() == thread.state
 
 
@@ -384,25 +490,49 @@ def test_a_rollout_brings_the_items_since_it_was_tried_again() -> None:
     thread.retry()
     thread.report(ev.ContextItemsRecorded("codex-turn", (ask("go"),)))
     thread.report(ev.ContextItemsRecorded(turn_id, (ask("go"), answer("done")), "rollout"))
-    assert said(thread.state.turns[-1].items) == ["function_call", "function_call_output", "go", "done"]
+    assert said(thread.state.turns[-1].items) == [
+        "function_call",
+        "function_call_output",
+        "go",
+        "done",
+    ]
     assert thread.state.turns[-1].items_complete
 
 
 def test_a_generation_can_be_given_its_context_again() -> None:
     thread = started(turns=5)
-    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    long = [
+        ask("long"),
+        call("a"),
+        output("a"),
+        answer("half"),
+        call("b"),
+        output("b"),
+        answer(LONG),
+    ]
     thread.turn("long", LONG, items=long)
     work = [call("c"), output("c")]
     worked(thread, *work)
     plan = thread.retry()
     generation = thread.state.generation
-    assert bootstrap_items(thread.state, generation) == [raw_message("user", summary("in short", 12)), *plan.after]
+    assert bootstrap_items(thread.state, generation) == [
+        raw_message("user", summary("in short", 12)),
+        *plan.after,
+    ]
     assert plan.after == [*long[4:], *work]
 
 
 def test_a_turn_is_whole_again_when_the_thread_is_taken_back_to_it() -> None:
     thread = started(turns=5)
-    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    long = [
+        ask("long"),
+        call("a"),
+        output("a"),
+        answer("half"),
+        call("b"),
+        output("b"),
+        answer(LONG),
+    ]
     kept = thread.turn("long", LONG, items=long)
     thread.overflow()
     thread.retry()
@@ -410,7 +540,11 @@ def test_a_turn_is_whole_again_when_the_thread_is_taken_back_to_it() -> None:
     thread.revert(turn_id=kept)
     assert thread.state.trim_points == []
     generation = thread.state.generation
-    assert (generation.turn_ids[-1], generation.summary, generation.skipped_items) == (kept, None, 0)
+    assert (generation.turn_ids[-1], generation.summary, generation.skipped_items) == (
+        kept,
+        None,
+        0,
+    )
 
 
 def test_codex_is_gone_back_to_by_its_own_name_of_the_turn() -> None:
@@ -427,11 +561,22 @@ def test_codex_is_gone_back_to_by_its_own_name_of_the_turn() -> None:
 
 def test_a_context_that_is_come_back_to_begins_where_it_was_cut() -> None:
     thread = started(turns=5)
-    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    long = [
+        ask("long"),
+        call("a"),
+        output("a"),
+        answer("half"),
+        call("b"),
+        output("b"),
+        answer(LONG),
+    ]
     thread.turn("long", LONG, items=long)
     turn_id = thread.overflow()
     thread.retry()
-    thread.report(ev.ContextItemsRecorded("codex-turn", (answer("done"),)), ev.TurnCompleted("codex-turn", "completed"))
+    thread.report(
+        ev.ContextItemsRecorded("codex-turn", (answer("done"),)),
+        ev.TurnCompleted("codex-turn", "completed"),
+    )
     thread.turn()
     thread.revert(turn_id=turn_id)
     generation = thread.state.generation
@@ -445,11 +590,22 @@ def test_a_context_that_is_come_back_to_begins_where_it_was_cut() -> None:
 
 def test_a_context_that_codex_has_lost_is_rebuilt_without_what_was_summarized() -> None:
     thread = started(turns=5)
-    long = [ask("long"), call("a"), output("a"), answer("half"), call("b"), output("b"), answer(LONG)]
+    long = [
+        ask("long"),
+        call("a"),
+        output("a"),
+        answer("half"),
+        call("b"),
+        output("b"),
+        answer(LONG),
+    ]
     thread.turn("long", LONG, items=long)
     thread.overflow()
     thread.retry()
-    thread.report(ev.ContextItemsRecorded("codex-turn", (answer("done"),)), ev.TurnCompleted("codex-turn", "completed"))
+    thread.report(
+        ev.ContextItemsRecorded("codex-turn", (answer("done"),)),
+        ev.TurnCompleted("codex-turn", "completed"),
+    )
     thread.write(*rebuilt_generation(thread.state))
     items = bootstrap_items(thread.state, thread.state.generation)
     assert items == [ask(summary("in short", 12)), *long[4:], answer("done")]
@@ -469,7 +625,11 @@ def test_a_recovery_that_fails_leaves_everything_as_it_was() -> None:
     thread.advance(Phase.COMPACTING)
     thread.advance(Phase.FAILED, message="no summary")
     state = thread.state
-    assert (state.turns[-1].status, state.turns[-1].error, state.recovering_turn_id) == ("failed", "no room", None)
+    assert (state.turns[-1].status, state.turns[-1].error, state.recovering_turn_id) == (
+        "failed",
+        "no room",
+        None,
+    )
     assert (state.generation.number, state.trim_points, busy(state)) == (1, [], None)
     assert said(turn_items(state, state.turns[-1])) == [f"prompt of {turn_id}"]
 
@@ -481,7 +641,9 @@ def test_a_retried_turn_continues_only_while_its_recovery_waits(when: str) -> No
     plan = plan_overflow(thread.state, turn_id)
     assert plan is not None
     assert thread.state.operation is not None
-    command = completed_recovery("another" if when == "another operation" else thread.state.operation.id, plan)
+    command = completed_recovery(
+        "another" if when == "another operation" else thread.state.operation.id, plan
+    )
     thread.advance(Phase.COMPACTING)
     if when != "too early":
         thread.advance(Phase.RETRYING)
@@ -492,14 +654,18 @@ def test_a_retried_turn_continues_only_while_its_recovery_waits(when: str) -> No
     thread.when(command).rejected(Reason.INTERNAL)
 
 
-# --- the prompt -----------------------------------------------------------------------------------------------------
+# --- the prompt
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_the_prompt_is_sent_as_it_was() -> None:
     thread = started()
     turn_id = thread.begin_turn("go")
     assert prompt_of(thread.state, turn_id) == [{"type": "text", "text": "go"}]
-    content = [{"type": "text", "text": "look", "text_elements": []}, {"type": "localImage", "path": "/p.png"}]
+    content = [
+        {"type": "text", "text": "look", "text_elements": []},
+        {"type": "localImage", "path": "/p.png"},
+    ]
     detail = msgspec.json.encode({"type": "userMessage", "id": "e", "content": content})
     thread.report(ev.TurnCompleted(turn_id, "completed"), ev.TurnStarted("t", 1))
     thread.report(ev.EntryRecorded("t", "e", "message", "user", "look", detail))
@@ -509,7 +675,11 @@ def test_the_prompt_is_sent_as_it_was() -> None:
 def test_what_was_said_while_the_turn_ran_is_work_and_not_the_prompt() -> None:
     thread = started(turns=8)
     turn_id = thread.begin_turn("go")
-    thread.report(ev.ContextItemsRecorded(turn_id, (ask("go"), ask("<skill/>"), ask("faster"), call("a"), output("a"))))
+    thread.report(
+        ev.ContextItemsRecorded(
+            turn_id, (ask("go"), ask("<skill/>"), ask("faster"), call("a"), output("a"))
+        )
+    )
     thread.report(user(turn_id, "faster"))
     thread.fail_to_fit(turn_id)
     plan = thread.retry()

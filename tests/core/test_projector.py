@@ -1,4 +1,6 @@
-"""The one projector: every event has its fold, and what it makes of a life is what a replay makes of it."""
+"""The one projector: every event has its fold, and what it makes of a life is what a replay makes
+of it.
+"""
 
 from typing import Any, get_args
 
@@ -86,7 +88,9 @@ def test_an_intent_or_a_note_changes_nothing(intent: ev.AnyEvent) -> None:
 def unplaced(state: ThreadState) -> dict[str, Any]:
     """The state without where it stands in time."""
     placed = ("sequence", "thread_sequence", "updated_at_ms")
-    return {name: value for name, value in msgspec.structs.asdict(state).items() if name not in placed}
+    return {
+        name: value for name, value in msgspec.structs.asdict(state).items() if name not in placed
+    }
 
 
 def test_name_and_settings_are_as_last_told() -> None:
@@ -168,7 +172,9 @@ def test_items_of_a_rollout_replace_what_was_heard_and_make_it_complete() -> Non
     thread = started()
     thread.begin_turn()
     first, second = raw(type="message", n=1), raw(type="message", n=2)
-    thread.report(ev.ContextItemsRecorded("turn-1", (first,)), ev.ContextItemsRecorded("turn-1", (second,)))
+    thread.report(
+        ev.ContextItemsRecorded("turn-1", (first,)), ev.ContextItemsRecorded("turn-1", (second,))
+    )
     thread.report(ev.TurnCompleted("turn-1", "interrupted", "died", items_heard=False))
     turn = thread.state.turns[0]
     assert (turn.items, turn.items_complete) == ([first, second], False)
@@ -180,7 +186,9 @@ def test_items_of_a_rollout_replace_what_was_heard_and_make_it_complete() -> Non
     ("raw_events", "items_heard", "complete"),
     [(True, True, True), (True, False, False), (False, True, False)],
 )
-def test_items_are_complete_when_every_one_was_heard(raw_events: bool, items_heard: bool, complete: bool) -> None:
+def test_items_are_complete_when_every_one_was_heard(
+    raw_events: bool, items_heard: bool, complete: bool
+) -> None:
     thread = started().write(ev.ProviderThreadBound(1, "p", None, raw_events))
     thread.begin_turn()
     thread.report(ev.TurnCompleted("turn-1", "completed", items_heard=items_heard))
@@ -194,7 +202,10 @@ def test_the_end_of_an_older_turn_leaves_the_running_one_running() -> None:
     thread.report(ev.TurnCompleted("turn-1", "interrupted", "superseded", error_kind="other"))
     assert thread.state.running_turn_id == "turn-2"
     assert [turn.status for turn in thread.state.turns] == ["interrupted", "running"]
-    assert (thread.state.turns[0].error, thread.state.turns[0].error_kind) == ("superseded", "other")
+    assert (thread.state.turns[0].error, thread.state.turns[0].error_kind) == (
+        "superseded",
+        "other",
+    )
 
 
 def test_whether_items_are_heard_is_a_matter_of_the_turns_own_generation() -> None:
@@ -247,7 +258,9 @@ def test_a_command_that_outlives_its_turn_is_filed_with_its_turn() -> None:
     thread.turn("two", "2")
     thread.report(activity("turn-1", "npm run dev"))
     assert [entry.text for entry in thread.state.entries] == ["one", "1", "npm run dev", "two", "2"]
-    assert thread.state.entry_index == {entry_id: at for at, entry_id in enumerate(entry_ids(thread))}
+    assert thread.state.entry_index == {
+        entry_id: at for at, entry_id in enumerate(entry_ids(thread))
+    }
     assert thread.do(trim(1)).events[1].before_entry_id == "turn-1/activity/npm run dev"  # type: ignore[union-attr]
 
 

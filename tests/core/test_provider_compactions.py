@@ -2,7 +2,11 @@
 
 import pytest
 from trimpoint.core.context.active_context import bootstrap_items
-from trimpoint.core.context.provider_compactions import COMPACTION, newest_own_compaction, seen_turns
+from trimpoint.core.context.provider_compactions import (
+    COMPACTION,
+    newest_own_compaction,
+    seen_turns,
+)
 from trimpoint.core.decide.auto_compaction import auto_status
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -12,14 +16,27 @@ from trimpoint.operations.messages import ready_message
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from tests.core.given import Conversation, activity, assistant, client, compact, started, texts, trim
+from tests.core.given import (
+    Conversation,
+    activity,
+    assistant,
+    client,
+    compact,
+    started,
+    texts,
+    trim,
+)
 from tests.core.test_usage import call, complete
 
 WINDOW = 100_000
 
 
 def codex_compacts(thread: Conversation, turn_id: str, entry_id: str = "own") -> None:
-    thread.report(ev.EntryRecorded(turn_id, entry_id, "activity", COMPACTION, "Codex compacted the context by itself"))
+    thread.report(
+        ev.EntryRecorded(
+            turn_id, entry_id, "activity", COMPACTION, "Codex compacted the context by itself"
+        )
+    )
 
 
 def compacted_turn(thread: Conversation, *, before: str = "", used: int = 0) -> str:
@@ -49,7 +66,9 @@ def test_turns_are_counted_from_the_one_that_codex_compacted_in(thread: Conversa
 
 
 @pytest.mark.parametrize("keep", [3, 4])
-def test_a_clear_that_would_bring_compacted_turns_back_is_skipped_and_says_so(thread: Conversation, keep: int) -> None:
+def test_a_clear_that_would_bring_compacted_turns_back_is_skipped_and_says_so(
+    thread: Conversation, keep: int
+) -> None:
     said = thread.when(trim(keep)).rejected(Reason.NOTHING_TO_TRIM).message
     assert said == (
         "Nothing to trim: Codex compacted the context by itself in turn 4, so the model sees 2 turns and Codex's summary of"
@@ -81,7 +100,10 @@ def test_a_person_who_insists_gets_them_and_is_told(thread: Conversation) -> Non
     assert "prompt of turn-3" in str(texts(bootstrap_items(thread.state, thread.state.generation)))
     thread.settle()
     said = ready_message(thread.state, operation, [])
-    assert "the last 3 turns kept. 1 turn of them that Codex had compacted came back word for word." in said
+    assert (
+        "the last 3 turns kept. 1 turn of them that Codex had compacted came back word for word."
+        in said
+    )
 
 
 def test_what_was_given_whole_once_is_seen_again(thread: Conversation) -> None:
@@ -99,7 +121,9 @@ def test_a_turn_that_was_compacted_while_it_ran_is_kept_while_that_does_not_weig
     assert len(thread.state.active_turns) == 1
 
 
-def test_a_turn_whose_compacted_beginning_weighs_more_than_the_context_is_not_brought_back_unasked() -> None:
+def test_a_turn_whose_compacted_beginning_weighs_more_than_the_context_is_not_brought_back_unasked() -> (
+    None
+):
     thread = started(turns=2)
     compacted_turn(thread, before="many words " * 8_000, used=5_000)
     said = thread.when(trim(1)).rejected(Reason.NOTHING_TO_TRIM).message

@@ -1,4 +1,6 @@
-"""Reverts to a turn: which turns, trim points and context the thread has afterwards, in both directions."""
+"""Reverts to a turn: which turns, trim points and context the thread has afterwards, in both
+directions.
+"""
 
 from itertools import product
 from typing import Any, NamedTuple
@@ -16,11 +18,22 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from tests.core.given import Conversation, assistant, client, compact, raw_message, started, texts, trim
+from tests.core.given import (
+    Conversation,
+    assistant,
+    client,
+    compact,
+    raw_message,
+    started,
+    texts,
+    trim,
+)
 
 
 class Seen(NamedTuple):
-    """What a thread is at one time: its ledger, its trim points, and what its agent has in context."""
+    """What a thread is at one time: its ledger, its trim points, and what its agent has in
+    context.
+    """
 
     turns: tuple[str, ...]
     entries: tuple[str, ...]
@@ -62,7 +75,9 @@ def apply_trim(thread: Conversation, name: str) -> None:
 
 
 def life(trims: tuple[str, ...]) -> tuple[Conversation, list[Seen]]:
-    """Three turns before each trim and three after the last; what the thread was after each turn, nothing first."""
+    """Three turns before each trim and three after the last; what the thread was after each turn,
+    nothing first.
+    """
     thread = started()
     history = [seen(thread.state)]
     for step in (*trims, None):
@@ -79,7 +94,10 @@ def test_a_revert_to_any_turn_brings_back_what_the_thread_was_then(trims: tuple[
     _, history = life(trims)
     for count in range(len(history)):
         thread, _ = life(trims)
-        if thread.when(revert(turn_count=count, scope="context")).decision[0] is Reason.NOTHING_TO_REVERT:
+        if (
+            thread.when(revert(turn_count=count, scope="context")).decision[0]
+            is Reason.NOTHING_TO_REVERT
+        ):
             assert seen(thread.state) == history[count]
             continue
         before = seen(thread.state)
@@ -98,7 +116,8 @@ def in_time(entries: tuple[str, ...]) -> list[str]:
 
 
 @drawn(
-    st.lists(st.sampled_from(["turn", *TRIMS, "revert", "undo", "late entry"]), max_size=25), st.randoms(use_true_random=False)
+    st.lists(st.sampled_from(["turn", *TRIMS, "revert", "undo", "late entry"]), max_size=25),
+    st.randoms(use_true_random=False),
 )
 def test_any_life_with_reverts_in_it(steps: list[str], chance: Any) -> None:
     thread = started()
@@ -112,7 +131,9 @@ def test_any_life_with_reverts_in_it(steps: list[str], chance: Any) -> None:
             case "revert":
                 count = chance.randint(0, len(state.turns))
                 target = then[tuple(turn.id for turn in state.turns[:count])]
-                decision = decide(state, revert(turn_count=count, scope="context"), thread.stamp(), thread.policy)
+                decision = decide(
+                    state, revert(turn_count=count, scope="context"), thread.stamp(), thread.policy
+                )
                 if decision[0] is not Reason.NOTHING_TO_REVERT:
                     thread.revert(turn_count=count)
                 now = seen(thread.state)
@@ -134,12 +155,18 @@ def test_any_life_with_reverts_in_it(steps: list[str], chance: Any) -> None:
             case "undo" | "late entry":
                 pass
             case _:
-                command = trim(int(step[-1]) if step[-1].isdigit() else 0) if "clear" in step else compact(force=True)
+                command = (
+                    trim(int(step[-1]) if step[-1].isdigit() else 0)
+                    if "clear" in step
+                    else compact(force=True)
+                )
                 if not isinstance(decide(state, command, thread.stamp(), thread.policy)[0], Reason):
                     apply_trim(thread, step if "clear" in step else "compact")
         assert thread.replayed() == thread.state
         for point in thread.state.trim_points:
-            assert point.before_entry_id == (thread.state.entries[point.entry_index - 1].id if point.entry_index else None)
+            assert point.before_entry_id == (
+                thread.state.entries[point.entry_index - 1].id if point.entry_index else None
+            )
 
 
 def test_the_new_session_is_given_what_was_active_at_the_turn_when_codex_has_lost_it() -> None:
@@ -171,9 +198,15 @@ def test_a_context_that_codex_holds_is_not_given_to_it_again() -> None:
     operation = thread.state.open_operation
     assert operation is not None
     thread.advance(Phase.STARTING)
-    thread.do(internal.CompleteRevert(operation.id, "codex-fork", "/rollouts/fork", in_provider=True))
+    thread.do(
+        internal.CompleteRevert(operation.id, "codex-fork", "/rollouts/fork", in_provider=True)
+    )
     generation = thread.state.generation
-    assert (generation.bootstrap, generation.provider_thread_id, generation.ready) == ("provider", "codex-fork", True)
+    assert (generation.bootstrap, generation.provider_thread_id, generation.ready) == (
+        "provider",
+        "codex-fork",
+        True,
+    )
     assert bootstrap_items(thread.state, generation) == []
 
 
@@ -214,7 +247,9 @@ def test_a_sealed_summary_is_counted_again_after_a_revert_to_a_turn_behind_it() 
     operation = thread.state.open_operation
     assert operation is not None
     thread.advance(Phase.STARTING)
-    thread.do(internal.CompleteRevert(operation.id, "codex-fork", "/rollouts/fork", in_provider=True))
+    thread.do(
+        internal.CompleteRevert(operation.id, "codex-fork", "/rollouts/fork", in_provider=True)
+    )
     assert active_message_count(thread.state) == messages
 
 
@@ -257,7 +292,9 @@ def test_the_files_before_the_first_turn_are_those_of_its_baseline() -> None:
 
 
 @pytest.mark.parametrize(("count", "where"), [(1, "turn 1"), (0, "before the first turn")])
-def test_a_revert_of_files_nobody_captured_says_why_they_are_not_there(count: int, where: str) -> None:
+def test_a_revert_of_files_nobody_captured_says_why_they_are_not_there(
+    count: int, where: str
+) -> None:
     thread = started()
     first = thread.turn()
     thread.report(ev.CheckpointFailed(first, "after", "It is no git repository."))
@@ -335,10 +372,15 @@ def test_a_revert_that_names_no_turn_takes_back_the_last() -> None:
 
 
 def test_a_revert_of_files_of_a_thread_that_was_never_captured_says_so() -> None:
-    assert "none was made" in started(turns=2).when(revert(turn_count=1)).rejected(Reason.CHECKPOINT_NOT_FOUND).message
+    assert (
+        "none was made"
+        in started(turns=2).when(revert(turn_count=1)).rejected(Reason.CHECKPOINT_NOT_FOUND).message
+    )
 
 
-def test_a_thread_knows_its_files_as_it_captured_or_restored_them_not_as_a_revert_found_them() -> None:
+def test_a_thread_knows_its_files_as_it_captured_or_restored_them_not_as_a_revert_found_them() -> (
+    None
+):
     thread = started()
     first = thread.turn()
     commit = thread.checkpoint(first)
@@ -367,7 +409,8 @@ def test_an_entry_whose_id_a_reverted_turn_used_again_is_still_known() -> None:
     assert [entry.id for entry in thread.state.entries].count("call_0") == 1
 
 
-# -- items that a client injected behind a turn --------------------------------------------------------------
+# -- items that a client injected behind a turn
+# --------------------------------------------------------------
 
 INJECTED, SINCE = raw_message("user", "injected"), raw_message("user", "since")
 
@@ -405,7 +448,9 @@ def test_a_revert_takes_out_what_was_injected_behind_its_turn_and_its_undo_bring
 
 def test_a_revert_to_the_last_turn_has_something_to_do_when_items_were_injected_since() -> None:
     thread = started(turns=1)
-    assert thread.when(revert(turn_count=1, scope="context")).decision[0] is Reason.NOTHING_TO_REVERT
+    assert (
+        thread.when(revert(turn_count=1, scope="context")).decision[0] is Reason.NOTHING_TO_REVERT
+    )
     inject(thread, INJECTED)
     thread.revert(turn_count=1)
     assert in_context(thread) == of_turns(1)
@@ -437,7 +482,9 @@ def test_the_context_that_an_undo_aims_at_is_with_it_and_without_what_was_inject
     assert texts(target_items(thread.state, target)) == [*of_turns(1), "injected", *of_turns(2)]
 
 
-def test_items_that_were_read_again_after_a_revert_say_that_their_turn_was_cut_until_it_is_undone() -> None:
+def test_items_that_were_read_again_after_a_revert_say_that_their_turn_was_cut_until_it_is_undone() -> (
+    None
+):
     thread = started(turns=1)
     inject(thread, INJECTED)
     thread.turn()

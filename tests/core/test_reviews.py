@@ -1,4 +1,6 @@
-"""A review within a thread: one turn, whatever its reviewer's turn is called (measured: codex 0.163)."""
+"""A review within a thread: one turn, whatever its reviewer's turn is called (measured: codex
+0.163).
+"""
 
 import msgspec
 import pytest
@@ -10,7 +12,9 @@ from tests.core.given import Conversation, started
 
 def in_review() -> Conversation:
     thread = started(turns=1)
-    thread.report(ev.TurnStarted("review", 1), ev.EntryRecorded("review", "e", "activity", ENTERED, "review"))
+    thread.report(
+        ev.TurnStarted("review", 1), ev.EntryRecorded("review", "e", "activity", ENTERED, "review")
+    )
     return thread
 
 

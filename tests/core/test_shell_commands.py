@@ -36,7 +36,9 @@ def test_whatever_was_quoted_comes_back_the_same(script: str) -> None:
 
 def test_without_a_shell_around_it_codexs_own_reading_counts() -> None:
     actions = [{"type": "read", "command": "cat x"}]
-    assert as_typed({"command": "powershell -Command 'cat x'", "commandActions": actions}) == "cat x"
+    assert (
+        as_typed({"command": "powershell -Command 'cat x'", "commandActions": actions}) == "cat x"
+    )
     assert as_typed({"command": "a && b", "commandActions": actions * 2}) == "a && b"
     assert as_typed({"command": "a", "commandActions": [{}]}) == "a"
     assert as_typed({}) == ""

@@ -80,7 +80,9 @@ def test_clear_with_anything_else_says_what_is_right(rest: str) -> None:
         ),
     ],
 )
-def test_switches_may_stand_before_or_after_the_number(text: str, arguments: dict[str, object]) -> None:
+def test_switches_may_stand_before_or_after_the_number(
+    text: str, arguments: dict[str, object]
+) -> None:
     outcome = parse(text)
     assert isinstance(outcome, Invocation)
     assert outcome.arguments == arguments
@@ -96,7 +98,9 @@ def test_nothing_after_clear_makes_it_a_prompt(rest: str, space: str) -> None:
 
 
 @given(st.sampled_from(sorted(REGISTRY)), st.text(WHITE_SPACE), st.text(WHITE_SPACE), st.data())
-def test_case_and_white_space_around_do_not_matter(name: str, before: str, after: str, data: st.DataObject) -> None:
+def test_case_and_white_space_around_do_not_matter(
+    name: str, before: str, after: str, data: st.DataObject
+) -> None:
     cased = "".join(data.draw(st.sampled_from([char, char.upper()])) for char in name)
     assert parse(f"{before}/{cased}{after}") == parse(f"/{name}")
     assert isinstance(parse(f"/{name}"), Invocation)
@@ -106,7 +110,8 @@ def test_case_and_white_space_around_do_not_matter(name: str, before: str, after
     "text",
     [
         "", " ", "/", "//", "//clear", "/ clear", "clear", "clear 3", "please /clear", "/clearance",
-        "/clear3", "/clear-3", "/clear\u00e9", "/klar", "/3", "/-", "/_clear", "/clear/3", "\\clear",
+        "/clear3", "/clear-3", "/clear\u00e9", "/klar", "/3", "/-", "/_clear", "/clear/3",
+        "\\clear",
         "/\u0441lear", "/compactness", "/newer", "/newfile.txt is new", "/usr/bin/env", "fix /clear",
         "\uff0fclear", "/help-me", ":", "::clear", "/:clear", ":/clear", ": clear", ":wq", ":clearance", "fix :clear",
     ],
@@ -183,15 +188,32 @@ def test_compact_with_a_wrong_option_says_what_is_right(rest: str, complaint: st
         ("/compress\n--dry-run\t40k", 40_000, True),
     ],
 )
-def test_compress_takes_a_target_and_may_only_look(text: str, target: int | None, dry_run: bool) -> None:
+def test_compress_takes_a_target_and_may_only_look(
+    text: str, target: int | None, dry_run: bool
+) -> None:
     assert parse(text) == Invocation("compress", {"target_tokens": target, "dry_run": dry_run})
 
 
 @pytest.mark.parametrize(
-    "rest", ["lots", "0", "-1", "1.5k", "50 k", "50k 40k", "1000001k", "9999999999", "\uff15", "k", "50k please"]
+    "rest",
+    [
+        "lots",
+        "0",
+        "-1",
+        "1.5k",
+        "50 k",
+        "50k 40k",
+        "1000001k",
+        "9999999999",
+        "\uff15",
+        "k",
+        "50k please",
+    ],
 )
 def test_compress_with_anything_else_says_what_is_right(rest: str) -> None:
-    complaint = f"/compress takes one number of tokens to get down to, such as 50000 or 50k, not “{rest}”."
+    complaint = (
+        f"/compress takes one number of tokens to get down to, such as 50000 or 50k, not “{rest}”."
+    )
     usage = "Usage: /compress [target tokens] [--dry-run]. Nothing was sent to the agent."
     assert parse(f"/compress {rest}") == UsageError("compress", f"{complaint} {usage}")
 
@@ -218,7 +240,9 @@ def test_help_of_no_command_says_which_there_are(rest: str) -> None:
     outcome = parse(f"/help {rest}")
     assert isinstance(outcome, UsageError)
     known = ", ".join(f"/{name}" for name in REGISTRY)
-    assert outcome.message.startswith(f"There is no command “{rest}”; there are {known}. Usage: /help")
+    assert outcome.message.startswith(
+        f"There is no command “{rest}”; there are {known}. Usage: /help"
+    )
 
 
 def test_help_lists_every_command_or_one_in_full() -> None:
@@ -264,7 +288,14 @@ def test_arguments_are_members_of_the_command_they_become() -> None:
 
 
 def revert(**arguments: object) -> Invocation:
-    nothing = {"turn_id": None, "turn_count": None, "undo": False, "scope": "files+context", "force": False, "dry_run": False}
+    nothing = {
+        "turn_id": None,
+        "turn_count": None,
+        "undo": False,
+        "scope": "files+context",
+        "force": False,
+        "dry_run": False,
+    }
     return Invocation("revert", {**nothing, **arguments})
 
 
@@ -287,7 +318,9 @@ def test_revert_takes_a_turn_by_number_or_id_and_options(text: str, expected: In
     assert parse(text) == expected
 
 
-@pytest.mark.parametrize("rest", ["-1", "abc", "1 2", "1 --undo", "--undo 0", "--all", "1.5", "3 fix it", "01a22083"])
+@pytest.mark.parametrize(
+    "rest", ["-1", "abc", "1 2", "1 --undo", "--undo 0", "--all", "1.5", "3 fix it", "01a22083"]
+)
 def test_revert_with_anything_else_says_what_is_right(rest: str) -> None:
     outcome = parse(f"/revert {rest}")
     assert isinstance(outcome, UsageError)

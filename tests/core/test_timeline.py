@@ -1,4 +1,6 @@
-"""The timeline a person reads: where dividers and banners stand, and what is shown of what was pruned."""
+"""The timeline a person reads: where dividers and banners stand, and what is shown of what was
+pruned.
+"""
 
 from typing import Any
 
@@ -14,7 +16,9 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def shown(thread: Conversation, expanded: frozenset[str] = NOTHING) -> list[str]:
-    """One word or two an entry: its text, `-` before it when it is trimmed, or the boundary it is."""
+    """One word or two an entry: its text, `-` before it when it is trimmed, or the boundary it
+    is.
+    """
     lines: list[str] = []
     for entry in as_json(thread, expanded):
         match entry["kind"]:
@@ -23,7 +27,9 @@ def shown(thread: Conversation, expanded: frozenset[str] = NOTHING) -> list[str]
             case "contextSummaryBanner":
                 lines.append(f"banner {entry['summary']}")
             case _:
-                lines.append(("-" if entry["trimmed"] else "") + str(entry.get("text") or entry.get("title")))
+                lines.append(
+                    ("-" if entry["trimmed"] else "") + str(entry.get("text") or entry.get("title"))
+                )
     return lines
 
 
@@ -108,7 +114,14 @@ def test_a_command_that_outlives_a_clear_is_shown_with_its_turn() -> None:
     point = thread.clear(1)
     thread.report(activity("turn-1", "npm run dev"))
     assert shown(thread) == ["divider 2", "b?", "b!"]
-    assert shown(thread, frozenset({point})) == ["-a?", "-a!", "-npm run dev", "divider 2", "b?", "b!"]
+    assert shown(thread, frozenset({point})) == [
+        "-a?",
+        "-a!",
+        "-npm run dev",
+        "divider 2",
+        "b?",
+        "b!",
+    ]
 
 
 def test_entries_are_what_the_wire_says_they_are() -> None:

@@ -1,9 +1,16 @@
-"""What an item is likely to cost. The true counts are those of the o200k vocabulary, counted once and written down here."""
+"""What an item is likely to cost. The true counts are those of the o200k vocabulary, counted once
+and written down here.
+"""
 
 from typing import Any
 
 import pytest
-from trimpoint.core.model.tokens import IMAGE_TOKENS, ITEM_TOKENS, estimate_text_tokens, estimate_tokens
+from trimpoint.core.model.tokens import (
+    IMAGE_TOKENS,
+    ITEM_TOKENS,
+    estimate_text_tokens,
+    estimate_tokens,
+)
 
 from tests.core.given import raw, raw_message
 
@@ -64,11 +71,19 @@ def test_an_item_costs_what_its_texts_cost_and_not_what_its_framing_would() -> N
     assert estimate_tokens(raw_message("user", PROSE)) == ITEM_TOKENS + estimate_text_tokens(PROSE)
     said = {"name": "ls", "arguments": "{}"}
     labels = {"turn_id": PROSE, "create_time": 1795839557.3}
-    framed = raw(type="function_call", id="fc_3", call_id=BASE64, internal_chat_message_metadata_passthrough=labels, **said)
+    framed = raw(
+        type="function_call",
+        id="fc_3",
+        call_id=BASE64,
+        internal_chat_message_metadata_passthrough=labels,
+        **said,
+    )
     assert estimate_tokens(framed) == estimate_tokens(raw(**said))
 
 
-@pytest.mark.parametrize("item", [{}, {"type": "reasoning", "summary": [], "content": None, "encrypted_content": None}])
+@pytest.mark.parametrize(
+    "item", [{}, {"type": "reasoning", "summary": [], "content": None, "encrypted_content": None}]
+)
 def test_an_empty_item_still_parts_its_neighbours(item: dict[str, Any]) -> None:
     assert estimate_tokens(raw(**item)) == ITEM_TOKENS
 
@@ -76,16 +91,28 @@ def test_an_empty_item_still_parts_its_neighbours(item: dict[str, Any]) -> None:
 def test_an_image_costs_the_same_whatever_its_bytes() -> None:
     for data in ("AAAA", "AAAA" * 100_000):
         image = {"type": "input_image", "image_url": f"data:image/png;base64,{data}"}
-        assert estimate_tokens(raw(type="message", role="user", content=[image])) == ITEM_TOKENS + IMAGE_TOKENS
-        assert estimate_tokens(raw(type="function_call_output", call_id="c", output=[image])) == ITEM_TOKENS + IMAGE_TOKENS
+        assert (
+            estimate_tokens(raw(type="message", role="user", content=[image]))
+            == ITEM_TOKENS + IMAGE_TOKENS
+        )
+        assert (
+            estimate_tokens(raw(type="function_call_output", call_id="c", output=[image]))
+            == ITEM_TOKENS + IMAGE_TOKENS
+        )
 
 
 def test_sealed_content_is_judged_by_its_length() -> None:
     def sealed(length: int) -> int:
-        return estimate_tokens(raw(type="reasoning", summary=[], encrypted_content="A" * length)) - ITEM_TOKENS
+        return (
+            estimate_tokens(raw(type="reasoning", summary=[], encrypted_content="A" * length))
+            - ITEM_TOKENS
+        )
 
     assert [sealed(length) for length in (10, 800, 6_200)] == [0, 0, 1_000]
 
 
 def test_numbers_and_flags_in_an_item_count_as_one_each() -> None:
-    assert estimate_tokens(raw(type="web_search_call", action={"page": 3, "live": True, "site": None})) == ITEM_TOKENS + 2
+    assert (
+        estimate_tokens(raw(type="web_search_call", action={"page": 3, "live": True, "site": None}))
+        == ITEM_TOKENS + 2
+    )

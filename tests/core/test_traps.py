@@ -1,4 +1,6 @@
-"""How the first implementation of this design went wrong (docs/spec/traps.md), as far as the core is concerned."""
+"""How the first implementation of this design went wrong (docs/spec/traps.md), as far as the core
+is concerned.
+"""
 
 import msgspec
 import pytest
@@ -23,7 +25,9 @@ def conversation_with_pauses() -> Conversation:
     thread = started()
     thread.turn("plan it", "the plan", activities=["ls", "cat a"])
     thread.begin_turn("build it")
-    thread.report(user("turn-2", "and test it"), assistant("turn-2", "on it"), assistant("turn-2", "built"))
+    thread.report(
+        user("turn-2", "and test it"), assistant("turn-2", "on it"), assistant("turn-2", "built")
+    )
     thread.report(ev.TurnCompleted("turn-2", "completed"))
     thread.begin_turn("wait")
     thread.report(ev.TurnCompleted("turn-3", "interrupted"))
@@ -50,12 +54,16 @@ def test_trap_2_a_kept_prompt_does_not_count_as_pruned_and_a_pruned_one_does() -
     thread.clear(2)
     (point,) = thread.state.trim_points
     assert point.pruned_message_count == 2 + 4 + 1
-    kept = [entry.text for entry in thread.state.entries[point.entry_index :] if entry.kind == "message"]
+    kept = [
+        entry.text for entry in thread.state.entries[point.entry_index :] if entry.kind == "message"
+    ]
     assert kept == ["go on", "went on", "done?", "done"]
     assert read_model(thread.state, Policy()).active_message_count == 4
 
 
-def test_trap_3_the_divider_stands_at_its_boundary_though_the_trim_is_newer_than_what_it_keeps() -> None:
+def test_trap_3_the_divider_stands_at_its_boundary_though_the_trim_is_newer_than_what_it_keeps() -> (
+    None
+):
     thread = conversation_with_pauses()
     thread.clear(1)
     divider, first_kept, *_ = derive_timeline_entries(thread.state, frozenset())
@@ -73,7 +81,10 @@ def test_trap_4_a_second_trim_counts_nothing_that_the_first_pruned() -> None:
     thread.turns(2)
     thread.clear()
     first, second, third = thread.state.trim_points
-    pruned = [(pruned_by(thread.state, point), point.pruned_message_count) for point in (first, second, third)]
+    pruned = [
+        (pruned_by(thread.state, point), point.pruned_message_count)
+        for point in (first, second, third)
+    ]
     assert pruned[0] == (["turn-1", "turn-2"], 6)
     assert pruned[1] == (["turn-3", "turn-4"], 3)
     assert pruned[2] == (["turn-5", "turn-6", "turn-7"], 6)
@@ -121,7 +132,10 @@ def test_trap_7_no_trim_passes_at_any_moment_of_a_turn() -> None:
     assert thread.do(trim(1)).operation_id
 
 
-@pytest.mark.parametrize("text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/CLEAR abc", " /clear\nabc", "/clear \uff13"])
+@pytest.mark.parametrize(
+    "text",
+    ["/clear abc", "/clear -1", "/clear 3 fix it", "/CLEAR abc", " /clear\nabc", "/clear \uff13"],
+)
 def test_trap_9_a_mistyped_clear_is_a_usage_error_and_never_a_prompt(text: str) -> None:
     outcome = parse(text)
     assert not isinstance(outcome, NotACommand)

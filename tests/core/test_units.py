@@ -19,7 +19,12 @@ def protections(state: ThreadState) -> dict[str, str | None]:
 
 def test_a_context_is_listed_in_the_order_the_model_sees_it() -> None:
     thread = started()
-    turn(thread, "one?", "one!", (thought(), call("a"), output("a", "x " * 100), ran("", "a", "cat a.py", ["read"])))
+    turn(
+        thread,
+        "one?",
+        "one!",
+        (thought(), call("a"), output("a", "x " * 100), ran("", "a", "cat a.py", ["read"])),
+    )
     turn(thread, "two?", "two!")
     listed = context_segments(thread.state)
     assert [(unit.short_id, unit.role, str(unit.kind), unit.preview) for unit in listed] == [
@@ -38,14 +43,24 @@ def test_a_context_is_listed_in_the_order_the_model_sees_it() -> None:
 def test_short_ids_mean_the_same_whatever_goes_and_comes() -> None:
     thread = started()
     for word in ("one", "two"):
-        turn(thread, f"{word}?", f"{word}!", (call(word), output(word), ran("", word, word)), message("assistant", f"{word}…"))
+        turn(
+            thread,
+            f"{word}?",
+            f"{word}!",
+            (call(word), output(word), ran("", word, word)),
+            message("assistant", f"{word}…"),
+        )
     before = units(thread.state)
-    thread.write(ev.ContextDiscarded("thread-1", "t", 0, ("one",), (("turn-1", (1, 2)),), 2, "discard"))
+    thread.write(
+        ev.ContextDiscarded("thread-1", "t", 0, ("one",), (("turn-1", (1, 2)),), 2, "discard")
+    )
     turn(thread, "three?", "three!")
     after = units(thread.state)
     kept = before.keys() & after.keys()
     assert before.keys() - after.keys() == {"m1.2"}
-    assert [after[name].preview for name in sorted(kept)] == [before[name].preview for name in sorted(kept)]
+    assert [after[name].preview for name in sorted(kept)] == [
+        before[name].preview for name in sorted(kept)
+    ]
     thread.clear(2)
     assert units(thread.state).keys() == {name for name in after if not name.startswith("m1.")}
 
@@ -53,7 +68,13 @@ def test_short_ids_mean_the_same_whatever_goes_and_comes() -> None:
 def test_the_newest_exchange_stays_but_not_what_was_done_in_it() -> None:
     thread = started()
     turn(thread, "old?", "old!", message("assistant", "on the way", id="c1"))
-    turn(thread, "new?", "new!", (call("a"), output("a"), ran("", "a", "ls")), message("assistant", "nearly", id="c2"))
+    turn(
+        thread,
+        "new?",
+        "new!",
+        (call("a"), output("a"), ran("", "a", "ls")),
+        message("assistant", "nearly", id="c2"),
+    )
     assert protections(thread.state) == {
         "old?": None,
         "on the way": None,
@@ -69,9 +90,16 @@ def test_a_turn_without_a_prompt_does_not_become_the_newest_exchange() -> None:
     thread = started()
     turn(thread, "new?", "new!")
     turn_id = "turn-shell"
-    thread.report(ev.TurnStarted(turn_id, 1), ev.ContextItemsRecorded(turn_id, (raw(**call("s")), raw(**output("s")))))
+    thread.report(
+        ev.TurnStarted(turn_id, 1),
+        ev.ContextItemsRecorded(turn_id, (raw(**call("s")), raw(**output("s")))),
+    )
     thread.report(ev.TurnCompleted(turn_id, "completed"))
-    assert protections(thread.state) == {"new?": "newest", "new!": "newest", 'exec_command {"cmd":"ls"}': None}
+    assert protections(thread.state) == {
+        "new?": "newest",
+        "new!": "newest",
+        'exec_command {"cmd":"ls"}': None,
+    }
 
 
 def test_code_changes_and_plans_stay() -> None:
@@ -84,7 +112,14 @@ def test_code_changes_and_plans_stay() -> None:
         (call("u", name="update_plan"), output("u")),
     )
     turn(thread, "new?", "new!")
-    assert list(protections(thread.state).values()) == [None, "codeChange", "plan", "finalAnswer", "newest", "newest"]
+    assert list(protections(thread.state).values()) == [
+        None,
+        "codeChange",
+        "plan",
+        "finalAnswer",
+        "newest",
+        "newest",
+    ]
 
 
 def test_where_code_called_tools_that_changed_files_none_of_it_goes() -> None:
@@ -93,7 +128,11 @@ def test_where_code_called_tools_that_changed_files_none_of_it_goes() -> None:
         thread,
         "old?",
         "old!",
-        ({"type": "custom_tool_call", "call_id": "x", "name": "exec", "input": "…"}, output("x"), changed("", "exec-1")),
+        (
+            {"type": "custom_tool_call", "call_id": "x", "name": "exec", "input": "…"},
+            output("x"),
+            changed("", "exec-1"),
+        ),
         ({"type": "custom_tool_call", "call_id": "y", "name": "exec", "input": "…"}, output("y")),
         (call("z"), output("z"), ran("", "z", "ls")),
     )
@@ -114,7 +153,13 @@ def test_a_final_answer_is_what_codex_calls_one() -> None:
 def test_in_a_turn_that_runs_nothing_is_final_and_half_a_call_is_not_shown() -> None:
     thread = started()
     turn_id = thread.begin_turn("go")
-    seen = (raw_message("user", "go"), raw_message("assistant", "I look"), raw(**call("a")), raw(**output("a")), raw(**call("b")))
+    seen = (
+        raw_message("user", "go"),
+        raw_message("assistant", "I look"),
+        raw(**call("a")),
+        raw(**output("a")),
+        raw(**call("b")),
+    )
     thread.report(ev.ContextItemsRecorded(turn_id, seen))
     assert [(unit.short_id, unit.protected) for unit in context_segments(thread.state)] == [
         ("m1.1", "newest"),
@@ -143,7 +188,8 @@ def test_what_was_not_recorded_as_the_model_saw_it_stays() -> None:
     thread.report(activity(first, "ls"))
     turn_id = thread.begin_turn("two?")
     thread.report(
-        ev.ContextItemsRecorded(turn_id, (raw_message("user", "two?"),)), ev.TurnCompleted(turn_id, "interrupted", None, False)
+        ev.ContextItemsRecorded(turn_id, (raw_message("user", "two?"),)),
+        ev.TurnCompleted(turn_id, "interrupted", None, False),
     )
     listed = context_segments(thread.state)
     assert [(unit.short_id, unit.preview, unit.protected) for unit in listed] == [
@@ -159,7 +205,12 @@ def test_the_summary_is_part_of_the_context_and_stays() -> None:
     thread.compact("what came before")
     turn(thread, "new?", "new!")
     first = context_segments(thread.state)[0]
-    assert (first.short_id, first.kind, first.preview, first.protected) == (SUMMARY_ID, "summary", "what came before", "summary")
+    assert (first.short_id, first.kind, first.preview, first.protected) == (
+        SUMMARY_ID,
+        "summary",
+        "what came before",
+        "summary",
+    )
 
 
 def test_a_context_of_nothing_has_no_units() -> None:
@@ -171,7 +222,13 @@ def test_a_context_of_nothing_has_no_units() -> None:
 def test_what_has_no_entry_gets_a_name_and_ids_used_twice_are_told_apart() -> None:
     thread = started()
     for word in ("one", "two"):
-        turn(thread, f"{word}?", f"{word}!", (call("c"), output("c"), ran("", "c", word)), (call(word), output(word)))
+        turn(
+            thread,
+            f"{word}?",
+            f"{word}!",
+            (call("c"), output("c"), ran("", "c", word)),
+            (call(word), output(word)),
+        )
     calls = [unit.entry_ids for unit in context_segments(thread.state) if unit.role == "tool"]
     assert calls == [("turn-1#c",), ("turn-1#@3",), ("turn-2#c",), ("turn-2#@3",)]
 
@@ -179,5 +236,16 @@ def test_what_has_no_entry_gets_a_name_and_ids_used_twice_are_told_apart() -> No
 @pytest.mark.parametrize("role", [None, "developer"])
 def test_a_message_of_nobody_in_particular_is_listed_all_the_same(role: str | None) -> None:
     thread = started()
-    turn(thread, "go", "done", {"type": "message", "role": role, "content": []}, {"type": "unheard_of"})
-    assert [unit.role for unit in context_segments(thread.state)] == ["user", str(role), "assistant", "assistant"]
+    turn(
+        thread,
+        "go",
+        "done",
+        {"type": "message", "role": role, "content": []},
+        {"type": "unheard_of"},
+    )
+    assert [unit.role for unit in context_segments(thread.state)] == [
+        "user",
+        str(role),
+        "assistant",
+        "assistant",
+    ]

@@ -1,4 +1,6 @@
-"""Usage folded from reports, in the sequences in which Codex 0.163 and 0.171 send them (measured)."""
+"""Usage folded from reports, in the sequences in which Codex 0.163 and 0.171 send them
+(measured).
+"""
 
 import pytest
 from trimpoint.core.model import events as ev
@@ -9,7 +11,9 @@ from tests.core.given import SETTINGS, Conversation, raw, started
 WINDOW = 258_400
 
 
-def call(turn_id: str, given: int, running_total: int, window: int | None = WINDOW) -> ev.UsageReported:
+def call(
+    turn_id: str, given: int, running_total: int, window: int | None = WINDOW
+) -> ev.UsageReported:
     """A model call that was given so much and answered ten tokens, four of them thought."""
     return ev.UsageReported(turn_id, given + 10, running_total, window, given, given // 2, 10, 4)
 
@@ -21,7 +25,9 @@ def made_up(turn_id: str, last_total: int, running_total: int) -> ev.UsageReport
 
 def counts(*given: int) -> TokenCounts:
     calls = len(given)
-    return TokenCounts(sum(given), sum(one // 2 for one in given), 10 * calls, 4 * calls, sum(given) + 10 * calls)
+    return TokenCounts(
+        sum(given), sum(one // 2 for one in given), 10 * calls, 4 * calls, sum(given) + 10 * calls
+    )
 
 
 def after(*reports: ev.UsageReported) -> Conversation:
@@ -71,7 +77,11 @@ def test_codexs_own_compaction_repeats_the_last_report_then_calls_then_estimates
     thread = after(call("turn-1", 245_000, 245_010))
     complete(thread, "turn-1")
     thread.begin_turn()
-    thread.report(call("turn-2", 245_000, 245_010), call("turn-2", 1_000, 246_020), made_up("turn-2", 6_008, 246_020))
+    thread.report(
+        call("turn-2", 245_000, 245_010),
+        call("turn-2", 1_000, 246_020),
+        made_up("turn-2", 6_008, 246_020),
+    )
     assert thread.state.usage.report == UsageSample(6_008, 246_020, SampleSource.ESTIMATED)
     assert thread.state.usage.era == counts(245_000, 1_000)
     thread.report(call("turn-2", 1_500, 247_530))
@@ -80,7 +90,11 @@ def test_codexs_own_compaction_repeats_the_last_report_then_calls_then_estimates
 
 @pytest.mark.parametrize(
     ("before", "missing"),
-    [((call("turn-1", 1_000, 1_010),), 257_390), ((), WINDOW), ((call("turn-1", 200_000, 400_020),), 0)],
+    [
+        ((call("turn-1", 1_000, 1_010),), 257_390),
+        ((), WINDOW),
+        ((call("turn-1", 200_000, 400_020),), 0),
+    ],
 )
 def test_after_an_overflow_the_context_is_full_whatever_codex_makes_up(
     before: tuple[ev.UsageReported, ...], missing: int
@@ -98,7 +112,9 @@ def test_the_call_that_compacts_after_an_overflow_is_counted_and_ends_it() -> No
     complete(thread, "turn-1", "contextWindowExceeded")
     thread.begin_turn()
     thread.report(
-        made_up("turn-2", WINDOW, WINDOW), call("turn-2", 1_000, WINDOW + 1_010), made_up("turn-2", 6_009, WINDOW + 1_010)
+        made_up("turn-2", WINDOW, WINDOW),
+        call("turn-2", 1_000, WINDOW + 1_010),
+        made_up("turn-2", 6_009, WINDOW + 1_010),
     )
     assert thread.state.usage.report == UsageSample(6_009, WINDOW + 1_010, SampleSource.ESTIMATED)
     assert thread.state.usage.thread == counts(1_000)
@@ -144,10 +160,18 @@ def test_a_trim_begins_an_era_and_the_thread_goes_on_counting() -> None:
     complete(thread, "turn-1")
     thread.clear()
     usage = thread.state.usage
-    assert (usage.report, usage.era, usage.thread, usage.window) == (None, TokenCounts(), counts(2_000), WINDOW)
+    assert (usage.report, usage.era, usage.thread, usage.window) == (
+        None,
+        TokenCounts(),
+        counts(2_000),
+        WINDOW,
+    )
     thread.begin_turn()
     thread.report(call("turn-2", 2_000, 2_010))  # the same numbers, but of a session of its own
-    assert (thread.state.usage.era, thread.state.usage.thread) == (counts(2_000), counts(2_000, 2_000))
+    assert (thread.state.usage.era, thread.state.usage.thread) == (
+        counts(2_000),
+        counts(2_000, 2_000),
+    )
 
 
 def test_a_revert_brings_back_what_was_last_heard_before_the_turn() -> None:
@@ -203,12 +227,21 @@ def test_the_first_call_of_a_generation_is_remembered() -> None:
 
 def test_another_model_has_another_window() -> None:
     thread = after(call("turn-1", 2_000, 2_010))
-    thread.report(ev.SettingsChanged(raw(start={"cwd": "/work"}, current={"model": "gpt-5"}, model="gpt-5")))
+    thread.report(
+        ev.SettingsChanged(raw(start={"cwd": "/work"}, current={"model": "gpt-5"}, model="gpt-5"))
+    )
     assert thread.state.usage.window == WINDOW
-    thread.report(ev.SettingsChanged(raw(start={"cwd": "/work"}, current={"model": "gpt-5", "effort": "high"})))
+    thread.report(
+        ev.SettingsChanged(
+            raw(start={"cwd": "/work"}, current={"model": "gpt-5", "effort": "high"})
+        )
+    )
     assert thread.state.usage.window == WINDOW
     thread.report(ev.SettingsChanged(raw(start={"cwd": "/work"}, current={"model": "tiny"})))
-    assert (thread.state.usage.window, thread.state.usage.report) == (None, UsageSample(2_010, 2_010, SampleSource.MEASURED))
+    assert (thread.state.usage.window, thread.state.usage.report) == (
+        None,
+        UsageSample(2_010, 2_010, SampleSource.MEASURED),
+    )
 
 
 @pytest.mark.parametrize(

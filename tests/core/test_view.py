@@ -35,14 +35,21 @@ def a_long_life() -> Conversation:
     operation_id = thread.begin_compaction(force=True)
     thread.report(ev.CompactionForked(operation_id, "codex-thread-fork"))
     thread.report(ev.SettingsChanged(b'{"secretSetting":2}'), ev.RequestOpened("0", "approval"))
-    thread.write(ev.ArchivedAndNewCreated(THREAD, "thread-2", None, None, None, "/work", b'{"secretSetting":3}'))
+    thread.write(
+        ev.ArchivedAndNewCreated(
+            THREAD, "thread-2", None, None, None, "/work", b'{"secretSetting":3}'
+        )
+    )
     return thread
 
 
 @pytest.mark.parametrize("trace", ["codex-thread-", "/rollouts/", "secretSetting", "input_text"])
 def test_nothing_private_is_in_the_read_model_or_in_an_envelope(trace: str) -> None:
     thread = a_long_life()
-    shown = [view(thread), *(as_json(e) for record in thread.records for e in envelopes(thread.state, record))]
+    shown = [
+        view(thread),
+        *(as_json(e) for record in thread.records for e in envelopes(thread.state, record)),
+    ]
     assert trace in str(thread.records)
     assert trace not in str(shown)
 
@@ -73,7 +80,11 @@ def test_an_envelope_names_where_its_event_stands() -> None:
         "type": "thread.renamed",
         "payload": {"name": "a"},
     }
-    assert (second["sequence"], second["threadSequence"], second["eventId"]) == (101, 8, "thread-1/8")
+    assert (second["sequence"], second["threadSequence"], second["eventId"]) == (
+        101,
+        8,
+        "thread-1/8",
+    )
 
 
 def payload(event: ev.AnyEvent) -> dict[str, Any]:
@@ -102,10 +113,16 @@ def test_a_trim_point_is_shown_with_the_members_of_the_contract() -> None:
 def test_the_event_of_a_trim_lists_the_turns_of_its_range_for_those_who_ask() -> None:
     thread = started(turns=3)
     thread.clear(1)
-    (record,) = (one for one in thread.records if any(isinstance(event, ev.TrimPointCreated) for event in one.events))
+    (record,) = (
+        one
+        for one in thread.records
+        if any(isinstance(event, ev.TrimPointCreated) for event in one.events)
+    )
 
     def listed() -> tuple[list[str], int]:
-        shown = (as_json(one)["payload"] for one in envelopes(thread.state, record) if one.type == TRIM)
+        shown = (
+            as_json(one)["payload"] for one in envelopes(thread.state, record) if one.type == TRIM
+        )
         return next((one["prunedTurnIds"], one["prunedTurnCount"]) for one in shown)
 
     assert listed() == (["turn-1", "turn-2"], 2)
@@ -205,7 +222,9 @@ def test_the_read_model_of_a_thread_with_a_past() -> None:
     assert shown["operation"]["kind"] == "compact"
     assert shown["operation"]["phase"] == "ready"
     assert shown["session"] == {"status": "ready", "generation": 2, "generationReason": "compact"}
-    assert shown["pendingRequests"] == [{"id": "0", "method": "approval", "since": rfc3339(thread.now_ms - 1_000)}]
+    assert shown["pendingRequests"] == [
+        {"id": "0", "method": "approval", "since": rfc3339(thread.now_ms - 1_000)}
+    ]
     assert shown["turns"][3]["completedAt"] is None
     assert shown["turns"][0]["completedAt"] > shown["turns"][0]["startedAt"]
     assert shown["compactionCount"] == 1
@@ -268,5 +287,14 @@ def test_checkpoints_are_shown_and_so_is_why_there_is_none() -> None:
     commit = thread.checkpoint(first)
     thread.report(ev.CheckpointFailed("turn-2", "before", "The disk is full."))
     made, missing = view(thread)["checkpoints"]
-    assert (made["turnId"], made["moment"], made["commit"], made["problem"]) == (first, "after", commit, None)
-    assert (missing["turnId"], missing["commit"], missing["problem"]) == ("turn-2", None, "The disk is full.")
+    assert (made["turnId"], made["moment"], made["commit"], made["problem"]) == (
+        first,
+        "after",
+        commit,
+        None,
+    )
+    assert (missing["turnId"], missing["commit"], missing["problem"]) == (
+        "turn-2",
+        None,
+        "The disk is full.",
+    )

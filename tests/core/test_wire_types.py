@@ -30,8 +30,17 @@ def test_the_commands_of_the_contract_are_known_by_their_names() -> None:
 
 
 def test_a_command_reads_its_camel_case_members() -> None:
-    read = command(type="thread.context.trim", keepLastNTurns=3, summary="s", trigger="x", createdAt="now")
-    assert read == TrimContext(command_id="c", thread_id="t", created_at="now", keep_last_n_turns=3, summary="s", trigger="x")
+    read = command(
+        type="thread.context.trim", keepLastNTurns=3, summary="s", trigger="x", createdAt="now"
+    )
+    assert read == TrimContext(
+        command_id="c",
+        thread_id="t",
+        created_at="now",
+        keep_last_n_turns=3,
+        summary="s",
+        trigger="x",
+    )
 
 
 @pytest.mark.parametrize("keep", [-1, 1_000_001, 1.5, "3", True])
@@ -71,6 +80,15 @@ def test_an_error_shows_its_blocker_when_there_is_one() -> None:
         "reason": "turn_in_progress",
         "retryable": True,
         "hint": "Wait.",
-        "blocker": {"kind": "turn", "id": "turn-1", "since": "2026-01-01T00:00:00.000Z", "detail": ""},
+        "blocker": {
+            "kind": "turn",
+            "id": "turn-1",
+            "since": "2026-01-01T00:00:00.000Z",
+            "detail": "",
+        },
     }
-    assert msgspec.to_builtins(ErrorData(Reason.USAGE)) == {"reason": "usage", "retryable": False, "hint": ""}
+    assert msgspec.to_builtins(ErrorData(Reason.USAGE)) == {
+        "reason": "usage",
+        "retryable": False,
+        "hint": "",
+    }

@@ -1,4 +1,6 @@
-"""`python -m tests.core.write_golden`: pin events that are new or have grown. What is pinned stays."""
+"""`python -m tests.core.write_golden`: pin events that are new or have grown. What is pinned
+stays.
+"""
 
 import json
 import sys
@@ -14,7 +16,9 @@ PATH = Path(__file__).parent / "golden" / "events.json"
 
 
 class Golden(msgspec.Struct):
-    """Hex of msgpack: records as written by each version, and the event that has only its required fields."""
+    """Hex of msgpack: records as written by each version, and the event that has only its required
+    fields.
+    """
 
     written: list[str]
     bare: str
@@ -25,7 +29,9 @@ def read_golden() -> dict[str, Golden]:
 
 
 def record_of(event: ev.AnyEvent) -> ev.Record:
-    return ev.Record(70_000, 300, 1_764_000_000_250, (event,), "command", b"fingerprint", "operation")
+    return ev.Record(
+        70_000, 300, 1_764_000_000_250, (event,), "command", b"fingerprint", "operation"
+    )
 
 
 def bare_event(event: ev.AnyEvent) -> ev.AnyEvent:
@@ -47,7 +53,9 @@ def _pinned(event: ev.AnyEvent, known: Golden | None) -> Golden:
         return known
     old, new = _arrays(known.bare), _arrays(bare)
     if new[: len(old)] != old:
-        sys.exit(f"{tag_of(event)} no longer means what journals say: it was {old} and would be {new}")
+        sys.exit(
+            f"{tag_of(event)} no longer means what journals say: it was {old} and would be {new}"
+        )
     return Golden([*known.written, written], bare)
 
 

@@ -15,7 +15,15 @@ import msgspec
 import pytest
 from trimpoint.codex.appserver.orphans import record_child
 from trimpoint.config import Config, LimitsSection, parse_config
-from trimpoint.doctor import checkpoints, codex, configuration, environment, kernel, paths, processes
+from trimpoint.doctor import (
+    checkpoints,
+    codex,
+    configuration,
+    environment,
+    kernel,
+    paths,
+    processes,
+)
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import Check, Finding, Installation, examine, max_severity, ok, warn
 from trimpoint.journal import framing
@@ -36,7 +44,11 @@ class Machine(NamedTuple):
         return self.folder / "run" / "t.sock"
 
     def installation(
-        self, config: Config | None = None, text: str = "", flags: dict[str, str] | None = None, **environ: str
+        self,
+        config: Config | None = None,
+        text: str = "",
+        flags: dict[str, str] | None = None,
+        **environ: str,
     ) -> Installation:
         path = self.folder / "config.toml"
         if text:
@@ -47,7 +59,9 @@ class Machine(NamedTuple):
             "CODEX_HOME": str(self.folder / "codex-home"),
             "PATH": str(self.folder / "bin"),
         }
-        return Installation(config or Config(), path, self.state_dir, self.socket, home | environ, flags or {})
+        return Installation(
+            config or Config(), path, self.state_dir, self.socket, home | environ, flags or {}
+        )
 
     def make(self, *names: str) -> None:
         for name in names:
@@ -62,7 +76,9 @@ def machine() -> Iterator[Machine]:
 
 def sole(findings: Iterator[Finding]) -> Finding:
     [finding] = findings
-    assert finding.status == "ok" or finding.hint, "whoever is told what is wrong is told what to do"
+    assert finding.status == "ok" or finding.hint, (
+        "whoever is told what is wrong is told what to do"
+    )
     return finding
 
 
@@ -74,14 +90,22 @@ def program(folder: Path, name: str, script: str) -> Path:
     return path
 
 
-# --- configuration -------------------------------------------------------------------------------------------------------
+# --- configuration
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_each_value_has_its_origin_and_secrets_stay_hidden(machine: Machine) -> None:
     text = '[codex]\noverrides = ["provider.bearer=sk-secret"]\n[limits]\nmax_clients = 7\n[log]\nlevel = "debug"\n'
-    found = sole(configuration.check(machine.installation(text=text, TRIMPOINT_LOG="error", flags={"codex.path": "/named"})))
+    found = sole(
+        configuration.check(
+            machine.installation(text=text, TRIMPOINT_LOG="error", flags={"codex.path": "/named"})
+        )
+    )
     settings: dict[str, Any] = found.facts["settings"]
-    assert settings["limits.max_clients"] == {"value": 7, "origin": str(machine.folder / "config.toml")}
+    assert settings["limits.max_clients"] == {
+        "value": 7,
+        "origin": str(machine.folder / "config.toml"),
+    }
     assert settings["log.level"]["origin"] == "TRIMPOINT_LOG"
     assert settings["codex.path"] == {"value": "/named", "origin": "flag"}
     assert settings["compaction.min_messages"] == {"value": 6, "origin": "default"}
@@ -93,13 +117,20 @@ def test_each_value_has_its_origin_and_secrets_stay_hidden(machine: Machine) -> 
 def test_a_file_that_cannot_be_used_is_a_failure_with_its_own_words(machine: Machine) -> None:
     broken = machine.installation()
     broken = Installation(
-        broken.config, broken.config_path, broken.state_dir, broken.socket, {}, {}, "config.toml:3: unknown key."
+        broken.config,
+        broken.config_path,
+        broken.state_dir,
+        broken.socket,
+        {},
+        {},
+        "config.toml:3: unknown key.",
     )
     found = sole(configuration.check(broken))
     assert (found.status, found.text) == ("fail", "config.toml:3: unknown key.")
 
 
-# --- Codex ---------------------------------------------------------------------------------------------------------------
+# --- Codex
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.processes
@@ -113,7 +144,9 @@ def test_a_file_that_cannot_be_used_is_a_failure_with_its_own_words(machine: Mac
         ("exit 1", "fail", "does not say its version"),
     ],
 )
-def test_the_version_is_compared_with_those_that_were_tested(machine: Machine, script: str, status: str, words: str) -> None:
+def test_the_version_is_compared_with_those_that_were_tested(
+    machine: Machine, script: str, status: str, words: str
+) -> None:
     path = program(machine.folder / "bin", "codex", script)
     found = sole(codex.check(machine.installation()))
     assert (found.status, found.facts["path"], found.facts["source"]) == (status, str(path), "path")
@@ -122,13 +155,19 @@ def test_the_version_is_compared_with_those_that_were_tested(machine: Machine, s
 
 @pytest.mark.processes
 def test_codex_is_not_given_a_home_to_write_to(machine: Machine) -> None:
-    program(machine.folder / "bin", "codex", f'echo "$CODEX_HOME" > {machine.folder}/home-given; echo codex-cli 0.163.0')
+    program(
+        machine.folder / "bin",
+        "codex",
+        f'echo "$CODEX_HOME" > {machine.folder}/home-given; echo codex-cli 0.163.0',
+    )
     sole(codex.check(machine.installation()))
     assert not Path((machine.folder / "home-given").read_text().strip()).exists()
 
 
 @pytest.mark.processes
-def test_a_codex_that_hangs_or_cannot_run_is_not_waited_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_codex_that_hangs_or_cannot_run_is_not_waited_for(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(codex, "_VERSION_DEADLINE_S", 0.01)
     program(machine.folder / "bin", "codex", "exec sleep 60")
     assert sole(codex.check(machine.installation())).status == "fail"
@@ -180,10 +219,13 @@ def test_a_system_without_user_namespaces_is_warned_of(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     values = {"user.max_user_namespaces": "0"} if is_forbidden else {}
     monkeypatch.setattr(codex, "_sysctl", values.get)
-    assert sole(codex.check_sandbox(machine.installation())).status == ("warn" if is_forbidden else "ok")
+    assert sole(codex.check_sandbox(machine.installation())).status == (
+        "warn" if is_forbidden else "ok"
+    )
 
 
-# --- places --------------------------------------------------------------------------------------------------------------
+# --- places
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_runtime_folder_is_there_ours_and_closed(machine: Machine) -> None:
@@ -205,14 +247,22 @@ def test_a_state_directory_is_ours_alone(machine: Machine) -> None:
     assert sole(paths.check_state_directory(machine.installation())).status == "ok"
     machine.state_dir.chmod(0o770)
     found = sole(paths.check_state_directory(machine.installation()))
-    assert (found.status, "mode 0770" in found.text, "chmod 700" in found.hint) == ("fail", True, True)
+    assert (found.status, "mode 0770" in found.text, "chmod 700" in found.hint) == (
+        "fail",
+        True,
+        True,
+    )
 
 
-def test_a_state_directory_of_someone_else_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_directory_of_someone_else_is_a_failure(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.make("state")
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    assert f"belongs to uid {owner}" in sole(paths.check_state_directory(machine.installation())).text
+    assert (
+        f"belongs to uid {owner}" in sole(paths.check_state_directory(machine.installation())).text
+    )
 
 
 def test_a_file_in_the_place_of_the_state_directory_is_a_failure(machine: Machine) -> None:
@@ -220,13 +270,17 @@ def test_a_file_in_the_place_of_the_state_directory_is_a_failure(machine: Machin
     assert "is not a folder" in sole(paths.check_state_directory(machine.installation())).text
 
 
-def test_a_state_directory_that_cannot_be_written_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_directory_that_cannot_be_written_is_a_failure(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.make("state")
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert "cannot be written to" in sole(paths.check_state_directory(machine.installation())).text
 
 
-@pytest.mark.parametrize(("free_bytes", "status"), [(10**12, "ok"), (100 * 1024**2, "warn"), (1024**2, "fail")])
+@pytest.mark.parametrize(
+    ("free_bytes", "status"), [(10**12, "ok"), (100 * 1024**2, "warn"), (1024**2, "fail")]
+)
 def test_a_disk_that_fills_up_is_told_in_time(
     machine: Machine, free_bytes: int, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,7 +304,9 @@ def test_who_holds_the_state_directory_is_named(machine: Machine) -> None:
     assert found.facts == {"pid": os.getpid()}
 
 
-def test_a_holder_that_cannot_be_seen_is_said_to_be_one(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_holder_that_cannot_be_seen_is_said_to_be_one(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernel, "lock_holders", lambda _: [0])
     assert "cannot be seen" in sole(paths.check_daemon(machine.installation())).text
 
@@ -273,7 +329,9 @@ def listening(machine: Machine) -> socket.socket:
     return sock
 
 
-def test_what_is_in_the_place_of_the_socket_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_in_the_place_of_the_socket_is_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.make("run", "state")
     assert "nobody listens" in sole(paths.check_socket(machine.installation())).text
     machine.socket.touch()
@@ -282,13 +340,17 @@ def test_what_is_in_the_place_of_the_socket_is_told(machine: Machine, monkeypatc
     with listening(machine) as sock:
         assert "systemd perhaps" in sole(paths.check_socket(machine.installation())).text
         sock.setblocking(False)
-        with pytest.raises(BlockingIOError):  # nobody had connected, which would have started a daemon
+        with pytest.raises(
+            BlockingIOError
+        ):  # nobody had connected, which would have started a daemon
             sock.accept()
     found = sole(paths.check_socket(machine.installation()))
     assert (found.status, "left over" in found.text) == ("warn", True)
 
 
-def test_a_socket_of_someone_else_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socket_of_someone_else_is_a_failure(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.make("run")
     with listening(machine):
         monkeypatch.setattr(paths, "_unsafe", lambda _: None)
@@ -318,12 +380,17 @@ def test_whether_the_daemon_answers_is_found_out_without_an_introduction(
     server = "import socket, sys; c, _ = socket.socket(fileno=int(sys.argv[1])).accept(); c.recv(999); c.sendall(bytes.fromhex(sys.argv[2]))"
     with listening(machine) as sock, (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with subprocess.Popen([sys.executable, "-c", server, str(sock.fileno()), answer.hex()], pass_fds=[sock.fileno()]):
+        with subprocess.Popen(
+            [sys.executable, "-c", server, str(sock.fileno()), answer.hex()],
+            pass_fds=[sock.fileno()],
+        ):
             found = sole(paths.check_socket(machine.installation()))
     assert (found.status, words in found.text) == (status, True)
 
 
-def test_a_daemon_that_hangs_is_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_that_hangs_is_a_failure(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(paths, "_ANSWER_WITHIN_S", 0.01)
     machine.make("run", "state")
     with listening(machine), (machine.state_dir / "lock").open("w") as lock:
@@ -338,7 +405,8 @@ def test_a_daemon_without_its_socket_is_warned_of(machine: Machine) -> None:
         assert sole(paths.check_socket(machine.installation())).status == "warn"
 
 
-# --- processes -----------------------------------------------------------------------------------------------------------
+# --- processes
+# -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.processes
@@ -346,15 +414,22 @@ def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
     machine.make("state")
     assert sole(processes.check_orphans(machine.installation())).facts["records"] == 0
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(["/bin/cat"], env={"TRIMPOINT_CHILD": "1-abc"}, bufsize=0, **pipes) as child:
-        # Its echo proves that it runs: for an instant after the exec, the kernel shows no environment yet.
+    with subprocess.Popen(
+        ["/bin/cat"], env={"TRIMPOINT_CHILD": "1-abc"}, bufsize=0, **pipes
+    ) as child:
+        # Its echo proves that it runs: for an instant after the exec, the kernel shows no
+        # environment yet.
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdin.write(b"x")
         child.stdout.read(1)
         record_child(machine.state_dir, "key", pid=child.pid, mark="1-abc", codex=Path("/codex"))
         found = sole(processes.check_orphans(machine.installation()))
-        assert (found.status, found.facts["running"], f"kill {child.pid}" in found.hint) == ("warn", [child.pid], True)
+        assert (found.status, found.facts["running"], f"kill {child.pid}" in found.hint) == (
+            "warn",
+            [child.pid],
+            True,
+        )
         with (machine.state_dir / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             assert sole(processes.check_orphans(machine.installation())).status == "ok"
@@ -369,14 +444,22 @@ LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fc
 @pytest.mark.processes
 def test_another_codex_that_holds_threads_is_named_without_its_arguments(machine: Machine) -> None:
     installation = machine.installation()
-    assert [finding for finding in processes.check_other_daemons(installation) if finding.status != "ok"] == []
+    assert [
+        finding for finding in processes.check_other_daemons(installation) if finding.status != "ok"
+    ] == []
     machine.make("codex-home", "codex-home/thread-writer-locks")
     lock = machine.folder / "codex-home" / "thread-writer-locks" / "t-1.lock"
     (lock.parent / ".coordination.lock").touch()
-    with subprocess.Popen([sys.executable, "-c", LOCKER, str(lock), "-c", "key=sk-secret"], stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", LOCKER, str(lock), "-c", "key=sk-secret"], stdout=subprocess.PIPE
+    ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        [found] = [finding for finding in processes.check_other_daemons(installation) if finding.status == "warn"]
+        [found] = [
+            finding
+            for finding in processes.check_other_daemons(installation)
+            if finding.status == "warn"
+        ]
         holder.kill()
     assert found.facts == {"pid": holder.pid, "threads": ["t-1"]}
     assert "holds 1 thread" in found.text
@@ -389,23 +472,34 @@ def test_another_trimpoint_is_seen(machine: Machine, monkeypatch: pytest.MonkeyP
         kernel.Process(9, ("vi", "trimpoint")), kernel.Process(10, ("python", "/venv/bin/trimpoint", "status")),
     ]  # fmt: skip
     monkeypatch.setattr(kernel, "own_processes", lambda: running)
-    assert [finding.facts["pid"] for finding in processes.check_other_daemons(machine.installation())] == [7, 8]
+    assert [
+        finding.facts["pid"] for finding in processes.check_other_daemons(machine.installation())
+    ] == [7, 8]
 
 
 def test_own_processes_are_seen_and_described_by_program_and_command_alone() -> None:
-    assert kernel.Process(1, ("/x/codex", "app-server", "-c", "k=sk-secret")).label == "codex app-server"
+    assert (
+        kernel.Process(1, ("/x/codex", "app-server", "-c", "k=sk-secret")).label
+        == "codex app-server"
+    )
     assert kernel.Process(1, ("/x/codex", "--key=secret")).label == "codex"
     assert os.getpid() in [process.pid for process in kernel.own_processes()]
     assert kernel.process(2**22 + 1) is None
 
 
-# --- surroundings --------------------------------------------------------------------------------------------------------
+# --- surroundings
+# --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("script", "status"),
-    [("echo git version 2.39.5", "ok"), ("echo git version 2.24.1", "warn"), ("echo gibberish", "warn"), (None, "warn")],
+    [
+        ("echo git version 2.39.5", "ok"),
+        ("echo git version 2.24.1", "warn"),
+        ("echo gibberish", "warn"),
+        (None, "warn"),
+    ],
 )
 def test_git_is_new_enough_or_there_are_no_checkpoints(
     machine: Machine, script: str | None, status: str, monkeypatch: pytest.MonkeyPatch
@@ -441,16 +535,34 @@ def test_checkpoints_are_counted_by_repository(machine: Machine) -> None:
     assert look().text == "none yet"
     machine.make("tree")
     tree = machine.folder / "tree"
-    for words in (("init", "-q"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")):
+    for words in (
+        ("init", "-q"),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"),
+    ):
         subprocess.run(["git", *words], cwd=tree, check=True)
-    anyio.run(_write_catalogue, machine.state_dir, ThreadSummary("one", 0, 1, [], [], None, str(tree), False, 0, 0, False, None))
+    anyio.run(
+        _write_catalogue,
+        machine.state_dir,
+        ThreadSummary("one", 0, 1, [], [], None, str(tree), False, 0, 0, False, None),
+    )
     assert look().text == "none yet"
     for thread in ("one", "gone"):
-        subprocess.run(["git", "update-ref", f"refs/trimpoint/checkpoints/{thread}/turn", "HEAD"], cwd=tree, check=True)
+        subprocess.run(
+            ["git", "update-ref", f"refs/trimpoint/checkpoints/{thread}/turn", "HEAD"],
+            cwd=tree,
+            check=True,
+        )
     found = look()
-    assert (found.status, found.facts["refs"], found.facts["stray"], found.facts["diskBytes"]) == ("ok", 2, 1, 0)
+    assert (found.status, found.facts["refs"], found.facts["stray"], found.facts["diskBytes"]) == (
+        "ok",
+        2,
+        1,
+        0,
+    )
     assert "--prune" in found.hint
-    subprocess.run(["git", "update-ref", "-d", "refs/trimpoint/checkpoints/gone/turn"], cwd=tree, check=True)
+    subprocess.run(
+        ["git", "update-ref", "-d", "refs/trimpoint/checkpoints/gone/turn"], cwd=tree, check=True
+    )
     assert (look().hint, look().facts["refs"]) == ("", 1)
 
 
@@ -477,7 +589,8 @@ def test_the_units_are_told_apart(machine: Machine) -> None:
     assert look().status == "fail"
 
 
-# --- all of them ---------------------------------------------------------------------------------------------------------
+# --- all of them
+# ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_check_that_cannot_look_is_a_failure_and_not_the_end(machine: Machine) -> None:
@@ -485,10 +598,19 @@ def test_a_check_that_cannot_look_is_a_failure_and_not_the_end(machine: Machine)
         yield ok("so far")
         raise PermissionError(13, "Permission denied", "/secret/place")
 
-    results = examine((Check("a", cannot), Check("b", lambda _: [warn("odd", "do")])), machine.installation())
-    assert [(result.check, result.finding.status) for result in results] == [("a", "fail"), ("b", "warn")]
+    results = examine(
+        (Check("a", cannot), Check("b", lambda _: [warn("odd", "do")])), machine.installation()
+    )
+    assert [(result.check, result.finding.status) for result in results] == [
+        ("a", "fail"),
+        ("b", "warn"),
+    ]
     assert "/secret/place Permission denied" in results[0].finding.text
-    assert (max_severity(results), max_severity(results[1:]), max_severity([])) == ("fail", "warn", "ok")
+    assert (max_severity(results), max_severity(results[1:]), max_severity([])) == (
+        "fail",
+        "warn",
+        "ok",
+    )
 
 
 @pytest.mark.processes
@@ -502,4 +624,6 @@ def test_looking_at_everything_changes_nothing(machine: Machine) -> None:
 
 
 def _tree(folder: Path) -> dict[str, tuple[int, int]]:
-    return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in folder.rglob("*")}
+    return {
+        str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in folder.rglob("*")
+    }

@@ -1,4 +1,6 @@
-"""An MCP server over stdio with one tool, `ask`, that asks a person (elicitation) and returns what they said. Run as a script."""
+"""An MCP server over stdio with one tool, `ask`, that asks a person (elicitation) and returns what
+they said. Run as a script.
+"""
 
 import json
 import sys
@@ -20,7 +22,15 @@ def result_of(method: str, params: dict[str, Any]) -> dict[str, Any]:
             "serverInfo": {"name": "asking", "version": "1"},
         }
     if method == "tools/list":
-        return {"tools": [{"name": "ask", "description": "Ask a person.", "inputSchema": {"type": "object", "properties": {}}}]}
+        return {
+            "tools": [
+                {
+                    "name": "ask",
+                    "description": "Ask a person.",
+                    "inputSchema": {"type": "object", "properties": {}},
+                }
+            ]
+        }
     return {}
 
 
@@ -31,13 +41,27 @@ def main() -> None:
         if message.get("method") == "tools/call":
             call_id = message["id"]
             send(
-                {"id": "elicited", "method": "elicitation/create", "params": {"message": "Which one?", "requestedSchema": SCHEMA}}
+                {
+                    "id": "elicited",
+                    "method": "elicitation/create",
+                    "params": {"message": "Which one?", "requestedSchema": SCHEMA},
+                }
             )
         elif message.get("id") == "elicited":
             said = json.dumps(message.get("result", message.get("error")))
-            send({"id": call_id, "result": {"content": [{"type": "text", "text": said}], "isError": False}})
+            send(
+                {
+                    "id": call_id,
+                    "result": {"content": [{"type": "text", "text": said}], "isError": False},
+                }
+            )
         elif "id" in message and "method" in message:
-            send({"id": message["id"], "result": result_of(message["method"], message.get("params") or {})})
+            send(
+                {
+                    "id": message["id"],
+                    "result": result_of(message["method"], message.get("params") or {}),
+                }
+            )
 
 
 if __name__ == "__main__":

@@ -15,8 +15,12 @@ from tests.e2e.conftest import Harness
 GONE_DEADLINE_S = STEP_S
 
 
-def codex_dies_while_writing(monkeypatch: pytest.MonkeyPatch, harness: Harness, event: type[ev.Event]) -> None:
-    """The first time that `event` has been decided, Codex is killed, and the disk takes until the daemon has noticed."""
+def codex_dies_while_writing(
+    monkeypatch: pytest.MonkeyPatch, harness: Harness, event: type[ev.Event]
+) -> None:
+    """The first time that `event` has been decided, Codex is killed, and the disk takes until the
+    daemon has noticed.
+    """
     settle, epoch_ended = ThreadWriter.flush, NotificationRouter.on_epoch_ended
     gone = anyio.Event()
     killed: list[int] = []

@@ -16,12 +16,20 @@ from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import CodexSection, CompactionSection, Config, ThreadsSection
 from trimpoint.gateway.transport.listeners import serve_unix
-from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, remote_overrides, throwaway_codex_home
+from trimpoint.testkit import (
+    Script,
+    ScriptedModel,
+    codex_environment,
+    codex_overrides,
+    remote_overrides,
+    throwaway_codex_home,
+)
 
 from tests.e2e.conversation import Conversation
 
 LONG_VARIABLE = "TRIMPOINT_E2E_LONG"
-# Set: the daemon is restarted before each act of every conversation, and reads snapshots instead of journals.
+# Set: the daemon is restarted before each act of every conversation, and reads snapshots instead of
+# journals.
 RESTARTS_VARIABLE = "TRIMPOINT_E2E_RESTARTS"
 
 
@@ -35,9 +43,18 @@ CODEX_BIN = Path(os.environ.get("TRIMPOINT_TEST_CODEX") or codex_cli_bin.bundled
 
 
 class Harness:
-    """Where a test's daemons live: state, sockets, a worktree and a Codex home that outlive a daemon."""
+    """Where a test's daemons live: state, sockets, a worktree and a Codex home that outlive a
+    daemon.
+    """
 
-    def __init__(self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script, overrides: list[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        codex_home: Path,
+        model: ScriptedModel,
+        script: Script,
+        overrides: list[str],
+    ) -> None:
         self.state_dir = folder / "state"
         self.socket = folder / "s" / "t.sock"
         self.worktree = folder / "worktree"
@@ -48,7 +65,9 @@ class Harness:
         self.model = model
         self.script = script
         self.overrides = overrides
-        self.config = Config(codex=CodexSection(), compaction=CompactionSection(min_messages=2, deadline_s=30.0))
+        self.config = Config(
+            codex=CodexSection(), compaction=CompactionSection(min_messages=2, deadline_s=30.0)
+        )
         self.restarts = False
 
     @property
@@ -65,8 +84,13 @@ class Harness:
     @asynccontextmanager
     async def daemon(self) -> AsyncIterator[None]:
         """A daemon that runs while the block lasts."""
-        async with running_daemon(self.config, self.state_dir, self.profile) as daemon, anyio.create_task_group() as tasks:
-            await tasks.start(lambda task_status: serve_unix(self.socket, daemon.serve, task_status=task_status))
+        async with (
+            running_daemon(self.config, self.state_dir, self.profile) as daemon,
+            anyio.create_task_group() as tasks,
+        ):
+            await tasks.start(
+                lambda task_status: serve_unix(self.socket, daemon.serve, task_status=task_status)
+            )
             yield
             tasks.cancel_scope.cancel()
 
@@ -79,7 +103,9 @@ class Harness:
 
     @asynccontextmanager
     async def conversation(self) -> AsyncIterator[Conversation]:
-        """A daemon, a client and a thread. Where `restarts` is set, each act has a daemon of its own."""
+        """A daemon, a client and a thread. Where `restarts` is set, each act has a daemon of its
+        own.
+        """
         async with anyio.create_task_group() as tasks:
             lives = DaemonLives(self, tasks)
             await lives.begin()
@@ -91,7 +117,9 @@ class Harness:
     def restart_before_each_act(self) -> None:
         """Also have every record read back from a snapshot."""
         self.restarts = True
-        self.config = msgspec.structs.replace(self.config, threads=ThreadsSection(snapshot_after_records=1))
+        self.config = msgspec.structs.replace(
+            self.config, threads=ThreadsSection(snapshot_after_records=1)
+        )
 
 
 class DaemonLives:
@@ -134,7 +162,9 @@ Overrides = Callable[[ScriptedModel], list[str]]
 
 
 @asynccontextmanager
-async def opened_harness(overrides: Overrides = codex_overrides, script: Script | None = None) -> AsyncIterator[Harness]:
+async def opened_harness(
+    overrides: Overrides = codex_overrides, script: Script | None = None
+) -> AsyncIterator[Harness]:
     """A harness with a fresh Codex home."""
     script = script or Script(summary="The gist of it all.", encrypted_summary="SEALED")
     with TemporaryDirectory(prefix="tp") as folder:
@@ -151,7 +181,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _set_up(opened: Harness, request: pytest.FixtureRequest) -> Harness:
-    everywhere = os.environ.get(RESTARTS_VARIABLE) and request.node.get_closest_marker("never_restarted") is None
+    everywhere = (
+        os.environ.get(RESTARTS_VARIABLE)
+        and request.node.get_closest_marker("never_restarted") is None
+    )
     if getattr(request, "param", "") or everywhere:
         opened.restart_before_each_act()
     return opened

@@ -47,7 +47,9 @@ class ScriptedTurn:
 
 
 class AnswersByPrompt(Script):
-    """Answers by what is asked and not by when, so that it does not matter which prompts reach the model."""
+    """Answers by what is asked and not by when, so that it does not matter which prompts reach the
+    model.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +80,9 @@ def _text(item: dict[str, Any]) -> str:
 class Conversation:
     """`prompts` and `answers` are what was said, by number of the turn, from 1."""
 
-    def __init__(self, client: Client, thread_id: str, model: ScriptedModel, script: Script) -> None:
+    def __init__(
+        self, client: Client, thread_id: str, model: ScriptedModel, script: Script
+    ) -> None:
         self.client = client
         self.thread_id = thread_id
         self.model = model
@@ -89,12 +93,18 @@ class Conversation:
         self._earlier: list[dict[str, Any]] = []
 
     @classmethod
-    async def begin(cls, client: Client, cwd: Path, model: ScriptedModel, script: Script) -> "Conversation":
-        answer = await client.request("thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access")
+    async def begin(
+        cls, client: Client, cwd: Path, model: ScriptedModel, script: Script
+    ) -> "Conversation":
+        answer = await client.request(
+            "thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access"
+        )
         return cls(client, answer["thread"]["id"], model, script)
 
     async def begin_act(self) -> None:
-        """Restart the daemon if this conversation is one with restarts, and nothing else is under way in it."""
+        """Restart the daemon if this conversation is one with restarts, and nothing else is under
+        way in it.
+        """
         if self.before_act is not None and self._acts == 0:
             self._earlier += self.client.notifications
             self.client = await self.before_act()
@@ -131,10 +141,13 @@ class Conversation:
         """Send a prompt and wait for the turn's end."""
         async with self._act():
             after = len(self.client.messages)
-            started = await self.client.request("turn/start", threadId=self.thread_id, input=[{"type": "text", "text": text}])
+            started = await self.client.request(
+                "turn/start", threadId=self.thread_id, input=[{"type": "text", "text": text}]
+            )
             done = await self.client.expect(
                 lambda message: (
-                    message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == started["turn"]["id"]
+                    message.get("method") == "turn/completed"
+                    and message["params"]["turn"]["id"] == started["turn"]["id"]
                 ),
                 after,
             )
@@ -142,17 +155,23 @@ class Conversation:
 
     def asked(self, prompt: str) -> ModelRequest:
         """The one request that put the prompt to the model."""
-        requests = [r for r in self.model.turn_requests() if pieces(r.input)[-1] == Piece("user", prompt)]
+        requests = [
+            r for r in self.model.turn_requests() if pieces(r.input)[-1] == Piece("user", prompt)
+        ]
         assert len(requests) == 1, f"{prompt} was put to the model {len(requests)} times"
         return requests[0]
 
     async def type(self, text: str) -> dict[str, Any]:
         """Type a slash command."""
         async with self._act():
-            return dict(await self.client.request("commands/execute", threadId=self.thread_id, text=text))
+            return dict(
+                await self.client.request("commands/execute", threadId=self.thread_id, text=text)
+            )
 
     async def until_codex_answers(self) -> None:
-        """Until the successor of a Codex that was killed is there; what is refused meanwhile may be tried again."""
+        """Until the successor of a Codex that was killed is there; what is refused meanwhile may be
+        tried again.
+        """
         while True:
             try:
                 await self.client.request("thread/loaded/list")
@@ -176,7 +195,10 @@ class Conversation:
 
     async def seen(self) -> tuple[tuple[Any, ...], list[Line], list[Line]]:
         """The thread's counts, and its timeline opened and shut, in the words of `expectation`."""
-        opened, shut = await self.timeline(expand="all", limit=1000), await self.timeline(limit=1000)
+        opened, shut = (
+            await self.timeline(expand="all", limit=1000),
+            await self.timeline(limit=1000),
+        )
         return counts_of(await self.snapshot()), shown_lines(opened), shown_lines(shut)
 
 
@@ -185,6 +207,9 @@ def seen_turns(request: ModelRequest, turns: int) -> list[int]:
     return [
         number
         for number in range(1, turns + 1)
-        if any(request.mentions(f"{word}-{number}{end}") for word, end in (("prompt", "."), ("answer", "."), ("tool-output", "")))
+        if any(
+            request.mentions(f"{word}-{number}{end}")
+            for word, end in (("prompt", "."), ("answer", "."), ("tool-output", ""))
+        )
         and (request.mentions(f"prompt-{number}.") or request.mentions(f"answer-{number}."))
     ]

@@ -1,4 +1,6 @@
-"""A daemon of its own process, as a person starts it, so that it can be killed; and the Codex processes it leaves behind."""
+"""A daemon of its own process, as a person starts it, so that it can be killed; and the Codex
+processes it leaves behind.
+"""
 
 import os
 import signal
@@ -22,10 +24,14 @@ MAX_LINE_BYTES = 65_536
 
 @asynccontextmanager
 async def daemon_process(harness: Harness, *options: str) -> AsyncIterator[Process]:
-    """`trimpoint serve` with these options on the harness's state, ready for clients; killed, at the latest, when the block ends."""
+    """`trimpoint serve` with these options on the harness's state, ready for clients; killed, at
+    the latest, when the block ends.
+    """
     log = harness.home / "daemon.log"
     with log.open("ab") as stderr:
-        process = await anyio.open_process([*_command(harness), *options], stdin=None, stderr=stderr, env=_environment(harness))
+        process = await anyio.open_process(
+            [*_command(harness), *options], stdin=None, stderr=stderr, env=_environment(harness)
+        )
     try:
         assert process.stdout is not None
         with anyio.fail_after(START_DEADLINE_S):
@@ -55,9 +61,20 @@ def _command(harness: Harness) -> list[str]:
         f'[context]\nauto = "{harness.config.context.auto}"\n'
         f"preserve_recent_turns = {harness.config.context.preserve_recent_turns}\n"
         f'[log]\nlevel = "{harness.config.log.level}"\n'
-        "[limits]\n" + "".join(f"{name} = {value}\n" for name, value in msgspec.to_builtins(harness.config.limits).items())
+        "[limits]\n"
+        + "".join(
+            f"{name} = {value}\n"
+            for name, value in msgspec.to_builtins(harness.config.limits).items()
+        )
     )
-    places = ["--socket", str(harness.socket), "--state-dir", str(harness.state_dir), "--config", str(config)]
+    places = [
+        "--socket",
+        str(harness.socket),
+        "--state-dir",
+        str(harness.state_dir),
+        "--config",
+        str(config),
+    ]
     codex = ["--codex", str(CODEX_BIN), *config_flags(harness.overrides)]
     return [sys.executable, "-m", "trimpoint", "serve", "--json", *places, *codex]
 
@@ -76,7 +93,9 @@ def codex_processes(codex_home: Path) -> dict[int, int]:
             is_ours = mark in (folder / "environ").read_bytes().split(b"\0")
             words = (folder / "cmdline").read_bytes().split(b"\0")
             if is_ours and words[1:2] == [b"app-server"]:
-                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                found[int(folder.name)] = int(
+                    (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                )
         except OSError:
             continue  # it has just ended, or is somebody else's
     return found

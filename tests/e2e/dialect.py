@@ -1,4 +1,6 @@
-"""The same requests to two Codexes and the differences between their answers, once what must differ is made equal."""
+"""The same requests to two Codexes and the differences between their answers, once what must differ
+is made equal.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +9,8 @@ from typing import Any
 from tests.e2e.wire import JsonRpcClient, Message
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-# What two homes, two models and two moments of the same script have different: paths, ports, dates, digests, numbers of items.
+# What two homes, two models and two moments of the same script have different: paths, ports, dates,
+# digests, numbers of items.
 _OF_THE_PLACE = (
     (re.compile(r"/[^\" ]*codex-home-\w+"), "CODEX-HOME"),
     (re.compile(r"/[^\" ]*/worktree\b"), "WORKTREE"),
@@ -22,7 +25,9 @@ _LONG_AGO_S = 1_000_000_000
 
 
 class Transcript:
-    """Answers under labels, in order. Ids are numbered as they come, so that two transcripts name the same thread alike."""
+    """Answers under labels, in order. Ids are numbered as they come, so that two transcripts name
+    the same thread alike.
+    """
 
     def __init__(self, wire: JsonRpcClient, ids: dict[str, str] | None = None) -> None:
         self.wire = wire
@@ -33,7 +38,9 @@ class Transcript:
     async def ask(self, label: str, method: str, /, **params: Any) -> Message:
         """Ask and write down the answer, errors too."""
         answer = await self.wire.ask(method, **params)
-        self.answers.append((label, self._plain({name: value for name, value in answer.items() if name != "id"})))
+        self.answers.append(
+            (label, self._plain({name: value for name, value in answer.items() if name != "id"}))
+        )
         return answer
 
     def note(self, label: str, value: Any) -> None:
@@ -46,19 +53,32 @@ class Transcript:
         turn_input = [{"type": "text", "text": text}]
         answer = await self.ask(f"turn {text}", "turn/start", threadId=thread_id, input=turn_input)
         turn_id = answer["result"]["turn"]["id"]
-        await self.wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id, after)
+        await self.wire.until(
+            lambda one: (
+                one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+            ),
+            after,
+        )
 
     def order(self, *ignored: str) -> list[str]:
-        """Notifications by method and answers as "answer", in the order they came, but for the methods in `ignored`."""
+        """Notifications by method and answers as "answer", in the order they came, but for the
+        methods in `ignored`.
+        """
         return [method for method in self.wire.methods() if method not in ignored]
 
     def said(self, method: str) -> list[Any]:
         """The parameters of each such notification."""
-        return [self._plain(message["params"]) for message in self.wire.received if message.get("method") == method]
+        return [
+            self._plain(message["params"])
+            for message in self.wire.received
+            if message.get("method") == method
+        ]
 
     def _plain(self, value: Any, name: str = "") -> Any:
         if isinstance(value, dict):
-            return {self._plain_text(key): self._plain(member, key) for key, member in value.items()}
+            return {
+                self._plain_text(key): self._plain(member, key) for key, member in value.items()
+            }
         if isinstance(value, list):
             return [self._plain(member, name) for member in value]
         if name in _OF_THE_MOMENT or (isinstance(value, int) and value > _LONG_AGO_S):
@@ -66,7 +86,9 @@ class Transcript:
         return self._plain_text(value) if isinstance(value, str) else value
 
     def _plain_text(self, text: str) -> str:
-        text = _UUID.sub(lambda found: self.ids.setdefault(found[0], f"<{len(self.ids) + 1}>"), text)
+        text = _UUID.sub(
+            lambda found: self.ids.setdefault(found[0], f"<{len(self.ids) + 1}>"), text
+        )
         for pattern, replacement in _OF_THE_PLACE:
             text = pattern.sub(replacement, text)
         return text
@@ -85,7 +107,9 @@ def differences(one: Transcript, other: Transcript) -> list[str]:
 def _between(this: Any, that: Any, path: str) -> Iterator[str]:
     if isinstance(this, dict) and isinstance(that, dict):
         for name in {**this, **that}:
-            yield from _between(this.get(name, "nothing"), that.get(name, "nothing"), f"{path}.{name}")
+            yield from _between(
+                this.get(name, "nothing"), that.get(name, "nothing"), f"{path}.{name}"
+            )
     elif isinstance(this, list) and isinstance(that, list) and len(this) == len(that):
         for index, (a, b) in enumerate(zip(this, that, strict=True)):
             yield from _between(a, b, f"{path}[{index}]")

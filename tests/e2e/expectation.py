@@ -1,4 +1,5 @@
-"""A thread as plain Python reckons it: what the model must be shown next, and what ledger and timeline must say.
+"""A thread as plain Python reckons it: what the model must be shown next, and what ledger and
+timeline must say.
 
 Nothing of trimpoint is used here, so that it can be wrong only in its own way.
 """
@@ -10,11 +11,18 @@ from typing import Any, NamedTuple
 
 Item = dict[str, Any]
 Line = tuple[Any, ...]
-PREAMBLE = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<permissions instructions>")
+PREAMBLE = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md",
+    "<permissions instructions>",
+)
 
 
 class Piece(NamedTuple):
-    """One item of a model input. `kind`: user | assistant | call | output | reasoning | aborted | summary | sealed."""
+    """One item of a model input. `kind`: user | assistant | call | output | reasoning | aborted |
+    summary | sealed.
+    """
 
     kind: str
     text: str = ""
@@ -67,7 +75,9 @@ UNANSWERED = Piece("output", "aborted")
 
 @dataclass
 class ExpectedTurn:
-    """One turn. `entries` are the timeline's lines of it: ("user" | "assistant" | an activity, its text)."""
+    """One turn. `entries` are the timeline's lines of it: ("user" | "assistant" | an activity, its
+    text).
+    """
 
     pieces: list[Piece]
     entries: list[tuple[str, str]]
@@ -81,7 +91,9 @@ class ExpectedTurn:
 
 @dataclass
 class ExpectedTrim:
-    """`turn_index` is the first turn after the boundary; `pruned` and `kept` how many turns this trim took out and left."""
+    """`turn_index` is the first turn after the boundary; `pruned` and `kept` how many turns this
+    trim took out and left.
+    """
 
     turn_index: int
     pruned: int
@@ -117,7 +129,10 @@ class ExpectedThread:
     def say(self, prompt: str, answer: str) -> None:
         """A plain turn has happened."""
         self.turns.append(
-            ExpectedTurn([Piece("user", prompt), Piece("assistant", answer)], [("user", prompt), ("assistant", answer)])
+            ExpectedTurn(
+                [Piece("user", prompt), Piece("assistant", answer)],
+                [("user", prompt), ("assistant", answer)],
+            )
         )
 
     def can_clear(self, keep: int) -> bool:
@@ -139,10 +154,16 @@ class ExpectedThread:
 
     def compact(self, keep: int, summary: str) -> None:
         """`/compact --keep` has happened and `summary` was the model's."""
-        kept_messages = sum(turn.message_count for turn in self.active[len(self.active) - keep :]) if keep else 0
+        kept_messages = (
+            sum(turn.message_count for turn in self.active[len(self.active) - keep :])
+            if keep
+            else 0
+        )
         count = self.active_message_count - kept_messages
         self._trim(keep, "compact", summary)
-        self.summary = Piece("summary", f"<conversation-summary messages={count}>{summary}</conversation-summary>")
+        self.summary = Piece(
+            "summary", f"<conversation-summary messages={count}>{summary}</conversation-summary>"
+        )
 
     def _trim(self, keep: int, trigger: str, summary: str | None) -> None:
         active = self.active
@@ -180,7 +201,9 @@ def _lines(turns: list[ExpectedTurn], *, trimmed: bool) -> Iterator[Line]:
 
 
 class Findings(NamedTuple):
-    """What can be seen of a thread from outside: a model input, the counts of the read model, the timeline opened and shut."""
+    """What can be seen of a thread from outside: a model input, the counts of the read model, the
+    timeline opened and shut.
+    """
 
     shown: list[Piece]
     counts: tuple[Any, ...]
@@ -188,24 +211,43 @@ class Findings(NamedTuple):
     shut: list[Line]
 
 
-def right_one(possible: list[ExpectedThread], found: Findings, shown: Callable[[ExpectedThread], list[Piece]]) -> ExpectedThread:
-    """The one state of several right ones that was found, wholly; `shown` is what the model was to be shown in it."""
+def right_one(
+    possible: list[ExpectedThread], found: Findings, shown: Callable[[ExpectedThread], list[Piece]]
+) -> ExpectedThread:
+    """The one state of several right ones that was found, wholly; `shown` is what the model was to
+    be shown in it.
+    """
     wanted = [_expected_findings(state, shown(state)) for state in possible]
     if found in wanted:
         return possible[wanted.index(found)]
-    raise AssertionError("\n  ".join(["found", str(found), "but right would be", *map(str, wanted)]))
+    raise AssertionError(
+        "\n  ".join(["found", str(found), "but right would be", *map(str, wanted)])
+    )
 
 
 def _expected_findings(state: ExpectedThread, shown: list[Piece]) -> Findings:
     points = [(trim.message_count, trim.pruned, trim.summary, "applied") for trim in state.trims]
     counts = ([turn.status for turn in state.turns], state.active_message_count, points)
-    return Findings(shown, counts, state.timeline(frozenset(range(len(state.trims)))), state.timeline(frozenset()))
+    return Findings(
+        shown,
+        counts,
+        state.timeline(frozenset(range(len(state.trims)))),
+        state.timeline(frozenset()),
+    )
 
 
 def counts_of(snapshot: dict[str, Any]) -> tuple[Any, ...]:
     """The counts of a read model, as `Findings` has them."""
     points = snapshot["contextTrimPoints"]
-    trims = [(point["prunedMessageCount"], len(point["prunedTurnIds"]), point["summary"], point["status"]) for point in points]
+    trims = [
+        (
+            point["prunedMessageCount"],
+            len(point["prunedTurnIds"]),
+            point["summary"],
+            point["status"],
+        )
+        for point in points
+    ]
     return [turn["status"] for turn in snapshot["turns"]], snapshot["activeMessageCount"], trims
 
 

@@ -1,7 +1,9 @@
-"""A stand-in for Codex that forgets what the real one never does, as the prompt of a turn tells it to.
+"""A stand-in for Codex that forgets what the real one never does, as the prompt of a turn tells it
+to.
 
-`rest`: it says that it rests, and never that the turn has ended. `deaf`: it answers no interrupt. `numb`: it answers the interrupt and does
-nothing. `late`: it answers no interrupt and ends the turn when asked about it. `odd`: the end of the turn has an odd shape.
+`rest`: it says that it rests, and never that the turn has ended. `deaf`: it answers no interrupt.
+`numb`: it answers the interrupt and does nothing. `late`: it answers no interrupt and ends the turn
+when asked about it. `odd`: the end of the turn has an odd shape.
 """
 
 import json
@@ -19,7 +21,15 @@ def say(method: str, **params: Any) -> None:
 
 
 def thread() -> dict[str, Any]:
-    return {"id": THREAD, "cwd": "/", "path": None, "turns": [], "status": status, "preview": "", "name": None}
+    return {
+        "id": THREAD,
+        "cwd": "/",
+        "path": None,
+        "turns": [],
+        "status": status,
+        "preview": "",
+        "name": None,
+    }
 
 
 def begin(params: dict[str, Any]) -> dict[str, Any]:
@@ -46,7 +56,12 @@ def carry_on(turn: dict[str, Any]) -> None:
 def answer(method: str, params: dict[str, Any]) -> Any:
     match method:
         case "initialize":
-            return {"userAgent": "codex/0.163.0 (forgetful)", "codexHome": "/", "platformFamily": "unix", "platformOs": "linux"}
+            return {
+                "userAgent": "codex/0.163.0 (forgetful)",
+                "codexHome": "/",
+                "platformFamily": "unix",
+                "platformOs": "linux",
+            }
         case "thread/start" | "thread/resume":
             return {"thread": thread(), "model": "m", "modelProvider": "p", "cwd": "/"}
         case "thread/read":
@@ -73,7 +88,12 @@ def main() -> None:
             continue
         if method == "turn/interrupt" and manner == "denying":
             status["type"] = "idle"
-            print(json.dumps({"id": message["id"], "error": {"code": -32600, "message": "no active turn"}}), flush=True)
+            print(
+                json.dumps(
+                    {"id": message["id"], "error": {"code": -32600, "message": "no active turn"}}
+                ),
+                flush=True,
+            )
             continue
         print(json.dumps({"id": message["id"], "result": answer(method, params)}), flush=True)
         if method == "turn/start":

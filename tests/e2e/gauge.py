@@ -16,7 +16,10 @@ METER_DEADLINE_S = STEP_S
 def spending(input_tokens: int) -> Usage:
     """What a model call reports."""
     return Usage(
-        input_tokens=input_tokens, output_tokens=ANSWER_TOKENS, cached_input_tokens=input_tokens // 2, reasoning_tokens=4
+        input_tokens=input_tokens,
+        output_tokens=ANSWER_TOKENS,
+        cached_input_tokens=input_tokens // 2,
+        reasoning_tokens=4,
     )
 
 
@@ -29,7 +32,9 @@ class MeterProbe:
         self._prompts = 0
 
     async def turn(self, input_tokens: int) -> dict[str, Any]:
-        """One turn whose one model call is given so much; the meter after it, which is as Codex says."""
+        """One turn whose one model call is given so much; the meter after it, which is as Codex
+        says.
+        """
         self._prompts += 1
         self.talk.script.then(say(f"said-{self._prompts}.", usage=spending(input_tokens)))
         turn = await self.talk.prompt(f"asked-{self._prompts}.")
@@ -41,10 +46,14 @@ class MeterProbe:
         return meter
 
     async def meter(self) -> dict[str, Any]:
-        """The meter now; the snapshot shows the same, once nothing more comes in between the two questions."""
+        """The meter now; the snapshot shows the same, once nothing more comes in between the two
+        questions.
+        """
         with anyio.fail_after(METER_DEADLINE_S):
             while True:
-                meter = await self.talk.client.request("context/status", threadId=self.talk.thread_id)
+                meter = await self.talk.client.request(
+                    "context/status", threadId=self.talk.thread_id
+                )
                 if (await self.talk.snapshot())["context"] == meter:
                     return dict(meter)
 

@@ -1,4 +1,6 @@
-"""What a client was told is done survives a SIGKILL of the daemon that comes with the answer, and the next trim."""
+"""What a client was told is done survives a SIGKILL of the daemon that comes with the answer, and
+the next trim.
+"""
 
 from typing import Any
 
@@ -12,7 +14,11 @@ from tests.e2e.daemon_process import daemon_process, kill
 
 pytestmark = pytest.mark.codex
 
-INJECTED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "between the lines"}]}
+INJECTED = {
+    "type": "message",
+    "role": "user",
+    "content": [{"type": "input_text", "text": "between the lines"}],
+}
 ATTEMPTS = 3
 
 
@@ -32,7 +38,9 @@ async def ask_and_kill(daemon: Process, client: Client, method: str, **params: A
 
 async def test_a_name_that_was_acknowledged_is_carried_over_after_a_kill(harness: Harness) -> None:
     for attempt in range(ATTEMPTS):
-        thread_id = await acknowledged_and_killed(harness, "thread/name/set", name=f"Name {attempt}")
+        thread_id = await acknowledged_and_killed(
+            harness, "thread/name/set", name=f"Name {attempt}"
+        )
         async with harness.daemon(), harness.client() as client:
             talk = Conversation(client, thread_id, harness.model, harness.script)
             assert (await talk.snapshot())["name"] == f"Name {attempt}"

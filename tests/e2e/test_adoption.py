@@ -1,4 +1,6 @@
-"""Conversations that Codex had before trimpoint, and forks: taken into the books with their whole history (docs/spec/clients.md)."""
+"""Conversations that Codex had before trimpoint, and forks: taken into the books with their whole
+history (docs/spec/clients.md).
+"""
 
 import pytest
 from trimpoint.testkit import run, say
@@ -40,11 +42,15 @@ async def test_a_thread_from_before_is_adopted_and_cleared_item_for_item(harness
     assert after.input[start : start + len(full.input) - first] == full.input[first:]
 
 
-async def test_a_fork_starts_with_its_origins_history_and_is_cleared_on_its_own(harness: Harness) -> None:
+async def test_a_fork_starts_with_its_origins_history_and_is_cleared_on_its_own(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
-        forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+        forked = await talk.client.request(
+            "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"
+        )
         fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
         fork.turns = 3
         full = await fork.turn()
@@ -62,7 +68,9 @@ def _place(request: object, text: str) -> int:
     return next(index for index, item in enumerate(request.input) if text in str(item))  # type: ignore[attr-defined]
 
 
-async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_context(harness: Harness) -> None:
+async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_context(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
@@ -70,7 +78,9 @@ async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_contex
         await talk.turn()
         await talk.type("/compact --keep 1")
         await talk.turn()
-        forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+        forked = await talk.client.request(
+            "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"
+        )
         fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
         fork.turns = 5
         request = await fork.turn()
@@ -80,7 +90,9 @@ async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_contex
         after = await fork.turn()
     prompts = [turn["items"][0]["content"][0]["text"] for turn in read["thread"]["turns"]]
     assert prompts == [f"prompt-{number}." for number in range(1, 7)]
-    assert [turn["items"][0]["content"][0]["text"] for turn in forked["thread"]["turns"]] == prompts[:5]
+    assert [
+        turn["items"][0]["content"][0]["text"] for turn in forked["thread"]["turns"]
+    ] == prompts[:5]
     assert seen_turns(request, 5) == [4, 5]
     assert request.mentions("The gist of it all.")
     assert [entry["kind"] for entry in timeline][:3] == [
@@ -98,7 +110,9 @@ async def test_a_thread_that_was_read_from_a_snapshot_can_be_forked(harness: Har
         for _ in range(4):
             await talk.turn(tool=True)
         await talk.begin_act()
-        forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+        forked = await talk.client.request(
+            "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"
+        )
         fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
         fork.turns = 4
         assert seen_turns(await fork.turn(), 5) == [1, 2, 3, 4, 5]

@@ -1,4 +1,6 @@
-"""An agent that looks at its own context and reduces it; the proof is what the model is shown next (docs/spec/context.md)."""
+"""An agent that looks at its own context and reduces it; the proof is what the model is shown next
+(docs/spec/context.md).
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,19 +20,32 @@ from tests.e2e.conversation import Conversation
 pytestmark = pytest.mark.codex
 
 LINES = "for i in $(seq 200); do echo line-$i-of-{}; done"
-LOOKUP = {"type": "function", "name": "lookup", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
+LOOKUP = {
+    "type": "function",
+    "name": "lookup",
+    "description": "Looks up.",
+    "inputSchema": {"type": "object", "properties": {}},
+}
 DEADLINE_S = STEP_S
 
 
 @pytest.fixture
 def small_harness(harness: Harness) -> Harness:
-    harness.config = msgspec.structs.replace(harness.config, discard=DiscardSection(floor_tokens=20, target_tokens=1_500))
+    harness.config = msgspec.structs.replace(
+        harness.config, discard=DiscardSection(floor_tokens=20, target_tokens=1_500)
+    )
     return harness
 
 
 async def begin(client: Client, harness: Harness, **params: Any) -> Conversation:
-    settings = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
-    answer = await client.request("thread/start", **{**settings, "trimpoint": {"agentTools": True}, **params})
+    settings = {
+        "cwd": str(harness.worktree),
+        "approvalPolicy": "never",
+        "sandbox": "danger-full-access",
+    }
+    answer = await client.request(
+        "thread/start", **{**settings, "trimpoint": {"agentTools": True}, **params}
+    )
     return Conversation(client, answer["thread"]["id"], harness.model, harness.script)
 
 
@@ -40,9 +55,15 @@ def tool_names(request: ModelRequest) -> set[str]:
 
 def result_of(request: ModelRequest, tool: str) -> Any:
     """What the last call of the tool answered, as the model sees it."""
-    calls = [item["call_id"] for item in request.input if item["type"] == "function_call" and item["name"] == tool]
+    calls = [
+        item["call_id"]
+        for item in request.input
+        if item["type"] == "function_call" and item["name"] == tool
+    ]
     [output] = [
-        item["output"] for item in request.input if item["type"] == "function_call_output" and item["call_id"] == calls[-1]
+        item["output"]
+        for item in request.input
+        if item["type"] == "function_call_output" and item["call_id"] == calls[-1]
     ]
     return output if isinstance(output, str) else output[0]["text"]
 
@@ -53,10 +74,16 @@ def listed(request: ModelRequest) -> dict[str, Any]:
 
 
 def discarding(*fragments: str) -> Callable[[ModelRequest], Reply]:
-    """The model discards what has one of these in its preview, by what `get_messages` has told it."""
+    """The model discards what has one of these in its preview, by what `get_messages` has told
+    it.
+    """
 
     def choose(request: ModelRequest) -> Reply:
-        ids = [row["short_id"] for row in listed(request)["messages"] if any(part in row["preview"] for part in fragments)]
+        ids = [
+            row["short_id"]
+            for row in listed(request)["messages"]
+            if any(part in row["preview"] for part in fragments)
+        ]
         return call("discard_messages", {"short_ids": ids})
 
     return choose
@@ -79,12 +106,17 @@ async def until_follow_up_ended(talk: Conversation, turns: int) -> dict[str, Any
                 return dict(message["params"]["turn"])
 
 
-async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(small_harness: Harness) -> None:
+async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(
+    small_harness: Harness,
+) -> None:
     async with small_harness.daemon(), small_harness.client() as client:
         talk = await begin(client, small_harness, dynamicTools=[LOOKUP])
         await work(talk, "one")
         talk.script.then(
-            call("get_messages", {}), discarding("of-one", "prompt-one."), say("I am done looking."), say("And on I went.")
+            call("get_messages", {}),
+            discarding("of-one", "prompt-one."),
+            say("I am done looking."),
+            say("And on I went."),
         )
         await talk.prompt("tidy up.")
         follow_up = await until_follow_up_ended(talk, 3)
@@ -108,33 +140,54 @@ async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(small_
     assert follow_up["status"] == "completed"
     [point] = snapshot["contextTrimPoints"]
     assert (point["trimKind"], point["trigger"]) == ("discard", "agent")
-    assert [entry["text"] for entry in timeline if entry["kind"] == "message"][-1] == "And on I went."
+    assert [entry["text"] for entry in timeline if entry["kind"] == "message"][
+        -1
+    ] == "And on I went."
     assert {"get_messages", "discard_messages", "lookup"} <= tool_names(last)
 
 
-async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_them(small_harness: Harness) -> None:
+async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_them(
+    small_harness: Harness,
+) -> None:
     async with small_harness.daemon(), small_harness.client() as client:
         talk = await begin(client, small_harness, dynamicTools=[LOOKUP])
         small_harness.script.then(call("get_messages", {}), call("lookup", {}), say("done."))
-        started = await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}])
+        started = await client.request(
+            "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}]
+        )
         with anyio.fail_after(DEADLINE_S):
             question = await client.received("item/tool/call")
             assert question["params"]["tool"] == "lookup"
             content = [{"type": "inputText", "text": "found"}]
-            await client.send({"id": question["id"], "result": {"contentItems": content, "success": True}})
-            await client.expect(
-                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
+            await client.send(
+                {"id": question["id"], "result": {"contentItems": content, "success": True}}
             )
-        asked = [message["params"]["tool"] for message in client.messages if message.get("method") == "item/tool/call"]
+            await client.expect(
+                lambda m: (
+                    m.get("method") == "turn/completed"
+                    and m["params"]["turn"]["id"] == started["turn"]["id"]
+                )
+            )
+        asked = [
+            message["params"]["tool"]
+            for message in client.messages
+            if message.get("method") == "item/tool/call"
+        ]
         assert asked == ["lookup"]
         assert small_harness.model.turn_requests()[-1].mentions("found")
 
 
-async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(small_harness: Harness) -> None:
+async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(
+    small_harness: Harness,
+) -> None:
     async with small_harness.daemon(), small_harness.client() as client:
         talk = await begin(client, small_harness)
         await work(talk, "one")
-        talk.script.then(call("get_messages", {}), discarding("answer-one."), call("discard_messages", {"short_ids": ["m9.9"]}))
+        talk.script.then(
+            call("get_messages", {}),
+            discarding("answer-one."),
+            call("discard_messages", {"short_ids": ["m9.9"]}),
+        )
         talk.script.then(call("discard_messages", {"short_ids": []}), say("So be it."))
         await talk.prompt("tidy up.")
         requests = talk.model.turn_requests()
@@ -147,7 +200,11 @@ async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(small
 
 
 async def test_an_agent_discards_while_a_client_clears(small_harness: Harness) -> None:
-    async with small_harness.daemon(), small_harness.client() as client, small_harness.client("other") as other:
+    async with (
+        small_harness.daemon(),
+        small_harness.client() as client,
+        small_harness.client("other") as other,
+    ):
         talk = await begin(client, small_harness)
         await other.request("thread/resume", threadId=talk.thread_id)
         for word in ("one", "two"):
@@ -159,7 +216,9 @@ async def test_an_agent_discards_while_a_client_clears(small_harness: Harness) -
             """As soon as the turn has ended, whatever else is under way."""
             await other.expect(lambda m: m.get("method") == "turn/completed" and "ended." in str(m))
             while not outcomes or outcomes[-1] == "skipped":
-                answer = await other.request("commands/execute", threadId=talk.thread_id, text="/clear 2")
+                answer = await other.request(
+                    "commands/execute", threadId=talk.thread_id, text="/clear 2"
+                )
                 outcomes.append(answer["status"])
 
         with anyio.fail_after(2 * DEADLINE_S):
@@ -175,20 +234,30 @@ async def test_an_agent_discards_while_a_client_clears(small_harness: Harness) -
         assert (await talk.snapshot())["operation"]["phase"] == "ready"
 
 
-async def test_a_prompt_that_comes_meanwhile_takes_the_place_of_the_follow_up(small_harness: Harness) -> None:
+async def test_a_prompt_that_comes_meanwhile_takes_the_place_of_the_follow_up(
+    small_harness: Harness,
+) -> None:
     release = anyio.Event()
     async with small_harness.daemon(), small_harness.client() as client:
         talk = await begin(client, small_harness)
         await work(talk, "one")
         talk.script.then(
-            call("get_messages", {}), discarding("of-one"), say("ended."), held(say("mine."), release), say("after.")
+            call("get_messages", {}),
+            discarding("of-one"),
+            say("ended."),
+            held(say("mine."), release),
+            say("after."),
         )
         await talk.prompt("tidy up.")
         release.set()
         await talk.prompt("my own.")
         await talk.prompt("and then.")
         requests = talk.model.turn_requests()
-        texts = [entry["text"] for entry in await talk.timeline() if entry["kind"] == "message" and entry["role"] == "user"]
+        texts = [
+            entry["text"]
+            for entry in await talk.timeline()
+            if entry["kind"] == "message" and entry["role"] == "user"
+        ]
     assert texts == ["prompt-one.", "tidy up.", "my own.", "and then."]
     assert not requests[-1].mentions("line-7-of-one")
 
@@ -198,13 +267,24 @@ async def test_an_interrupted_turn_takes_nothing_out(small_harness: Harness) -> 
     async with small_harness.daemon(), small_harness.client() as client:
         talk = await begin(client, small_harness)
         await work(talk, "one")
-        talk.script.then(call("get_messages", {}), discarding("of-one"), held(say("never."), release))
-        started = await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "tidy up."}])
+        talk.script.then(
+            call("get_messages", {}), discarding("of-one"), held(say("never."), release)
+        )
+        started = await client.request(
+            "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "tidy up."}]
+        )
         with anyio.fail_after(DEADLINE_S):
-            await small_harness.model.wait_for_request(lambda request: request.mentions("will leave your context"))
-            await client.request("turn/interrupt", threadId=talk.thread_id, turnId=started["turn"]["id"])
+            await small_harness.model.wait_for_request(
+                lambda request: request.mentions("will leave your context")
+            )
+            await client.request(
+                "turn/interrupt", threadId=talk.thread_id, turnId=started["turn"]["id"]
+            )
             await client.expect(
-                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
+                lambda m: (
+                    m.get("method") == "turn/completed"
+                    and m["params"]["turn"]["id"] == started["turn"]["id"]
+                )
             )
         release.set()
         talk.script.then(say("fine."))
@@ -226,7 +306,9 @@ async def test_the_tools_stay_through_a_clear_a_restart_and_a_fork(small_harness
         await talk.prompt("look.")
         assert "line-$i-of-one" in result_of(talk.model.turn_requests()[-1], "get_messages")
         forked = await client.request("thread/fork", threadId=talk.thread_id)
-        fork = Conversation(client, forked["thread"]["id"], small_harness.model, small_harness.script)
+        fork = Conversation(
+            client, forked["thread"]["id"], small_harness.model, small_harness.script
+        )
         fork.script.then(call("get_messages", {}), say("seen."))
         await fork.prompt("look again.")
         assert "line-$i-of-one" in result_of(fork.model.turn_requests()[-1], "get_messages")
@@ -241,26 +323,47 @@ async def test_who_does_not_ask_for_the_tools_does_not_get_them(small_harness: H
         for option in ({"agentTools": False}, {}, None):
             talk = await begin(client, small_harness, trimpoint=option)
             await work(talk, "one")
-            assert not {"get_messages", "discard_messages"} & tool_names(talk.model.turn_requests()[-1])
+            assert not {"get_messages", "discard_messages"} & tool_names(
+                talk.model.turn_requests()[-1]
+            )
 
 
-async def test_the_configuration_gives_them_to_all_but_those_who_have_tools_of_that_name(small_harness: Harness) -> None:
-    small_harness.config = msgspec.structs.replace(small_harness.config, discard=DiscardSection(100, 1_500, agent_tools=True))
+async def test_the_configuration_gives_them_to_all_but_those_who_have_tools_of_that_name(
+    small_harness: Harness,
+) -> None:
+    small_harness.config = msgspec.structs.replace(
+        small_harness.config, discard=DiscardSection(100, 1_500, agent_tools=True)
+    )
     async with small_harness.daemon(), small_harness.client() as client:
-        talk = await Conversation.begin(client, small_harness.worktree, small_harness.model, small_harness.script)
+        talk = await Conversation.begin(
+            client, small_harness.worktree, small_harness.model, small_harness.script
+        )
         await work(talk, "one")
         assert {"get_messages", "discard_messages"} <= tool_names(talk.model.turn_requests()[-1])
-        talk = await begin(client, small_harness, trimpoint=None, dynamicTools=[{**LOOKUP, "name": "get_messages"}])
+        talk = await begin(
+            client, small_harness, trimpoint=None, dynamicTools=[{**LOOKUP, "name": "get_messages"}]
+        )
         small_harness.script.then(call("get_messages", {}), say("done."))
-        await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}])
+        await client.request(
+            "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go."}]
+        )
         with anyio.fail_after(DEADLINE_S):
             question = await client.received("item/tool/call")
         assert question["params"]["tool"] == "get_messages"
 
 
-@pytest.mark.parametrize("option", [{"agentTools": "yes"}, {"agentTool": True}, "yes", {"agentTools": True}])
-async def test_an_option_that_is_not_right_and_a_name_that_is_taken_are_refused(small_harness: Harness, option: Any) -> None:
+@pytest.mark.parametrize(
+    "option", [{"agentTools": "yes"}, {"agentTool": True}, "yes", {"agentTools": True}]
+)
+async def test_an_option_that_is_not_right_and_a_name_that_is_taken_are_refused(
+    small_harness: Harness, option: Any
+) -> None:
     async with small_harness.daemon(), small_harness.client() as client:
         with pytest.raises(RemoteError) as refused:
-            await begin(client, small_harness, trimpoint=option, dynamicTools=[{**LOOKUP, "name": "discard_messages"}])
+            await begin(
+                client,
+                small_harness,
+                trimpoint=option,
+                dynamicTools=[{**LOOKUP, "name": "discard_messages"}],
+            )
         assert refused.value.data["reason"] == "invalid_params"

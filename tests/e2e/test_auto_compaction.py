@@ -1,4 +1,6 @@
-"""Automatic compaction on the real Codex: between turns, one at a time, and not for ever (docs/spec/context.md)."""
+"""Automatic compaction on the real Codex: between turns, one at a time, and not for ever
+(docs/spec/context.md).
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,7 +31,10 @@ async def until_auto(talk: Conversation, state: str, after: int = 0) -> dict[str
     """The first meter heard from there on whose automatic compaction is in this state."""
     with anyio.fail_after(STEP_S):
         heard = await talk.client.expect(
-            lambda m: m.get("method") == "context/updated" and m["params"]["auto"]["state"] == state, after
+            lambda m: (
+                m.get("method") == "context/updated" and m["params"]["auto"]["state"] == state
+            ),
+            after,
         )
     return dict(heard["params"])
 
@@ -38,7 +43,11 @@ async def until_compacted(talk: Conversation, after: int = 0) -> dict[str, Any]:
     """The end of a compaction that nobody asked for."""
     with anyio.fail_after(STEP_S):
         heard = await talk.client.expect(
-            lambda m: m.get("method") == "commands/progress" and m["params"]["phase"] in ("ready", "failed"), after
+            lambda m: (
+                m.get("method") == "commands/progress"
+                and m["params"]["phase"] in ("ready", "failed")
+            ),
+            after,
         )
     return dict(heard["params"])
 
@@ -49,7 +58,9 @@ def warnings(talk: Conversation) -> list[str]:
     return [message for message in said if "context is" in message]
 
 
-async def test_a_critical_context_is_compacted_and_a_prompt_that_comes_meanwhile_waits_and_is_not_lost(harness: Harness) -> None:
+async def test_a_critical_context_is_compacted_and_a_prompt_that_comes_meanwhile_waits_and_is_not_lost(
+    harness: Harness,
+) -> None:
     configure(harness, auto="compact", preserve_recent_turns=1)
     async with harness.conversation() as talk:
         gauge, release = MeterProbe(talk), anyio.Event()
@@ -64,7 +75,9 @@ async def test_a_critical_context_is_compacted_and_a_prompt_that_comes_meanwhile
             talk.script.then(say("late answer", usage=spending(35_000)))
             tasks.start_soon(talk.prompt, "prompt that waits")
             with anyio.fail_after(STEP_S):
-                blocked = await talk.type("/clear")  # takes its turn behind the prompt: the daemon has that by now
+                blocked = await talk.type(
+                    "/clear"
+                )  # takes its turn behind the prompt: the daemon has that by now
             assert len(harness.model.turn_requests()) == asked_before
             release.set()
         outcome = await until_compacted(talk)
@@ -73,15 +86,25 @@ async def test_a_critical_context_is_compacted_and_a_prompt_that_comes_meanwhile
         request = talk.asked("prompt that waits")
     assert (blocked["status"], blocked["reason"]) == ("skipped", "already_in_progress")
     assert running["level"] == "critical"
-    assert (outcome["command"], outcome["phase"], outcome["trigger"]) == ("compact", "ready", "auto")
+    assert (outcome["command"], outcome["phase"], outcome["trigger"]) == (
+        "compact",
+        "ready",
+        "auto",
+    )
     [point] = snapshot["contextTrimPoints"]
-    assert (point["trigger"], point["status"], len(point["prunedTurnIds"])) == ("auto", "applied", 2)
+    assert (point["trigger"], point["status"], len(point["prunedTurnIds"])) == (
+        "auto",
+        "applied",
+        2,
+    )
     assert request.mentions("The gist of it all.")
     assert request.mentions("said-3.")
     assert not request.mentions("said-1.")
     assert (after["usedTokens"], after["level"], after["compactionCount"]) == (35_010, "ok", 1)
     assert after["auto"] == {"mode": "compact", "state": "idle", "message": ""}
-    assert [one["auto"]["state"] for one in gauge.received if one["level"] == "critical"][-1] == "running"
+    assert [one["auto"]["state"] for one in gauge.received if one["level"] == "critical"][
+        -1
+    ] == "running"
 
 
 async def test_a_sealed_compaction_is_automatic_as_well() -> None:
@@ -99,7 +122,9 @@ async def test_a_sealed_compaction_is_automatic_as_well() -> None:
     assert snapshot["activeTurnCount"] == 4
 
 
-async def test_after_two_failures_it_stops_and_says_so_until_a_person_clears(harness: Harness) -> None:
+async def test_after_two_failures_it_stops_and_says_so_until_a_person_clears(
+    harness: Harness,
+) -> None:
     configure(harness, auto="compact")
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
@@ -121,7 +146,10 @@ async def test_after_two_failures_it_stops_and_says_so_until_a_person_clears(har
         again = await until_compacted(talk, seen)
     assert compactions == 2
     assert still["auto"]["state"] == "stopped"
-    assert "Automatic compaction has stopped: the last two attempts failed" in stopped["auto"]["message"]
+    assert (
+        "Automatic compaction has stopped: the last two attempts failed"
+        in stopped["auto"]["message"]
+    )
     assert len(warned) == 2
     assert "It is compacted before the next turn." in warned[0]
     assert "Automatic compaction has stopped" in warned[1]
@@ -153,7 +181,10 @@ async def test_without_being_configured_it_only_warns_once_for_each_level(harnes
             await gauge.turn(given)
         warned = warnings(talk)
         last = await gauge.meter()
-    assert [message.split(".")[0] for message in warned] == ["The context is 70% full", "The context is 90% full"]
+    assert [message.split(".")[0] for message in warned] == [
+        "The context is 70% full",
+        "The context is 90% full",
+    ]
     assert (last["auto"]["mode"], last["auto"]["state"]) == ("warn", "idle")
     assert all(request.kind == "turn" for request in harness.model.requests)
 
@@ -176,7 +207,9 @@ async def another_daemon(harness: Harness, thread_id: str) -> AsyncIterator[Conv
         yield Conversation(client, thread_id, harness.model, harness.script)
 
 
-async def test_a_daemon_that_finds_a_thread_critical_compacts_it_before_its_next_prompt_and_not_sooner(harness: Harness) -> None:
+async def test_a_daemon_that_finds_a_thread_critical_compacts_it_before_its_next_prompt_and_not_sooner(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)
@@ -191,12 +224,19 @@ async def test_a_daemon_that_finds_a_thread_critical_compacts_it_before_its_next
         snapshot = await again.snapshot()
     assert due["auto"]["state"] == "due"
     assert untouched == ["turn", "turn"]
-    assert [request.kind for request in harness.model.requests] == ["turn", "turn", "inline_compaction", "turn"]
+    assert [request.kind for request in harness.model.requests] == [
+        "turn",
+        "turn",
+        "inline_compaction",
+        "turn",
+    ]
     assert again.asked("the next prompt").mentions("The gist of it all.")
     assert [point["trigger"] for point in snapshot["contextTrimPoints"]] == ["auto"]
 
 
-async def test_a_daemon_killed_while_it_compacts_loses_nothing_and_tries_once_more(harness: Harness) -> None:
+async def test_a_daemon_killed_while_it_compacts_loses_nothing_and_tries_once_more(
+    harness: Harness,
+) -> None:
     configure(harness, auto="compact", preserve_recent_turns=0)
     async with daemon_process(harness) as process, harness.client() as client:
         talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
@@ -205,11 +245,15 @@ async def test_a_daemon_killed_while_it_compacts_loses_nothing_and_tries_once_mo
         harness.script.at_compaction(held(say("never"), anyio.Event()))
         await gauge.turn(CRITICAL)
         with anyio.fail_after(STEP_S):
-            await harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+            await harness.model.wait_for_request(
+                lambda request: request.kind == "inline_compaction"
+            )
         await kill(process)
     async with another_daemon(harness, talk.thread_id) as again:
         harness.script.then(say("answer", usage=spending(CRITICAL + 1)))
-        await again.prompt("the next prompt")  # has waited for the end of the broken attempt, and so for no second one
+        await again.prompt(
+            "the next prompt"
+        )  # has waited for the end of the broken attempt, and so for no second one
         outcome = await until_compacted(again)
         snapshot = await again.snapshot()
         harness.script.then(say("answer", usage=spending(31_000)))

@@ -1,4 +1,6 @@
-"""Whatever a client sends, it gets a clear answer and the connection, and every other one, lives on (docs/spec/clients.md)."""
+"""Whatever a client sends, it gets a clear answer and the connection, and every other one, lives on
+(docs/spec/clients.md).
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,7 +26,9 @@ INPUT = [{"type": "text", "text": "hello"}]
 
 @asynccontextmanager
 async def speaking(harness: Harness) -> AsyncIterator[JsonRpcClient]:
-    """An initialized client, and at the end the proof that both it and a new one are still served."""
+    """An initialized client, and at the end the proof that both it and a new one are still
+    served.
+    """
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         yield wire
@@ -45,7 +49,12 @@ async def works_for_another(harness: Harness) -> None:
 
 
 async def started(wire: JsonRpcClient, harness: Harness) -> str:
-    answer = await wire.result("thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="danger-full-access")
+    answer = await wire.result(
+        "thread/start",
+        cwd=str(harness.worktree),
+        approvalPolicy="never",
+        sandbox="danger-full-access",
+    )
     return str(answer["thread"]["id"])
 
 
@@ -53,7 +62,12 @@ async def answer_without_id(wire: JsonRpcClient, data: bytes) -> Message:
     """What is said to bytes that have no id one could answer to."""
     after = len(wire.received)
     await wire.send_bytes(data)
-    return dict(await wire.until(lambda message: isinstance(message, dict) and "id" in message and message["id"] is None, after))
+    return dict(
+        await wire.until(
+            lambda message: isinstance(message, dict) and "id" in message and message["id"] is None,
+            after,
+        )
+    )
 
 
 NO_MESSAGES = [
@@ -110,14 +124,25 @@ async def test_an_answer_to_nothing_is_not_answered_as_a_request(harness: Harnes
 
 async def test_an_unknown_method_gets_the_error_that_codex_has_for_it(harness: Harness) -> None:
     async with speaking(harness) as wire:
-        for method in ("no/such/method", "", "thread/", "rpc.discover", "initialized", "thread/start/", "🦀", "x" * 5000):
+        for method in (
+            "no/such/method",
+            "",
+            "thread/",
+            "rpc.discover",
+            "initialized",
+            "thread/start/",
+            "🦀",
+            "x" * 5000,
+        ):
             error = (await wire.ask(method))["error"]
             assert error["code"] == CODEX_REFUSES, method
             assert "unknown variant" in error["message"]
             assert "data" not in error
 
 
-async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it(harness: Harness) -> None:
+async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it(
+    harness: Harness,
+) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({}, "missing field"), ({"threadId": 5}, "invalid type"), ({"threadId": None}, "invalid type"), ({"threadId": []}, "invalid type")
     ]  # fmt: skip
@@ -125,7 +150,11 @@ async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it
         for method in NEED_A_THREAD:
             for params, words in wrong:
                 error = (await wire.ask(method, **params))["error"]
-                assert (error["code"], words in error["message"], "data" in error) == (CODEX_REFUSES, True, False), (
+                assert (error["code"], words in error["message"], "data" in error) == (
+                    CODEX_REFUSES,
+                    True,
+                    False,
+                ), (
                     method,
                     error,
                 )
@@ -136,7 +165,13 @@ async def test_an_unknown_thread_gets_the_error_that_codex_has_for_it(harness: H
         for method in NEED_A_THREAD:
             for thread_id in (STRANGER, "not an id", "", "../../etc/passwd", "x" * 10_000):
                 answer = await wire.ask(
-                    method, threadId=thread_id, name="name", items=[], input=INPUT, turnId="x", expectedTurnId="x"
+                    method,
+                    threadId=thread_id,
+                    name="name",
+                    items=[],
+                    input=INPUT,
+                    turnId="x",
+                    expectedTurnId="x",
                 )
                 if method == "thread/unsubscribe" and thread_id == STRANGER:
                     assert answer["result"] == {"status": "notLoaded"}
@@ -145,8 +180,9 @@ async def test_an_unknown_thread_gets_the_error_that_codex_has_for_it(harness: H
 
 
 NEED_A_THREAD = [
-    "thread/read", "thread/resume", "thread/fork", "thread/archive", "thread/unarchive", "thread/delete", "thread/unsubscribe",
-    "thread/compact/start", "thread/inject_items", "thread/name/set", "thread/turns/list", "thread/items/list", "turn/start", "turn/steer",
+    "thread/read", "thread/resume", "thread/fork", "thread/archive", "thread/unarchive",
+    "thread/delete", "thread/unsubscribe", "thread/compact/start", "thread/inject_items",
+    "thread/name/set", "thread/turns/list", "thread/items/list", "turn/start", "turn/steer",
     "turn/interrupt", "thread/backgroundTerminals/list", "thread/settings/update",
 ]  # fmt: skip
 OWN_AND_NEED_A_THREAD: list[tuple[str, dict[str, Any]]] = [
@@ -165,9 +201,18 @@ async def test_our_own_methods_name_the_thread_they_do_not_know(harness: Harness
 
 async def test_parameters_as_an_array_are_refused(harness: Harness) -> None:
     async with speaking(harness) as wire:
-        for method in ("thread/start", "turn/start", "thread/resume", "thread/archive", "commands/execute", "timeline/read"):
+        for method in (
+            "thread/start",
+            "turn/start",
+            "thread/resume",
+            "thread/archive",
+            "commands/execute",
+            "timeline/read",
+        ):
             await wire.send({"id": method, "method": method, "params": [STRANGER, None, []]})
-            assert (await wire.answer_to(method))["error"]["data"]["reason"] == "invalid_params", method
+            assert (await wire.answer_to(method))["error"]["data"]["reason"] == "invalid_params", (
+                method
+            )
     assert harness.model.requests == []
 
 
@@ -184,7 +229,16 @@ async def test_wrong_types_in_our_own_methods_are_named(harness: Harness) -> Non
 async def test_an_input_of_the_wrong_shape_leaves_the_thread_idle(harness: Harness) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)
-        for turn_input in ("hello", None, 7, [7], [{}], [{"type": "text"}], [{"type": "nonsense"}], INPUT[0]):
+        for turn_input in (
+            "hello",
+            None,
+            7,
+            [7],
+            [{}],
+            [{"type": "text"}],
+            [{"type": "nonsense"}],
+            INPUT[0],
+        ):
             answer = await wire.ask("turn/start", threadId=thread_id, input=turn_input)
             assert answer["error"]["code"] == CODEX_REFUSES, turn_input
             snapshot = await wire.result("orchestration/snapshot")
@@ -199,12 +253,18 @@ WRONG_COMMANDS = [
 ]  # fmt: skip
 
 
-async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(harness: Harness) -> None:
+async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(
+    harness: Harness,
+) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)
         for text, words in WRONG_COMMANDS:
             outcome = await wire.result("commands/execute", threadId=thread_id, text=text)
-            assert (outcome["handled"], outcome["status"], outcome["reason"]) == (True, "failed", "usage"), text
+            assert (outcome["handled"], outcome["status"], outcome["reason"]) == (
+                True,
+                "failed",
+                "usage",
+            ), text
             assert words in outcome["message"]
             assert "Usage: /" in outcome["message"]
         snapshot = await wire.result("orchestration/snapshot", threadId=thread_id)
@@ -223,24 +283,40 @@ async def test_what_is_no_command_of_ours_is_left_alone(harness: Harness) -> Non
 async def test_a_huge_message_is_passed_on_and_answered(harness: Harness) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)
-        error = (await wire.ask("turn/start", threadId=thread_id, input=[{"type": "text", "text": "x" * 3_000_000}]))["error"]
+        error = (
+            await wire.ask(
+                "turn/start", threadId=thread_id, input=[{"type": "text", "text": "x" * 3_000_000}]
+            )
+        )["error"]
         assert error["data"]["input_error_code"] == "input_too_large"
-        outcome = await wire.result("commands/execute", threadId=thread_id, text="/clear " + "x" * 3_000_000)
+        outcome = await wire.result(
+            "commands/execute", threadId=thread_id, text="/clear " + "x" * 3_000_000
+        )
         assert outcome["reason"] == "usage"
         assert len(outcome["message"]) < 1000
 
 
 async def test_a_message_over_the_limit_is_refused_and_the_next_is_served(harness: Harness) -> None:
-    harness.config = msgspec.structs.replace(harness.config, limits=LimitsSection(max_message_bytes=100_000))
+    harness.config = msgspec.structs.replace(
+        harness.config, limits=LimitsSection(max_message_bytes=100_000)
+    )
     async with speaking(harness) as wire:
-        await wire.send_bytes(b'{"id":"x","method":"model/list","params":{"pad":"' + b"x" * 200_000 + b'"}}\n')
+        await wire.send_bytes(
+            b'{"id":"x","method":"model/list","params":{"pad":"' + b"x" * 200_000 + b'"}}\n'
+        )
         refusal = await wire.until(lambda message: "error" in message)
         assert refusal["error"]["data"]["reason"] == "message_too_large"
 
 
 async def test_nothing_works_before_the_handshake_and_all_does_after_it(harness: Harness) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
-        for method in ("thread/start", "sidecar/status", "no/such/method", "commands/list", "sidecar/shutdown"):
+        for method in (
+            "thread/start",
+            "sidecar/status",
+            "no/such/method",
+            "commands/list",
+            "sidecar/shutdown",
+        ):
             error = (await wire.ask(method))["error"]
             assert (error["code"], error["message"]) == (CODEX_REFUSES, "Not initialized"), method
             assert error["data"]["reason"] == "not_initialized"
@@ -259,9 +335,14 @@ async def test_a_wrong_handshake_may_be_tried_again(harness: Harness) -> None:
         for params in (
             {},
             {"clientInfo": "me"},
-            {"clientInfo": {"name": "me", "version": "1"}, "capabilities": {"optOutNotificationMethods": 3}},
+            {
+                "clientInfo": {"name": "me", "version": "1"},
+                "capabilities": {"optOutNotificationMethods": 3},
+            },
         ):
-            assert (await wire.ask("initialize", **params))["error"]["data"]["reason"] == "invalid_params"
+            assert (await wire.ask("initialize", **params))["error"]["data"][
+                "reason"
+            ] == "invalid_params"
         await wire.initialize()
         await works(wire)
 
@@ -273,7 +354,9 @@ async def test_requests_sent_right_behind_the_handshake_are_served(harness: Harn
             {"id": 1, "method": "initialize", "params": {"clientInfo": info}}, {"method": "initialized"},
             {"id": 2, "method": "model/list", "params": {}}, {"id": 3, "method": "sidecar/status"},
         ]  # fmt: skip
-        await wire.send_bytes(b"".join(msgspec.json.encode(message) + b"\n" for message in messages))
+        await wire.send_bytes(
+            b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
+        )
         assert "result" in await wire.answer_to(2)
         assert "result" in await wire.answer_to(3)
         assert wire.received[0].get("id") == 1
@@ -300,32 +383,61 @@ async def test_a_client_that_dies_in_the_middle_of_a_line_disturbs_nobody(harnes
     assert harness.model.requests == []
 
 
-async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(harness: Harness) -> None:
+async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(
+    harness: Harness,
+) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)
         async with connect_socket(harness.socket) as dying:
             await dying.initialize("dying")
             await dying.result("thread/resume", threadId=thread_id)
             harness.script.then(say("the answer."))
-            flood = [{"id": number, "method": "model/list", "params": {}} for number in range(50)]  # Codex takes some 130 at once
-            prompt = {"id": "turn", "method": "turn/start", "params": {"threadId": thread_id, "input": INPUT}}
-            await dying.send_bytes(b"".join(msgspec.json.encode(message) + b"\n" for message in [*flood, prompt]))
+            flood = [
+                {"id": number, "method": "model/list", "params": {}} for number in range(50)
+            ]  # Codex takes some 130 at once
+            prompt = {
+                "id": "turn",
+                "method": "turn/start",
+                "params": {"threadId": thread_id, "input": INPUT},
+            }
+            await dying.send_bytes(
+                b"".join(msgspec.json.encode(message) + b"\n" for message in [*flood, prompt])
+            )
             assert "result" in await dying.answer_to("turn")
             await dying.abort()
         completed = await wire.received_after("turn/completed", threadId=thread_id)
         assert completed["params"]["turn"]["status"] == "completed"
         read = await wire.result("thread/read", threadId=thread_id, includeTurns=True)
-        assert [item["type"] for item in read["thread"]["turns"][0]["items"]] == ["userMessage", "agentMessage"]
+        assert [item["type"] for item in read["thread"]["turns"][0]["items"]] == [
+            "userMessage",
+            "agentMessage",
+        ]
 
 
-IDS = ["0", "-1", "9007199254740993", "123456789012345678901234567890", "1.5", "1e3", '""', '"text"', '"\\u00e9"', '"🦀"', "null"]
+IDS = [
+    "0",
+    "-1",
+    "9007199254740993",
+    "123456789012345678901234567890",
+    "1.5",
+    "1e3",
+    '""',
+    '"text"',
+    '"\\u00e9"',
+    '"🦀"',
+    "null",
+]
 
 
 async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(harness: Harness) -> None:
     async with harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
-        await stream.send(b'{"id":"0th","method":"initialize","params":{"clientInfo":{"name":"ids","version":"1"}}}\n')
+        await stream.send(
+            b'{"id":"0th","method":"initialize","params":{"clientInfo":{"name":"ids","version":"1"}}}\n'
+        )
         for method in ("sidecar/status", "thread/loaded/list", "no/such/method", "timeline/read"):
-            lines = [f'{{"id":{request_id},"method":"{method}","params":{{}}}}\n' for request_id in IDS]
+            lines = [
+                f'{{"id":{request_id},"method":"{method}","params":{{}}}}\n' for request_id in IDS
+            ]
             await stream.send("".join(lines).encode())
             heard = b""
             with anyio.fail_after(STEP_S):
@@ -333,7 +445,9 @@ async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(harness
                     heard += await stream.receive()
 
 
-async def test_a_batch_is_answered_with_a_batch_bad_members_among_good_ones(harness: Harness) -> None:
+async def test_a_batch_is_answered_with_a_batch_bad_members_among_good_ones(
+    harness: Harness,
+) -> None:
     async with speaking(harness) as wire:
         await wire.send(
             [
@@ -343,14 +457,20 @@ async def test_a_batch_is_answered_with_a_batch_bad_members_among_good_ones(harn
             ]
         )  # fmt: skip
         batch = await wire.until(lambda message: isinstance(message, list))
-        kinds = {answer["id"]: "error" if "error" in answer else "result" for answer in batch if answer["id"] is not None}
+        kinds = {
+            answer["id"]: "error" if "error" in answer else "result"
+            for answer in batch
+            if answer["id"] is not None
+        }
         assert kinds == {"a": "result", "b": "error", "c": "result", "d": "error", "f": "error"}
         assert sum(answer["id"] is None for answer in batch) == 2
 
 
 async def test_a_batch_that_wants_no_answer_gets_none(harness: Harness) -> None:
     async with speaking(harness) as wire:
-        await wire.send([{"method": "initialized"}, {"method": "no/such/notification", "params": {}}])
+        await wire.send(
+            [{"method": "initialized"}, {"method": "no/such/notification", "params": {}}]
+        )
         await works(wire)
         assert not any(isinstance(message, list) for message in wire.received)
 
@@ -378,7 +498,9 @@ async def test_a_client_is_spoken_to_in_the_dialect_it_speaks(harness: Harness) 
         thread_id = await started(plain, harness)
         await versioned.received_after("thread/started")
         await versioned.send({"jsonrpc": "2.0", "id": 2, "method": "no/such/method"})
-        await versioned.send({"jsonrpc": "2.0", "id": 3, "method": "thread/read", "params": {"threadId": thread_id}})
+        await versioned.send(
+            {"jsonrpc": "2.0", "id": 3, "method": "thread/read", "params": {"threadId": thread_id}}
+        )
         await versioned.answer_to(3)
         assert {message.get("jsonrpc") for message in versioned.received} == {"2.0"}
         assert {message.get("jsonrpc") for message in plain.received} == {None}
@@ -386,10 +508,19 @@ async def test_a_client_is_spoken_to_in_the_dialect_it_speaks(harness: Harness) 
 
 async def test_a_client_that_sends_content_length_is_answered_in_it(harness: Harness) -> None:
     async with harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
-        body = msgspec.json.encode({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "lsp", "version": "1"}}})
+        body = msgspec.json.encode(
+            {
+                "id": 1,
+                "method": "initialize",
+                "params": {"clientInfo": {"name": "lsp", "version": "1"}},
+            }
+        )
         bad = b"{nonsense"
         asked = msgspec.json.encode({"id": 2, "method": "model/list"})
-        framed = [b"Content-Length: %d\r\nContent-Type: x\r\n\r\n%b" % (len(one), one) for one in (body, bad, asked)]
+        framed = [
+            b"Content-Length: %d\r\nContent-Type: x\r\n\r\n%b" % (len(one), one)
+            for one in (body, bad, asked)
+        ]
         for byte in b"".join(framed):
             await stream.send(bytes([byte]))
         heard = b""
@@ -410,8 +541,12 @@ async def test_broken_framing_ends_that_connection_alone_and_says_why(harness: H
         assert b"parse_error" in heard
 
 
-async def test_too_many_requests_at_once_are_refused_and_the_others_answered(harness: Harness) -> None:
-    harness.config = msgspec.structs.replace(harness.config, limits=LimitsSection(max_requests_in_flight=4))
+async def test_too_many_requests_at_once_are_refused_and_the_others_answered(
+    harness: Harness,
+) -> None:
+    harness.config = msgspec.structs.replace(
+        harness.config, limits=LimitsSection(max_requests_in_flight=4)
+    )
     async with speaking(harness) as wire, connect_socket(harness.socket) as other:
         await other.initialize("other")
         thread_id = await started(wire, harness)
@@ -420,13 +555,22 @@ async def test_too_many_requests_at_once_are_refused_and_the_others_answered(har
         await wire.result("turn/start", threadId=thread_id, input=INPUT)
         await wire.received_after("turn/completed", threadId=thread_id)
         requests = [
-            {"id": n, "method": "commands/execute", "params": {"threadId": thread_id, "text": "/compact --force"}}
+            {
+                "id": n,
+                "method": "commands/execute",
+                "params": {"threadId": thread_id, "text": "/compact --force"},
+            }
             for n in range(6)
         ]
-        await wire.send_bytes(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
+        await wire.send_bytes(
+            b"".join(msgspec.json.encode(request) + b"\n" for request in requests)
+        )
         answers = [await wire.answer_to(number) for number in (4, 5)]
         for answer in answers:
-            assert (answer["error"]["code"], answer["error"]["data"]["reason"]) == (-32001, "overloaded")
+            assert (answer["error"]["code"], answer["error"]["data"]["reason"]) == (
+                -32001,
+                "overloaded",
+            )
             assert answer["error"]["data"]["retryable"] is True
         await works(other)
         release.set()

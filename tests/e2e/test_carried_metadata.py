@@ -23,7 +23,9 @@ async def everything_set(talk: Conversation) -> dict[str, Any]:
     await client.request("thread/section/move", **thread, sectionId=section["id"])
     await client.request("thread/name/set", **thread, name="A name")
     await client.request("thread/goal/set", **thread, objective="Ship it.", status="paused")
-    await client.request("thread/attachment/add", **thread, attachmentType="note", identityKey="n1", payload={"a": 1})
+    await client.request(
+        "thread/attachment/add", **thread, attachmentType="note", identityKey="n1", payload={"a": 1}
+    )
     await client.request("thread/settings/update", **thread, effort="high")
     return {"gitInfo": GIT, "daybreakEnabled": True, "section": section, "name": "A name"}
 
@@ -38,12 +40,16 @@ async def what_is_set(talk: Conversation) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_what_was_set_on_a_thread_is_there_after_a_trim(harness: Harness, command: str) -> None:
+async def test_what_was_set_on_a_thread_is_there_after_a_trim(
+    harness: Harness, command: str
+) -> None:
     async with harness.conversation() as talk:
         await check_carried(talk, command)
 
 
-async def test_what_was_set_on_a_thread_is_there_after_a_sealed_compaction(sealed_harness: Harness) -> None:
+async def test_what_was_set_on_a_thread_is_there_after_a_sealed_compaction(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         await check_carried(talk, "/compact --force")
 
@@ -65,19 +71,25 @@ async def check_carried(talk: Conversation, command: str) -> None:
         assert request.body["reasoning"]["effort"] == "high"
 
 
-async def test_what_was_set_on_a_thread_is_there_after_a_trim_that_nothing_followed(harness: Harness) -> None:
+async def test_what_was_set_on_a_thread_is_there_after_a_trim_that_nothing_followed(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         expected = await everything_set(talk)
         await talk.type("/clear")
         assert await what_is_set(talk) == expected
-        await talk.client.request("thread/metadata/update", threadId=talk.thread_id, gitInfo={"branch": "other"})
+        await talk.client.request(
+            "thread/metadata/update", threadId=talk.thread_id, gitInfo={"branch": "other"}
+        )
         await talk.type("/clear")
         assert (await what_is_set(talk))["gitInfo"] == {**GIT, "branch": "other"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_a_thread_without_memory_stays_so_after_a_trim(harness: Harness, command: str) -> None:
+async def test_a_thread_without_memory_stays_so_after_a_trim(
+    harness: Harness, command: str
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         await talk.turn()
@@ -91,5 +103,7 @@ def memory_mode_of_newest(harness: Harness) -> str:
     """As Codex has it in its database: no method says it."""
     [path] = harness.codex_home.glob("state_*.sqlite")
     with closing(sqlite3.connect(path)) as database:
-        rows = database.execute("select memory_mode from threads order by id desc limit 1").fetchall()
+        rows = database.execute(
+            "select memory_mode from threads order by id desc limit 1"
+        ).fetchall()
     return str(rows[0][0])

@@ -19,9 +19,14 @@ async def test_what_a_turn_sets_is_carried_over(harness: Harness) -> None:
         await talk.begin_act()
         with talk.no_restart(), anyio.fail_after(STEP_S):
             prompt = [{"type": "text", "text": "prompt-2."}]
-            started = await talk.client.request("turn/start", threadId=talk.thread_id, input=prompt, effort="high")
+            started = await talk.client.request(
+                "turn/start", threadId=talk.thread_id, input=prompt, effort="high"
+            )
             await talk.client.expect(
-                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
+                lambda m: (
+                    m.get("method") == "turn/completed"
+                    and m["params"]["turn"]["id"] == started["turn"]["id"]
+                )
             )
             # The name gives the next session a file in which Codex keeps no settings before a turn.
             await talk.client.request("thread/name/set", threadId=talk.thread_id, name="My name")
@@ -30,7 +35,9 @@ async def test_what_a_turn_sets_is_carried_over(harness: Harness) -> None:
     assert request.body["reasoning"]["effort"] == "high"
 
 
-@pytest.mark.never_restarted(reason="Codex alone resumes a thread without the sandbox that a turn has set (measured: 0.163)")
+@pytest.mark.never_restarted(
+    reason="Codex alone resumes a thread without the sandbox that a turn has set (measured: 0.163)"
+)
 async def test_settings_as_they_stand_now_are_carried_over(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
@@ -44,7 +51,10 @@ async def test_settings_as_they_stand_now_are_carried_over(harness: Harness) -> 
         )
         with anyio.fail_after(STEP_S):
             await talk.client.expect(
-                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == started["turn"]["id"]
+                lambda m: (
+                    m.get("method") == "turn/completed"
+                    and m["params"]["turn"]["id"] == started["turn"]["id"]
+                )
             )
         before = talk.model.turn_requests()[-1]
         await talk.client.request("thread/name/set", threadId=talk.thread_id, name="My name")
@@ -61,10 +71,18 @@ async def test_settings_as_they_stand_now_are_carried_over(harness: Harness) -> 
 
 
 async def test_developer_instructions_and_dynamic_tools_are_carried_over(harness: Harness) -> None:
-    tool = {"type": "function", "name": "lookup", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
+    tool = {
+        "type": "function",
+        "name": "lookup",
+        "description": "Looks up.",
+        "inputSchema": {"type": "object", "properties": {}},
+    }
     async with harness.daemon(), harness.client() as client:
         answer = await client.request(
-            "thread/start", cwd=str(harness.worktree), developerInstructions="Speak like a sailor.", dynamicTools=[tool]
+            "thread/start",
+            cwd=str(harness.worktree),
+            developerInstructions="Speak like a sailor.",
+            dynamicTools=[tool],
         )
         talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         before = await talk.turn()
@@ -81,18 +99,26 @@ async def test_a_background_terminal_survives_a_clear_and_is_still_listed(harnes
         marker = harness.worktree / "pid"
         os.mkfifo(marker)  # reading it waits for the shell to have started
         command = f"echo $$ > {marker}; exec tail -f /dev/null"
-        talk.script.then(call("exec_command", {"cmd": command, "yield_time_ms": 250}), say("answer-1."))
+        talk.script.then(
+            call("exec_command", {"cmd": command, "yield_time_ms": 250}), say("answer-1.")
+        )
         await talk.prompt("prompt-1.")
         pid = int(await anyio.to_thread.run_sync(marker.read_text))
-        listed = await talk.client.request("thread/backgroundTerminals/list", threadId=talk.thread_id)
+        listed = await talk.client.request(
+            "thread/backgroundTerminals/list", threadId=talk.thread_id
+        )
         assert len(listed["data"]) == 1
         assert (await talk.type("/clear"))["status"] == "completed"
         assert await talk.turn()
         os.kill(pid, 0)  # it is alive
-        listed = await talk.client.request("thread/backgroundTerminals/list", threadId=talk.thread_id)
+        listed = await talk.client.request(
+            "thread/backgroundTerminals/list", threadId=talk.thread_id
+        )
         assert len(listed["data"]) == 1
         await talk.client.request(
-            "thread/backgroundTerminals/terminate", threadId=talk.thread_id, processId=listed["data"][0]["processId"]
+            "thread/backgroundTerminals/terminate",
+            threadId=talk.thread_id,
+            processId=listed["data"][0]["processId"],
         )
         await _ended(pid)
 
@@ -112,7 +138,9 @@ async def _ended(pid: int) -> None:
 async def test_a_goal_is_carried_over(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
-        await talk.client.request("thread/goal/set", threadId=talk.thread_id, objective="Ship it.", status="paused")
+        await talk.client.request(
+            "thread/goal/set", threadId=talk.thread_id, objective="Ship it.", status="paused"
+        )
         assert (await talk.type("/clear"))["status"] == "completed"
         goal = await talk.client.request("thread/goal/get", threadId=talk.thread_id)
     assert goal["goal"]["objective"] == "Ship it."

@@ -1,4 +1,6 @@
-"""`/revert`: the context, the ledger and the files of any turn, on the real Codex (docs/spec/checkpoints.md)."""
+"""`/revert`: the context, the ledger and the files of any turn, on the real Codex
+(docs/spec/checkpoints.md).
+"""
 
 import shutil
 
@@ -47,7 +49,9 @@ async def test_a_revert_takes_files_ledger_and_context_back_to_a_turn(harness: H
     assert status.splitlines() == [" D kept.txt", "?? a.txt", "?? d/"]
 
 
-async def test_a_turn_that_was_cleared_away_comes_back_with_exactly_its_context(harness: Harness) -> None:
+async def test_a_turn_that_was_cleared_away_comes_back_with_exactly_its_context(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         requests = [await talk.turn(tool=True) for _ in range(3)]
         await talk.type("/clear 1")
@@ -84,7 +88,9 @@ async def test_a_reverted_context_survives_the_child_and_the_daemon(harness: Har
     assert seen_turns(kept, 6) == [2, 5, 6]
 
 
-async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_is_said(harness: Harness) -> None:
+async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_is_said(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         await talk.turn()
@@ -98,7 +104,9 @@ async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_
     assert taken["status"] == "completed"
 
 
-async def test_files_that_somebody_else_changed_are_not_overwritten_unless_forced(harness: Harness) -> None:
+async def test_files_that_somebody_else_changed_are_not_overwritten_unless_forced(
+    harness: Harness,
+) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
@@ -118,7 +126,9 @@ async def test_files_that_somebody_else_changed_are_not_overwritten_unless_force
     assert worktree_files(harness.worktree)["a.txt"] == ("file", b"one\n")
 
 
-async def test_a_turn_behind_a_summary_that_only_codex_can_read_can_be_had_back(sealed_harness: Harness) -> None:
+async def test_a_turn_behind_a_summary_that_only_codex_can_read_can_be_had_back(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         await talk.turn()
         await talk.turn()
@@ -137,7 +147,9 @@ async def test_a_turn_behind_a_summary_that_only_codex_can_read_can_be_had_back(
     assert not request.mentions("prompt-4.")
 
 
-async def test_a_thread_from_before_trimpoint_goes_back_to_a_turn_of_that_time(harness: Harness) -> None:
+async def test_a_thread_from_before_trimpoint_goes_back_to_a_turn_of_that_time(
+    harness: Harness,
+) -> None:
     async with codex_over_stdio(harness.overrides, harness.codex_home) as codex:
         thread_id = await codex.start_thread(harness.worktree)
         for number in (1, 2, 3):
@@ -158,14 +170,18 @@ async def test_a_thread_from_before_trimpoint_goes_back_to_a_turn_of_that_time(h
     assert seen_turns(request, 5) == [1, 2, 5]
 
 
-async def test_a_thread_that_was_replaced_is_not_reverted_before_it_is_brought_back(harness: Harness) -> None:
+async def test_a_thread_that_was_replaced_is_not_reverted_before_it_is_brought_back(
+    harness: Harness,
+) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
         replaced = await talk.type("/new")
         refused = await talk.type("/revert 1")
-        successor = Conversation(talk.client, replaced["newThreadId"], harness.model, harness.script)
+        successor = Conversation(
+            talk.client, replaced["newThreadId"], harness.model, harness.script
+        )
         successor.turns = 2
         await edit(successor, "echo three > a.txt")
         await talk.client.request("thread/unarchive", threadId=talk.thread_id)
@@ -179,12 +195,16 @@ async def test_a_thread_that_was_replaced_is_not_reverted_before_it_is_brought_b
     assert seen_turns(request, 1) == [1]
 
 
-async def test_a_revert_is_refused_while_another_thread_works_in_the_worktree(harness: Harness) -> None:
+async def test_a_revert_is_refused_while_another_thread_works_in_the_worktree(
+    harness: Harness,
+) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
-        other = await Conversation.begin(talk.client, harness.worktree, harness.model, harness.script)
+        other = await Conversation.begin(
+            talk.client, harness.worktree, harness.model, harness.script
+        )
         await edit(other, "true")
         go_on = anyio.Event()
         harness.script.then(held(say("done."), go_on))
@@ -203,7 +223,9 @@ async def test_a_file_that_is_open_for_writing_is_named_and_left_alone(harness: 
     async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
         await edit(talk, "echo two > a.txt")
-        async with await anyio.open_process(["sh", "-c", "exec 3<>a.txt; echo open; read line"], cwd=harness.worktree) as editor:
+        async with await anyio.open_process(
+            ["sh", "-c", "exec 3<>a.txt; echo open; read line"], cwd=harness.worktree
+        ) as editor:
             assert editor.stdout is not None
             await editor.stdout.receive()
             refused = await talk.type("/revert 1")
@@ -215,7 +237,9 @@ async def test_a_file_that_is_open_for_writing_is_named_and_left_alone(harness: 
     assert outcome["status"] == "completed"
 
 
-async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_words(harness: Harness) -> None:
+async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_words(
+    harness: Harness,
+) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:
         await edit(talk, "for i in $(seq 200); do echo 1 > f$i; done")

@@ -1,4 +1,6 @@
-"""`/clear [N]` on a real conversation; the proof is what the model is shown next (docs/spec/traps.md)."""
+"""`/clear [N]` on a real conversation; the proof is what the model is shown next
+(docs/spec/traps.md).
+"""
 
 import os
 import signal
@@ -41,11 +43,15 @@ async def test_clear_leaves_nothing(harness: Harness) -> None:
     assert seen_turns(after, 3) == []
 
 
-async def test_a_summary_that_codex_made_by_itself_in_a_kept_turn_does_not_tell_what_was_cleared(harness: Harness) -> None:
+async def test_a_summary_that_codex_made_by_itself_in_a_kept_turn_does_not_tell_what_was_cleared(
+    harness: Harness,
+) -> None:
     harness.overrides.append("model_auto_compact_token_limit=40000")
     async with harness.conversation() as talk:
         await talk.turn()
-        harness.script.at_compaction(reasoning("hm", encrypted_content="SEALED") + say("What prompt-1 was about."))
+        harness.script.at_compaction(
+            reasoning("hm", encrypted_content="SEALED") + say("What prompt-1 was about.")
+        )
         full = replace(say("Half way.") + run("echo two"), usage=Usage(input_tokens=50_000))
         talk.script.then(run("echo one"), full, say("Done."))
         await talk.prompt("work")
@@ -53,13 +59,25 @@ async def test_a_summary_that_codex_made_by_itself_in_a_kept_turn_does_not_tell_
         listed = await talk.client.request("context/messages/list", threadId=talk.thread_id)
         assert (await talk.type("/clear 1"))["status"] == "completed"
         after = await talk.turn()
-    said = [Piece("user", "work"), Piece("call", "echo one"), Piece("output", "one"), Piece("assistant", "Half way.")]
-    more = [Piece("call", "echo two"), Piece("output", "two"), Piece("assistant", "Done."), Piece("user", "prompt-2.")]
+    said = [
+        Piece("user", "work"),
+        Piece("call", "echo one"),
+        Piece("output", "one"),
+        Piece("assistant", "Half way."),
+    ]
+    more = [
+        Piece("call", "echo two"),
+        Piece("output", "two"),
+        Piece("assistant", "Done."),
+        Piece("user", "prompt-2."),
+    ]
     assert pieces(after.input) == [*said, *more]
     assert not any("prompt-1 was" in row["preview"] for row in listed["messages"])
 
 
-async def test_reasoning_without_a_seal_and_a_call_without_a_result_are_kept(harness: Harness) -> None:
+async def test_reasoning_without_a_seal_and_a_call_without_a_result_are_kept(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         talk.script.then(reasoning("hm") + run("echo one"), reasoning() + say("Done."))
@@ -72,8 +90,14 @@ async def test_reasoning_without_a_seal_and_a_call_without_a_result_are_kept(har
     kept = pieces(unanswered.input)[2:]
     assert kept.count(Piece("reasoning")) == pieces(before.input).count(Piece("reasoning")) == 2
     assert UNANSWERED in kept
-    assert pieces(after.input) == [*kept, Piece("assistant", "answer-3."), Piece("user", "prompt-4.")]
-    start = next(at for at, item in enumerate(unanswered.input) if "'think'" in str(item.get("content")))
+    assert pieces(after.input) == [
+        *kept,
+        Piece("assistant", "answer-3."),
+        Piece("user", "prompt-4."),
+    ]
+    start = next(
+        at for at, item in enumerate(unanswered.input) if "'think'" in str(item.get("content"))
+    )
     assert unanswered.input[start:] == after.input[-len(kept) - 2 : -2]
 
 

@@ -1,4 +1,6 @@
-"""A thread that Codex has to load anew: what a client asks for with that holds, and what others did meanwhile is known."""
+"""A thread that Codex has to load anew: what a client asks for with that holds, and what others did
+meanwhile is known.
+"""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -31,7 +33,9 @@ OVERRIDES: dict[str, dict[str, Any]] = {
 
 
 class Side:
-    """One way to talk to Codex, through a daemon or straight; each `life` is a process of its own."""
+    """One way to talk to Codex, through a daemon or straight; each `life` is a process of its
+    own.
+    """
 
     def __init__(self, harness: Harness, *, through_daemon: bool) -> None:
         self.harness = harness
@@ -49,13 +53,18 @@ class Side:
 
     async def turn(self, talk: Transcript, thread_id: str, prompt: str) -> None:
         await talk.turn(thread_id, prompt)
-        talk.note(f"what the model is shown in {prompt}", shown(self.harness.model.turn_requests()[-1]))
+        talk.note(
+            f"what the model is shown in {prompt}", shown(self.harness.model.turn_requests()[-1])
+        )
 
 
 def shown(request: ModelRequest) -> dict[str, Any]:
     """What of a model request must be the same."""
     body = request.body
-    items = [[item.get("role"), [part.get("text") for part in item.get("content") or ()]] for item in request.input]
+    items = [
+        [item.get("role"), [part.get("text") for part in item.get("content") or ()]]
+        for item in request.input
+    ]
     return {"model": body["model"], "reasoning": body.get("reasoning"), "input": items}
 
 
@@ -63,7 +72,11 @@ async def begun(side: Side) -> str:
     """A thread with a turn, whose process is gone."""
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
-        settings = {"cwd": str(side.harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+        settings = {
+            "cwd": str(side.harness.worktree),
+            "approvalPolicy": "never",
+            "sandbox": "danger-full-access",
+        }
         answer = await talk.ask("start", "thread/start", **settings)
         thread_id = str(answer["result"]["thread"]["id"])
         await side.turn(talk, thread_id, "first")
@@ -79,7 +92,9 @@ async def both(life: Callable[[Side], Awaitable[Transcript]]) -> tuple[Transcrip
 
 
 @pytest.mark.parametrize("overrides", OVERRIDES.values(), ids=OVERRIDES.keys())
-async def test_a_resume_of_a_cold_thread_sets_what_it_sets_with_codex_itself(overrides: dict[str, Any]) -> None:
+async def test_a_resume_of_a_cold_thread_sets_what_it_sets_with_codex_itself(
+    overrides: dict[str, Any],
+) -> None:
     async def life(side: Side) -> Transcript:
         thread_id = await begun(side)
         async with AsyncExitStack() as stack:
@@ -87,12 +102,19 @@ async def test_a_resume_of_a_cold_thread_sets_what_it_sets_with_codex_itself(ove
             answer = await talk.ask("resume", "thread/resume", threadId=thread_id, **overrides)
             if "error" not in answer:
                 await side.turn(talk, thread_id, "second")
-                await talk.ask("resume again", "thread/resume", threadId=thread_id, excludeTurns=True)
+                await talk.ask(
+                    "resume again", "thread/resume", threadId=thread_id, excludeTurns=True
+                )
         return talk
 
     direct, ours = await both(life)
     assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
-    for method in ("thread/tokenUsage/updated", "thread/status/changed", "thread/settings/updated", "warning"):
+    for method in (
+        "thread/tokenUsage/updated",
+        "thread/status/changed",
+        "thread/settings/updated",
+        "warning",
+    ):
         assert ours.said(method) == direct.said(method), method
 
 
@@ -110,7 +132,9 @@ async def test_what_a_resume_sets_holds_for_the_next_generation(harness: Harness
             "developerInstructions": "Look like a pirate.",
         }
         await talk.ask("resume", "thread/resume", threadId=thread_id, **given)
-        assert (await talk.wire.result("commands/execute", threadId=thread_id, text="/clear"))["status"] == "completed"
+        assert (await talk.wire.result("commands/execute", threadId=thread_id, text="/clear"))[
+            "status"
+        ] == "completed"
         await side.turn(talk, thread_id, "second")
         answer = await talk.wire.result("thread/resume", threadId=thread_id)
     request = harness.model.turn_requests()[-1]
@@ -121,16 +145,32 @@ async def test_what_a_resume_sets_holds_for_the_next_generation(harness: Harness
     assert (answer["sandbox"]["type"], answer["approvalPolicy"]) == ("readOnly", "on-request")
 
 
-async def test_a_resume_of_a_loaded_thread_that_no_client_takes_part_in_sets_what_it_sets_with_codex_itself() -> None:
+async def test_a_resume_of_a_loaded_thread_that_no_client_takes_part_in_sets_what_it_sets_with_codex_itself() -> (
+    None
+):
     async def life(side: Side) -> Transcript:
         async with AsyncExitStack() as stack:
             talk = await side.opened(stack)
-            settings = {"cwd": str(side.harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
-            thread_id = str((await talk.ask("start", "thread/start", **settings))["result"]["thread"]["id"])
+            settings = {
+                "cwd": str(side.harness.worktree),
+                "approvalPolicy": "never",
+                "sandbox": "danger-full-access",
+            }
+            thread_id = str(
+                (await talk.ask("start", "thread/start", **settings))["result"]["thread"]["id"]
+            )
             await side.turn(talk, thread_id, "first")
-            await talk.ask("resume while taking part", "thread/resume", threadId=thread_id, sandbox="read-only")
+            await talk.ask(
+                "resume while taking part", "thread/resume", threadId=thread_id, sandbox="read-only"
+            )
             await talk.ask("leave", "thread/unsubscribe", threadId=thread_id)
-            await talk.ask("resume", "thread/resume", threadId=thread_id, sandbox="read-only", model="gpt-5-codex")
+            await talk.ask(
+                "resume",
+                "thread/resume",
+                threadId=thread_id,
+                sandbox="read-only",
+                model="gpt-5-codex",
+            )
             await side.turn(talk, thread_id, "second")
         return talk
 
@@ -139,34 +179,50 @@ async def test_a_resume_of_a_loaded_thread_that_no_client_takes_part_in_sets_wha
 
 
 @pytest.mark.parametrize("text", ["/clear", "/clear 1"])
-async def test_a_resume_sets_the_sandbox_of_a_trimmed_thread_too(harness: Harness, text: str) -> None:
+async def test_a_resume_sets_the_sandbox_of_a_trimmed_thread_too(
+    harness: Harness, text: str
+) -> None:
     side = Side(harness, through_daemon=True)
     thread_id = await begun(side)
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
         await side.turn(talk, thread_id, "second")
-        assert (await talk.wire.result("commands/execute", threadId=thread_id, text=text))["status"] == "completed"
+        assert (await talk.wire.result("commands/execute", threadId=thread_id, text=text))[
+            "status"
+        ] == "completed"
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
-        answer = await talk.wire.result("thread/resume", threadId=thread_id, sandbox="read-only", model="gpt-5-codex")
+        answer = await talk.wire.result(
+            "thread/resume", threadId=thread_id, sandbox="read-only", model="gpt-5-codex"
+        )
         await side.turn(talk, thread_id, "third")
     assert (answer["sandbox"]["type"], answer["model"]) == ("readOnly", "gpt-5-codex")
     assert harness.model.turn_requests()[-1].mentions("`sandbox_mode` is `read-only`")
     assert harness.model.turn_requests()[-1].body["model"] == "gpt-5-codex"
 
 
-async def test_a_resume_sets_the_sandbox_of_a_thread_that_never_had_a_turn(harness: Harness) -> None:
+async def test_a_resume_sets_the_sandbox_of_a_thread_that_never_had_a_turn(
+    harness: Harness,
+) -> None:
     side = Side(harness, through_daemon=True)
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
-        settings = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
-        thread_id = str((await talk.ask("start", "thread/start", **settings))["result"]["thread"]["id"])
+        settings = {
+            "cwd": str(harness.worktree),
+            "approvalPolicy": "never",
+            "sandbox": "danger-full-access",
+        }
+        thread_id = str(
+            (await talk.ask("start", "thread/start", **settings))["result"]["thread"]["id"]
+        )
         await talk.ask("leave", "thread/unsubscribe", threadId=thread_id)
         answer = await talk.wire.result("thread/resume", threadId=thread_id, sandbox="read-only")
         assert answer["sandbox"]["type"] == "readOnly"
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
-        answer = await talk.wire.result("thread/resume", threadId=thread_id, approvalPolicy="on-request")
+        answer = await talk.wire.result(
+            "thread/resume", threadId=thread_id, approvalPolicy="on-request"
+        )
         assert (answer["sandbox"]["type"], answer["approvalPolicy"]) == ("readOnly", "on-request")
         await side.turn(talk, thread_id, "first")
     assert harness.model.turn_requests()[-1].mentions("`sandbox_mode` is `read-only`")
@@ -185,7 +241,10 @@ FORKS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "sandbox": {"sandbox": "read-only", "approvalPolicy": "on-request"},
     "model": {"model": "gpt-5-codex", "config": {"model_reasoning_effort": "high"}},
-    "instructions": {"baseInstructions": "Speak like a sailor.", "developerInstructions": "Look like a pirate."},
+    "instructions": {
+        "baseInstructions": "Speak like a sailor.",
+        "developerInstructions": "Look like a pirate.",
+    },
     "passing": {"ephemeral": True, "sandbox": "read-only"},
 }
 
@@ -196,7 +255,12 @@ async def test_what_is_read_of_a_cold_thread_is_the_same_as_from_codex_itself() 
         async with AsyncExitStack() as stack:
             talk = await side.opened(stack)
             for method, params in READ.items():
-                await talk.ask(method, method, **params, **({} if method in OF_ALL else {"threadId": thread_id}))
+                await talk.ask(
+                    method,
+                    method,
+                    **params,
+                    **({} if method in OF_ALL else {"threadId": thread_id}),
+                )
         return talk
 
     direct, ours = await both(life)
@@ -218,16 +282,24 @@ async def test_a_fork_of_a_cold_thread_is_made_as_by_codex_itself(params: dict[s
     assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
 
 
-@pytest.mark.parametrize("params", [{"sandbox": "read-only", "model": "gpt-5-codex"}, {}], ids=["overridden", "as it is"])
-async def test_a_thread_from_before_keeps_its_settings_in_the_next_generation(harness: Harness, params: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "params", [{"sandbox": "read-only", "model": "gpt-5-codex"}, {}], ids=["overridden", "as it is"]
+)
+async def test_a_thread_from_before_keeps_its_settings_in_the_next_generation(
+    harness: Harness, params: dict[str, Any]
+) -> None:
     thread_id = await begun(Side(harness, through_daemon=False))
     side = Side(harness, through_daemon=True)
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
         answer = await talk.wire.result("thread/resume", threadId=thread_id, **params)
-        assert (await talk.wire.result("commands/execute", threadId=thread_id, text="/clear"))["status"] == "completed"
+        assert (await talk.wire.result("commands/execute", threadId=thread_id, text="/clear"))[
+            "status"
+        ] == "completed"
         await side.turn(talk, thread_id, "second")
         again = await talk.wire.result("thread/resume", threadId=thread_id)
     members = ("model", "sandbox", "approvalPolicy", "reasoningEffort", "cwd")
     assert {name: again[name] for name in members} == {name: answer[name] for name in members}
-    assert harness.model.turn_requests()[-1].mentions("read-only" if params else "danger-full-access")
+    assert harness.model.turn_requests()[-1].mentions(
+        "read-only" if params else "danger-full-access"
+    )

@@ -1,4 +1,6 @@
-"""`/compact` with both kinds of compaction, and the ways it fails (docs/spec/sessions.md, docs/spec/traps.md)."""
+"""`/compact` with both kinds of compaction, and the ways it fails (docs/spec/sessions.md,
+docs/spec/traps.md).
+"""
 
 import anyio
 import pytest
@@ -21,13 +23,21 @@ async def test_compact_leaves_the_summary_and_nothing_else(harness: Harness) -> 
         assert outcome["summary"] == "The gist of it all."
         after = await talk.turn()
         snapshot = await talk.snapshot()
-    compaction = next(request for request in harness.model.requests if request.kind == "inline_compaction")
+    compaction = next(
+        request for request in harness.model.requests if request.kind == "inline_compaction"
+    )
     assert compaction.mentions("Additional summarization guidance: focus on the files")
     assert seen_turns(after, 4) == []
-    assert after.mentions("<conversation-summary messages=8>The gist of it all.</conversation-summary>")
+    assert after.mentions(
+        "<conversation-summary messages=8>The gist of it all.</conversation-summary>"
+    )
     assert not after.mentions("Additional summarization guidance")
     [point] = snapshot["contextTrimPoints"]
-    assert (point["prunedMessageCount"], point["summary"], point["trigger"]) == (8, "The gist of it all.", "compact")
+    assert (point["prunedMessageCount"], point["summary"], point["trigger"]) == (
+        8,
+        "The gist of it all.",
+        "compact",
+    )
 
 
 @pytest.mark.also_restarted
@@ -42,7 +52,9 @@ async def test_compact_keep_has_the_summary_then_the_kept_turns(harness: Harness
     assert texts.index("conversation-summary") < texts.index("prompt-4.")
 
 
-async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(sealed_harness: Harness) -> None:
+async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
@@ -57,7 +69,9 @@ async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(seal
 
 
 @pytest.mark.also_restarted
-async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(sealed_harness: Harness) -> None:
+async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
@@ -77,13 +91,17 @@ async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(
 
 
 @pytest.mark.also_restarted
-async def test_behind_a_sealed_summary_that_nobody_can_read_kept_turns_stand_once(sealed_harness: Harness) -> None:
+async def test_behind_a_sealed_summary_that_nobody_can_read_kept_turns_stand_once(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
         await talk.begin_act()
         await talk.client.request("thread/name/set", threadId=talk.thread_id, name="The plan")
-        await talk.client.request("thread/goal/set", threadId=talk.thread_id, objective="Be done", status="paused")
+        await talk.client.request(
+            "thread/goal/set", threadId=talk.thread_id, objective="Be done", status="paused"
+        )
         talk.script.then(say(""))
         outcome = await talk.type("/compact --keep 2")
         assert (outcome["status"], outcome["summaryUnavailable"]) == ("completed", True), outcome
@@ -101,10 +119,16 @@ async def test_behind_a_sealed_summary_that_nobody_can_read_kept_turns_stand_onc
 
 @pytest.mark.parametrize(
     ("reply", "words"),
-    [(http_error(500, "boom"), "high demand"), (say(""), "empty summary"), (say("  \n"), "empty summary")],
+    [
+        (http_error(500, "boom"), "high demand"),
+        (say(""), "empty summary"),
+        (say("  \n"), "empty summary"),
+    ],
     ids=["failed", "empty", "blank"],
 )
-async def test_a_compaction_that_fails_changes_nothing(harness: Harness, reply: object, words: str) -> None:
+async def test_a_compaction_that_fails_changes_nothing(
+    harness: Harness, reply: object, words: str
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn()
@@ -123,7 +147,8 @@ async def test_a_compaction_that_fails_changes_nothing(harness: Harness, reply: 
 
 async def test_a_hung_compaction_times_out_and_changes_nothing(harness: Harness) -> None:
     harness.config = harness.config.__class__(
-        codex=harness.config.codex, compaction=harness.config.compaction.__class__(min_messages=2, deadline_s=0.5)
+        codex=harness.config.codex,
+        compaction=harness.config.compaction.__class__(min_messages=2, deadline_s=0.5),
     )
     async with harness.conversation() as talk:
         for _ in range(2):
@@ -160,7 +185,9 @@ async def test_a_turn_sent_during_a_compaction_waits_and_is_not_lost(harness: Ha
                 outcomes.append(await talk.type("/compact"))
 
             tasks.start_soon(compact)
-            await harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+            await harness.model.wait_for_request(
+                lambda request: request.kind == "inline_compaction"
+            )
             second = await talk.type("/compact")
             assert (second["status"], second["reason"]) == ("skipped", "already_in_progress")
             assert second["blocker"]["kind"] == "operation"

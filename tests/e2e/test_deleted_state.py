@@ -1,4 +1,6 @@
-"""The state directory is deleted under a daemon: that is noticed, and nothing is acknowledged that no daemon will find."""
+"""The state directory is deleted under a daemon: that is noticed, and nothing is acknowledged that
+no daemon will find.
+"""
 
 import shutil
 

@@ -1,4 +1,5 @@
-"""To a client the daemon is an app-server: the same requests get the same answers as straight from Codex (docs/spec/clients.md).
+"""To a client the daemon is an app-server: the same requests get the same answers as straight from
+Codex (docs/spec/clients.md).
 
 What differs is listed here, each with the reason; anything else is a defect.
 """
@@ -20,11 +21,13 @@ from tests.e2e.wire import JsonRpcClient, connect_socket, connect_to_codex
 pytestmark = pytest.mark.codex
 
 STRANGER = "01900000-0000-7000-8000-000000000000"
-# One child serves all clients, so Codex knows the thread as begun by trimpoint and not by the client.
+# One child serves all clients, so Codex knows the thread as begun by trimpoint and not by the
+# client.
 ORIGINATOR = re.compile(r"\.originator: test → trimpoint$")
 # Codex says these at moments of its own: greetings of a connection, notices, limits of an account.
 UNTIMED = (
-    "configWarning", "remoteControl/status/changed", "deprecationNotice", "account/rateLimits/updated", "thread/readState/changed",
+    "configWarning", "remoteControl/status/changed", "deprecationNotice",
+    "account/rateLimits/updated", "thread/readState/changed",
 )  # fmt: skip
 
 Scenario = Callable[[Transcript, Harness], Awaitable[None]]
@@ -36,7 +39,11 @@ async def both(scenario: Scenario) -> tuple[Transcript, Transcript]:
         codex = Transcript(wire)
         await wire.initialize()
         await scenario(codex, harness)
-    async with opened_harness() as harness, harness.daemon(), connect_socket(harness.socket) as wire:
+    async with (
+        opened_harness() as harness,
+        harness.daemon(),
+        connect_socket(harness.socket) as wire,
+    ):
         daemon = Transcript(wire)
         await wire.initialize()
         await scenario(daemon, harness)
@@ -44,13 +51,20 @@ async def both(scenario: Scenario) -> tuple[Transcript, Transcript]:
 
 
 async def begun(talk: Transcript, harness: Harness, **params: Any) -> str:
-    settings = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access", **params}
+    settings = {
+        "cwd": str(harness.worktree),
+        "approvalPolicy": "never",
+        "sandbox": "danger-full-access",
+        **params,
+    }
     answer = await talk.ask("start", "thread/start", **settings)
     return str(answer["result"]["thread"]["id"])
 
 
 def unexplained(codex: Transcript, daemon: Transcript) -> list[str]:
-    return [difference for difference in differences(codex, daemon) if not ORIGINATOR.search(difference)]
+    return [
+        difference for difference in differences(codex, daemon) if not ORIGINATOR.search(difference)
+    ]
 
 
 async def a_life(talk: Transcript, harness: Harness) -> None:
@@ -65,7 +79,13 @@ async def a_life(talk: Transcript, harness: Harness) -> None:
     for label, method, params in READS:
         await talk.ask(label, method, threadId=thread_id, **params)
     page = await talk.ask("first page", "thread/turns/list", threadId=thread_id, limit=1)
-    await talk.ask("second page", "thread/turns/list", threadId=thread_id, limit=1, cursor=page["result"]["nextCursor"])
+    await talk.ask(
+        "second page",
+        "thread/turns/list",
+        threadId=thread_id,
+        limit=1,
+        cursor=page["result"]["nextCursor"],
+    )
     await talk.ask("list", "thread/list")
     await talk.ask("loaded", "thread/loaded/list")
     await talk.ask("name", "thread/name/set", threadId=thread_id, name="a name")
@@ -87,7 +107,11 @@ READS: list[tuple[str, str, dict[str, Any]]] = [
     ("items", "thread/items/list", {}),
     ("items downwards", "thread/items/list", {"sortDirection": "desc", "limit": 2}),
 ]
-MESSAGE = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "between the lines"}]}
+MESSAGE = {
+    "type": "message",
+    "role": "user",
+    "content": [{"type": "input_text", "text": "between the lines"}],
+}
 
 
 async def test_the_life_of_a_thread_is_the_same_word_for_word() -> None:
@@ -97,7 +121,8 @@ async def test_the_life_of_a_thread_is_the_same_word_for_word() -> None:
 
 async def test_everything_comes_in_the_same_order() -> None:
     codex, daemon = await both(a_life)
-    # What trimpoint tells beside it comes in between; a client that does not know it passes over it.
+    # What trimpoint tells beside it comes in between; a client that does not know it passes over
+    # it.
     assert daemon.order(*UNTIMED, *NOTIFICATIONS) == codex.order(*UNTIMED)
     for method in (
         "thread/started",
@@ -107,7 +132,9 @@ async def test_everything_comes_in_the_same_order() -> None:
         "thread/name/updated",
         "thread/tokenUsage/updated",
     ):
-        assert [*map(without_originator, daemon.said(method))] == [*map(without_originator, codex.said(method))], method
+        assert [*map(without_originator, daemon.said(method))] == [
+            *map(without_originator, codex.said(method))
+        ], method
 
 
 def without_originator(params: Any) -> str:
@@ -154,7 +181,9 @@ async def test_a_thread_goes_into_the_archive_and_comes_back_as_with_codex() -> 
     codex, daemon = await both(archived_and_back)
     assert unexplained(codex, daemon) == []
     lives = ("thread/archived", "thread/unarchived", "thread/deleted")
-    assert [method for method in daemon.order() if method in lives] == [method for method in codex.order() if method in lives]
+    assert [method for method in daemon.order() if method in lives] == [
+        method for method in codex.order() if method in lives
+    ]
 
 
 @pytest.mark.parametrize("turns", [0, 1])
@@ -168,11 +197,17 @@ async def test_a_thread_whose_present_generation_never_had_a_turn_comes_back_fro
         for _ in range(turns):
             await talk.turn(thread_id, "before")
         if turns:
-            assert (await wire.result("commands/execute", threadId=thread_id, text="/clear"))["status"] == "completed"
+            assert (await wire.result("commands/execute", threadId=thread_id, text="/clear"))[
+                "status"
+            ] == "completed"
         assert await wire.result("thread/archive", threadId=thread_id) == {}
         answer = await wire.result("thread/unarchive", threadId=thread_id)
         assert answer["thread"]["id"] == thread_id
-        assert wire.methods().count("thread/archived") == wire.methods().count("thread/unarchived") == 1
+        assert (
+            wire.methods().count("thread/archived")
+            == wire.methods().count("thread/unarchived")
+            == 1
+        )
         await talk.turn(thread_id, "after")
         read = await wire.result("thread/read", threadId=thread_id, includeTurns=True)
         assert len(read["thread"]["turns"]) == turns + 1
@@ -215,7 +250,11 @@ ASIDE: list[tuple[str, str, dict[str, Any]]] = [
 
 async def test_what_is_about_no_thread_is_answered_as_by_codex() -> None:
     codex, daemon = await both(questions_about_the_house)
-    ours = [difference for difference in unexplained(codex, daemon) if not difference.startswith("files:")]
+    ours = [
+        difference
+        for difference in unexplained(codex, daemon)
+        if not difference.startswith("files:")
+    ]
     assert ours == []
 
 
@@ -230,9 +269,16 @@ async def mistakes(talk: Transcript, harness: Harness) -> None:
         await talk.ask(f"{method} of nonsense", method, **params, threadId="nonsense")
     await talk.ask("prompt that is no list", "turn/start", threadId=thread_id, input="hello")
     await talk.ask("prompt that is missing", "turn/start", threadId=thread_id)
-    await talk.ask("prompt that is too long", "turn/start", threadId=thread_id, input=[{"type": "text", "text": "x" * 1_100_000}])
+    await talk.ask(
+        "prompt that is too long",
+        "turn/start",
+        threadId=thread_id,
+        input=[{"type": "text", "text": "x" * 1_100_000}],
+    )
     await talk.ask("interrupt when idle", "turn/interrupt", threadId=thread_id, turnId="x")
-    await talk.ask("steer when idle", "turn/steer", threadId=thread_id, expectedTurnId="x", input=INPUT)
+    await talk.ask(
+        "steer when idle", "turn/steer", threadId=thread_id, expectedTurnId="x", input=INPUT
+    )
     await talk.ask("unknown direction", "thread/turns/list", threadId=thread_id, sortDirection="up")
     await talk.ask("unknown cursor", "thread/turns/list", threadId=thread_id, cursor="nonsense")
     await talk.ask("start with a wrong type", "thread/start", cwd=7)
@@ -269,7 +315,10 @@ async def test_where_a_rule_of_ours_refuses_the_error_says_more_than_codexs() ->
         "initialize twice: .error.data: nothing → {'reason': 'already_initialized', 'retryable': False, 'hint': ''}",
         *(
             line
-            for label, words in (("turn", "thread not found: <1>"), ("name", "no rollout found for thread id <1>"))
+            for label, words in (
+                ("turn", "thread not found: <1>"),
+                ("name", "no rollout found for thread id <1>"),
+            )
             for line in (
                 f"{label} of an archived thread: .error.code: -32600 → -32012",
                 f"{label} of an archived thread: .error.message: {words} → The thread <1> is archived.",
@@ -293,7 +342,14 @@ async def compacted(talk: Transcript, harness: Harness) -> None:
 async def test_a_compaction_looks_like_one_of_codexs() -> None:
     codex, daemon = await both(compacted)
     assert unexplained(codex, daemon) == []
-    shape = ["thread/status/changed", "turn/started", "item/started", "item/completed", "thread/status/changed", "turn/completed"]
+    shape = [
+        "thread/status/changed",
+        "turn/started",
+        "item/started",
+        "item/completed",
+        "thread/status/changed",
+        "turn/completed",
+    ]
     for talk in (codex, daemon):
         order = talk.order()
         compaction = order[len(order) - order[::-1].index("answer") :]
@@ -310,7 +366,11 @@ async def troubled(talk: Transcript, harness: Harness) -> None:
         return str(answer["result"]["turn"]["id"])
 
     async def end(turn_id: str) -> None:
-        await wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id)
+        await wire.until(
+            lambda one: (
+                one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+            )
+        )
 
     await end(await begin("a turn that fails", http_error(400, "no")))
     turn_id = await begin("a turn that asks", run("touch made.txt"))
@@ -322,12 +382,15 @@ async def troubled(talk: Transcript, harness: Harness) -> None:
     turn_id = await begin("a turn to interrupt", hang("half a"), hang("half a"), hang("half a"))
     await wire.received_after("item/agentMessage/delta")
     await talk.ask("steer", "turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=INPUT)
-    await talk.ask("steer another", "turn/steer", threadId=thread_id, expectedTurnId="x", input=INPUT)
+    await talk.ask(
+        "steer another", "turn/steer", threadId=thread_id, expectedTurnId="x", input=INPUT
+    )
     await talk.ask("prompt meanwhile", "turn/start", threadId=thread_id, input=INPUT)
     await talk.ask("interrupt another", "turn/interrupt", threadId=thread_id, turnId="x")
     await talk.ask("interrupt", "turn/interrupt", threadId=thread_id, turnId=turn_id)
     await end(turn_id)
-    # How much of a steered prompt an interrupted turn still took in is a matter of moments, with Codex alone too.
+    # How much of a steered prompt an interrupted turn still took in is a matter of moments, with
+    # Codex alone too.
     await talk.ask("turns", "thread/turns/list", threadId=thread_id, itemsView="notLoaded")
 
 
@@ -341,7 +404,9 @@ async def test_turns_that_fail_are_interrupted_steered_or_ask_look_as_with_codex
         assert daemon.said(method) == codex.said(method), method
 
 
-async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_trim(harness: Harness) -> None:
+async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_trim(
+    harness: Harness,
+) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         thread_id = await begun(Transcript(wire), harness)
@@ -353,7 +418,9 @@ async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_tr
         after = Transcript(wire, before.ids)
         for label, method, params in READS:
             await before.ask(label, method, threadId=thread_id, **params)
-        assert (await wire.result("commands/execute", threadId=thread_id, text="/clear 1"))["status"] == "completed"
+        assert (await wire.result("commands/execute", threadId=thread_id, text="/clear 1"))[
+            "status"
+        ] == "completed"
         for label, method, params in READS:
             await after.ask(label, method, threadId=thread_id, **params)
     cursors_and_state = re.compile(
@@ -374,24 +441,37 @@ async def test_pages_go_on_across_generations_and_name_no_provider(harness: Harn
                 await wire.result("commands/execute", threadId=thread_id, text="/clear 1")
         texts, cursor = [], None
         while True:
-            page = await wire.result("thread/turns/list", threadId=thread_id, limit=4, cursor=cursor)
+            page = await wire.result(
+                "thread/turns/list", threadId=thread_id, limit=4, cursor=cursor
+            )
             texts += [turn["items"][0]["content"][0]["text"] for turn in page["data"]]
             if (cursor := page["nextCursor"]) is None:
                 break
-        resumed = await wire.result("thread/resume", threadId=thread_id, excludeTurns=True, initialTurnsPage={"limit": 2})
+        resumed = await wire.result(
+            "thread/resume", threadId=thread_id, excludeTurns=True, initialTurnsPage={"limit": 2}
+        )
         rest = await wire.result(
-            "thread/items/list", threadId=thread_id, cursor=resumed["itemsBackwardsCursor"], sortDirection="desc"
+            "thread/items/list",
+            threadId=thread_id,
+            cursor=resumed["itemsBackwardsCursor"],
+            sortDirection="desc",
         )
         providers = {str(request.thread_id) for request in harness.model.requests} - {thread_id}
         assert len(providers) == 3 - 1
         assert [provider for provider in providers if provider in str(wire.received)] == []
     assert texts == [f"prompt {number}" for number in range(6, 0, -1)]
-    assert [turn["items"][0]["content"][0]["text"] for turn in resumed["initialTurnsPage"]["data"]] == ["prompt 6", "prompt 5"]
-    assert [row["item"].get("text") for row in rest["data"]][::2] == [f"answer {number}." for number in range(6, 0, -1)]
+    assert [
+        turn["items"][0]["content"][0]["text"] for turn in resumed["initialTurnsPage"]["data"]
+    ] == ["prompt 6", "prompt 5"]
+    assert [row["item"].get("text") for row in rest["data"]][::2] == [
+        f"answer {number}." for number in range(6, 0, -1)
+    ]
 
 
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact"])
-async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(harness: Harness, text: str) -> None:
+async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(
+    harness: Harness, text: str
+) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         talk = Transcript(wire)
@@ -400,14 +480,18 @@ async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(har
             await talk.turn(thread_id, f"prompt {number}")
         await wire.result("thread/settings/update", threadId=thread_id, summary="detailed")
         await wire.result("thread/name/set", threadId=thread_id, name="the newest name")
-        assert (await wire.result("commands/execute", threadId=thread_id, text=text))["status"] == "completed"
+        assert (await wire.result("commands/execute", threadId=thread_id, text=text))[
+            "status"
+        ] == "completed"
         await talk.turn(thread_id, "last")
         read = await wire.result("thread/read", threadId=thread_id)
     assert harness.model.requests[-1].body["reasoning"]["summary"] == "detailed"
     assert read["thread"]["name"] == "the newest name"
 
 
-async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_once(harness: Harness) -> None:
+async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_once(
+    harness: Harness,
+) -> None:
     text = " ".join(map(str, range(8_000)))
     async with harness.daemon(), connect_socket(harness.socket) as one, AsyncExitStack() as joiners:
         await one.initialize()
@@ -422,10 +506,17 @@ async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_onc
             await late[-1].result("thread/resume", threadId=thread_id)
         for wire in (one, *late):
             completed = await wire.until(
-                lambda m: m.get("method") == "item/completed" and m["params"]["item"]["type"] == "agentMessage"
+                lambda m: (
+                    m.get("method") == "item/completed"
+                    and m["params"]["item"]["type"] == "agentMessage"
+                )
             )
             assert completed["params"]["item"]["text"] == text
-            heard = "".join(message["params"]["delta"] for message in wire.received if message.get("method") == DELTA)
+            heard = "".join(
+                message["params"]["delta"]
+                for message in wire.received
+                if message.get("method") == DELTA
+            )
             assert text.endswith(heard)
             assert (heard == text) is (wire is one)
     assert any(DELTA in wire.methods() for wire in late)
@@ -435,9 +526,14 @@ DELTA = "item/agentMessage/delta"
 
 
 async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(harness: Harness) -> None:
-    # Straight on Codex it would hear only the thread's status (measured: 0.163). There nobody can send a prompt to a thread that is
-    # not loaded; here the daemon loads it, after a restart say, on behalf of just this client.
-    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
+    # Straight on Codex it would hear only the thread's status (measured: 0.163). There nobody can
+    # send a prompt to a thread that is not loaded; here the daemon loads it, after a restart say,
+    # on behalf of just this client.
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as one,
+        connect_socket(harness.socket) as two,
+    ):
         await one.initialize()
         await two.initialize()
         thread_id = await begun(Transcript(one), harness)
@@ -445,8 +541,14 @@ async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(harness:
         assert {"turn/started", "item/completed", "turn/completed"} <= set(two.methods())
 
 
-async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
+async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(
+    harness: Harness,
+) -> None:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as one,
+        connect_socket(harness.socket) as two,
+    ):
         await one.initialize()
         await two.initialize()
         talk = Transcript(one)
@@ -459,9 +561,12 @@ async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(ha
         await one.result("thread/archive", threadId=thread_id)
         await one.result("thread/unarchive", threadId=thread_id)
         await two.received_after("thread/unarchived")
-        heard = [message["method"] for message in two.received if thread_id in str(message.get("params"))]
+        heard = [
+            message["method"] for message in two.received if thread_id in str(message.get("params"))
+        ]
     # Measured with two connections to one Codex (0.163).
     assert set(heard) == {
-        "thread/started", "thread/status/changed", "thread/readState/changed", "thread/name/updated", "thread/goal/updated",
-        "thread/goal/cleared", "thread/archived", "thread/unarchived",
+        "thread/started", "thread/status/changed", "thread/readState/changed",
+        "thread/name/updated", "thread/goal/updated", "thread/goal/cleared", "thread/archived",
+        "thread/unarchived",
     }  # fmt: skip

@@ -1,4 +1,6 @@
-"""Discarding on a real conversation; the proof is what the model is shown next (docs/spec/context.md)."""
+"""Discarding on a real conversation; the proof is what the model is shown next
+(docs/spec/context.md).
+"""
 
 from typing import Any
 
@@ -26,7 +28,10 @@ def small_harness(harness: Harness) -> Harness:
 
 
 def _with_floor(harness: Harness, floor_tokens: int, target_tokens: int) -> Config:
-    return msgspec.structs.replace(harness.config, discard=DiscardSection(floor_tokens=floor_tokens, target_tokens=target_tokens))
+    return msgspec.structs.replace(
+        harness.config,
+        discard=DiscardSection(floor_tokens=floor_tokens, target_tokens=target_tokens),
+    )
 
 
 async def listed(talk: Conversation) -> dict[str, Any]:
@@ -40,7 +45,12 @@ async def row(talk: Conversation, fragment: str) -> dict[str, Any]:
 
 async def discard(talk: Conversation, *entry_ids: str) -> dict[str, Any]:
     """Dispatch it and wait for the new session."""
-    command = {"type": "thread.context.discard", "commandId": new_uuid7(), "threadId": talk.thread_id, "entryIds": entry_ids}
+    command = {
+        "type": "thread.context.discard",
+        "commandId": new_uuid7(),
+        "threadId": talk.thread_id,
+        "entryIds": entry_ids,
+    }
     answer = await talk.client.request("orchestration/dispatch", command=command)
     await talk.client.request("orchestration/subscribeThread", threadId=talk.thread_id)
     return dict(answer)
@@ -48,14 +58,17 @@ async def discard(talk: Conversation, *entry_ids: str) -> dict[str, Any]:
 
 def told(snapshot: dict[str, Any]) -> dict[str, Any]:
     """What a snapshot says, without its place in the journal, which a restart moves too."""
-    return {name: told for name, told in snapshot.items() if name not in ("sequence", "threadSequence")}
+    return {
+        name: told for name, told in snapshot.items() if name not in ("sequence", "threadSequence")
+    }
 
 
 async def work(talk: Conversation, word: str) -> ModelRequest:
     """A turn with a thought, a long command output and an answer; its last request."""
     talk.turns += 1
     talk.script.then(
-        reasoning(f"thought-{word}", encrypted_content=f"SEALED-{word}") + run(LINES.format(word)), say(f"answer-{word}.")
+        reasoning(f"thought-{word}", encrypted_content=f"SEALED-{word}") + run(LINES.format(word)),
+        say(f"answer-{word}."),
     )
     await talk.prompt(f"prompt-{word}.")
     return talk.model.turn_requests()[-1]
@@ -72,7 +85,9 @@ def said(request: ModelRequest) -> list[dict[str, Any]]:
     return [item for item in request.input if not is_preamble(item)]
 
 
-async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_for_item(small_harness: Harness) -> None:
+async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_for_item(
+    small_harness: Harness,
+) -> None:
     async with small_harness.conversation() as talk:
         for word in ("one", "two", "three"):
             await work(talk, word)
@@ -82,14 +97,20 @@ async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_f
         assert (call["role"], call["kind"], call["protected"]) == ("tool", "command", None)
         await discard(talk, *call["entryIds"], *prompt["entryIds"])
         after = said(await asked_next(talk))
-    gone = [item for item in before if any(word in str(item) for word in ("of-two", "SEALED-two", "prompt-one."))]
+    gone = [
+        item
+        for item in before
+        if any(word in str(item) for word in ("of-two", "SEALED-two", "prompt-one."))
+    ]
     assert len(gone) == 4  # a thought, its call, the result; and a prompt
     kept = [item for item in before if item not in gone]
     assert after[: len(kept)] == kept
     assert len(after) == len(kept) + 2  # an answer and a prompt
 
 
-async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(small_harness: Harness) -> None:
+async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(
+    small_harness: Harness,
+) -> None:
     async with small_harness.conversation() as talk:
         await work(talk, "one")
         await work(talk, "two")
@@ -99,13 +120,20 @@ async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(sma
         await asked_next(talk)
         timeline, snapshot, left = await talk.timeline(), await talk.snapshot(), await listed(talk)
     [point] = snapshot["contextTrimPoints"]
-    assert (point["trimKind"], point["trigger"], point["status"]) == ("discard", "discard", "applied")
+    assert (point["trimKind"], point["trigger"], point["status"]) == (
+        "discard",
+        "discard",
+        "applied",
+    )
     assert sorted(point["discardedEntryIds"]) == sorted([*call["entryIds"], *prompt["entryIds"]])
     flagged = [entry["id"] for entry in timeline if entry.get("trimmed")]
     assert flagged == [*prompt["entryIds"], *call["entryIds"]]
     assert {entry["trimPointId"] for entry in timeline if entry.get("trimmed")} == {point["id"]}
     [at] = [at for at, entry in enumerate(timeline) if entry["kind"] == "contextTrimPointDivider"]
-    assert (timeline[at]["trimKind"], timeline[at]["hiddenMessageCount"]) == ("discard", len(flagged))
+    assert (timeline[at]["trimKind"], timeline[at]["hiddenMessageCount"]) == (
+        "discard",
+        len(flagged),
+    )
     assert [entry["text"] for entry in timeline[at + 1 :]] == ["next.", "answer to next."]
     assert (snapshot["messageCount"], snapshot["activeMessageCount"]) == (6, 5)
     assert snapshot["session"]["generationReason"] == "discard"
@@ -114,9 +142,13 @@ async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(sma
     assert left["totalEstTokens"] < total
 
 
-async def test_discarded_items_stay_out_after_a_restart_and_through_clear_and_compact(small_harness: Harness) -> None:
+async def test_discarded_items_stay_out_after_a_restart_and_through_clear_and_compact(
+    small_harness: Harness,
+) -> None:
     async with small_harness.daemon(), small_harness.client() as client:
-        talk = await Conversation.begin(client, small_harness.worktree, small_harness.model, small_harness.script)
+        talk = await Conversation.begin(
+            client, small_harness.worktree, small_harness.model, small_harness.script
+        )
         for word in ("one", "two", "three"):
             await work(talk, word)
         await discard(talk, *(await row(talk, "line-$i-of-three"))["entryIds"])
@@ -129,7 +161,9 @@ async def test_discarded_items_stay_out_after_a_restart_and_through_clear_and_co
         outcome = await talk.type("/clear 2")
         assert outcome["status"] == "completed", outcome
         request = await asked_next(talk, "after clear.")
-        assert [word for word in ("two", "three") if request.mentions(f"answer-{word}.")] == ["three"]
+        assert [word for word in ("two", "three") if request.mentions(f"answer-{word}.")] == [
+            "three"
+        ]
         assert not request.mentions("line-7-of-three")
         assert (await talk.snapshot())["activeMessageCount"] == 6
         assert (await talk.type("/compact --keep 3"))["status"] in ("completed", "skipped")
@@ -139,7 +173,9 @@ async def test_discarded_items_stay_out_after_a_restart_and_through_clear_and_co
         assert request.mentions("The gist of it all.")
 
 
-async def test_a_revert_brings_back_what_was_discarded_after_the_turn(small_harness: Harness) -> None:
+async def test_a_revert_brings_back_what_was_discarded_after_the_turn(
+    small_harness: Harness,
+) -> None:
     async with small_harness.conversation() as talk:
         for word in ("one", "two", "three"):
             await work(talk, word)
@@ -147,7 +183,9 @@ async def test_a_revert_brings_back_what_was_discarded_after_the_turn(small_harn
         await discard(talk, *(await row(talk, "line-$i-of-one"))["entryIds"])
         await asked_next(talk)
         turns = (await talk.snapshot())["turns"]
-        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
+        await talk.client.request(
+            "thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"]
+        )
         request = await asked_next(talk, "again.")
         snapshot, timeline = await talk.snapshot(), await talk.timeline()
     end = next(at for at, item in enumerate(before) if "answer-two." in str(item)) + 1
@@ -165,7 +203,9 @@ async def test_a_revert_to_a_turn_after_it_leaves_it_out(small_harness: Harness)
         await work(talk, "three")
         await work(talk, "four")
         turns = (await talk.snapshot())["turns"]
-        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[3]["id"])
+        await talk.client.request(
+            "thread/revert", threadId=talk.thread_id, beforeTurnId=turns[3]["id"]
+        )
         request = await asked_next(talk)
         assert len((await talk.snapshot())["contextTrimPoints"]) == 1
     assert not request.mentions("line-7-of-one")
@@ -180,7 +220,11 @@ async def refusal(talk: Conversation, *entry_ids: str) -> dict[str, Any]:
 
 
 def unnumbered(snapshot: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in snapshot.items() if name not in ("sequence", "threadSequence")}
+    return {
+        name: value
+        for name, value in snapshot.items()
+        if name not in ("sequence", "threadSequence")
+    }
 
 
 async def test_a_refusal_names_what_it_is_about_and_nothing_changes(small_harness: Harness) -> None:
@@ -201,10 +245,15 @@ async def test_a_refusal_names_what_it_is_about_and_nothing_changes(small_harnes
         assert "no-such-entry" in (await refusal(talk, "no-such-entry"))["message"]
         assert unnumbered(await talk.snapshot()) == unnumbered(before)  # refusals are numbered too
         await discard(talk, *calls[0]["entryIds"])
-        assert (await refusal(talk, *calls[0]["entryIds"]))["reason"] in ("already_discarded", "already_in_progress")
+        assert (await refusal(talk, *calls[0]["entryIds"]))["reason"] in (
+            "already_discarded",
+            "already_in_progress",
+        )
 
 
-async def test_compress_previews_and_takes_by_priority_until_the_target(small_harness: Harness) -> None:
+async def test_compress_previews_and_takes_by_priority_until_the_target(
+    small_harness: Harness,
+) -> None:
     small_harness.config = _with_floor(small_harness, 1_000, 2_500)
     async with small_harness.conversation() as talk:
         for word in ("one", "two", "three", "four"):
@@ -213,7 +262,11 @@ async def test_compress_previews_and_takes_by_priority_until_the_target(small_ha
         preview = await talk.type("/compress 4k --dry-run")
         assert preview["status"] == "completed", preview
         assert [one["kind"] for one in preview["compression"]["classes"]] == ["command"]
-        assert preview["compression"]["leftEstTokens"] <= 4_000 < preview["compression"]["totalEstTokens"]
+        assert (
+            preview["compression"]["leftEstTokens"]
+            <= 4_000
+            < preview["compression"]["totalEstTokens"]
+        )
         assert told(await talk.snapshot()) == told(before)
         outcome = await talk.type("/compress 4k")
         assert outcome["status"] == "completed", outcome
@@ -231,24 +284,34 @@ async def test_compress_previews_and_takes_by_priority_until_the_target(small_ha
         assert (await talk.type("/compress lots"))["reason"] == "usage"
 
 
-async def test_discarded_items_stay_out_where_raw_items_come_from_the_rollout_files(small_harness: Harness) -> None:
+async def test_discarded_items_stay_out_where_raw_items_come_from_the_rollout_files(
+    small_harness: Harness,
+) -> None:
     async with small_harness.conversation() as talk:
         for word in ("one", "two"):
             await work(talk, word)
         before = said(talk.model.turn_requests()[-1])
         await discard(talk, *(await row(talk, "line-$i-of-one"))["entryIds"])
         await work(talk, "three")
-        assert (await talk.type("/clear"))["status"] == "completed"  # from here on nobody has the items of these turns in memory
+        assert (await talk.type("/clear"))[
+            "status"
+        ] == "completed"  # from here on nobody has the items of these turns in memory
         await work(talk, "four")
         turns = (await talk.snapshot())["turns"]
-        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
+        await talk.client.request(
+            "thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"]
+        )
         request = await asked_next(talk)
-    kept = [item for item in before if not any(word in str(item) for word in ("of-one", "SEALED-one"))]
+    kept = [
+        item for item in before if not any(word in str(item) for word in ("of-one", "SEALED-one"))
+    ]
     assert len(before) - len(kept) == 3
     assert said(request)[: len(kept)] == kept
 
 
-async def test_a_fork_leaves_out_what_its_parent_discarded_and_so_does_a_clear_of_it(small_harness: Harness) -> None:
+async def test_a_fork_leaves_out_what_its_parent_discarded_and_so_does_a_clear_of_it(
+    small_harness: Harness,
+) -> None:
     async with small_harness.conversation() as talk:
         for word in ("zero", "one", "two"):
             await work(talk, word)
@@ -257,7 +320,11 @@ async def test_a_fork_leaves_out_what_its_parent_discarded_and_so_does_a_clear_o
         fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
         request = await asked_next(fork, "in the fork.")
         assert not request.mentions("line-7-of-one")
-        flagged = [entry["title"] for entry in await fork.timeline() if entry.get("trimmed") and entry["kind"] == "activity"]
+        flagged = [
+            entry["title"]
+            for entry in await fork.timeline()
+            if entry.get("trimmed") and entry["kind"] == "activity"
+        ]
         assert any("of-one" in title for title in flagged)
         assert (await fork.type("/clear 3"))["status"] == "completed"
         request = await asked_next(fork, "and now.")

@@ -1,4 +1,6 @@
-"""What others do to the files between turns is none of what `/revert` takes back, on the real Codex."""
+"""What others do to the files between turns is none of what `/revert` takes back, on the real
+Codex.
+"""
 
 import random
 
@@ -33,7 +35,9 @@ async def commands_run(talk: Conversation) -> int:
 
 
 async def captured(talk: Conversation, turn_id: str) -> None:
-    """Until the files after the turn are captured: what a person writes before that counts as the turn's."""
+    """Until the files after the turn are captured: what a person writes before that counts as the
+    turn's.
+    """
     while True:
         checkpoints = (await talk.snapshot())["checkpoints"]
         if any(one["turnId"] == turn_id and one["moment"] == "after" for one in checkpoints):
@@ -51,14 +55,20 @@ async def test_a_file_that_a_person_wrote_between_two_turns_stays(harness: Harne
         all_of_it = await talk.type("/revert 0")
         after_all = worktree_files(harness.worktree)
         undone = await talk.type("/revert --undo")
-    assert last["status"] == all_of_it["status"] == undone["status"] == "completed", (last, all_of_it, undone)
+    assert last["status"] == all_of_it["status"] == undone["status"] == "completed", (
+        last,
+        all_of_it,
+        undone,
+    )
     assert after_last["a.txt"] == ("file", b"one\n")
     assert after_last["mine.py"] == after_all["mine.py"] == ("file", b"mine\n")
     assert "a.txt" not in after_all
     assert worktree_files(harness.worktree) == after_last
 
 
-async def test_a_file_that_a_person_changed_after_the_thread_is_named_and_refused(harness: Harness) -> None:
+async def test_a_file_that_a_person_changed_after_the_thread_is_named_and_refused(
+    harness: Harness,
+) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
@@ -81,7 +91,9 @@ async def test_an_idle_second_threads_files_stay(harness: Harness) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
-        other = await Conversation.begin(talk.client, harness.worktree, harness.model, harness.script)
+        other = await Conversation.begin(
+            talk.client, harness.worktree, harness.model, harness.script
+        )
         await edit(other, "echo theirs > b.txt")
         await edit(talk, "echo two > a.txt")
         outcome = await talk.type("/revert 0")
@@ -109,7 +121,9 @@ async def test_a_commit_and_another_branch_stay(harness: Harness) -> None:
     assert (status, branch) == ("", "feature\n")
 
 
-async def test_files_that_a_context_revert_left_alone_stay_when_a_later_turn_goes(harness: Harness) -> None:
+async def test_files_that_a_context_revert_left_alone_stay_when_a_later_turn_goes(
+    harness: Harness,
+) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:
         await edit(talk, "echo one > a.txt")
@@ -118,9 +132,11 @@ async def test_files_that_a_context_revert_left_alone_stay_when_a_later_turn_goe
         await edit(talk, "echo new > b.txt")
         outcome = await talk.type("/revert")
     assert outcome["status"] == "completed", outcome
-    assert {name: content for name, (_, content) in worktree_files(harness.worktree).items() if name != "kept.txt"} == {
-        "a.txt": b"two\n"
-    }
+    assert {
+        name: content
+        for name, (_, content) in worktree_files(harness.worktree).items()
+        if name != "kept.txt"
+    } == {"a.txt": b"two\n"}
 
 
 async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harness) -> None:
@@ -131,7 +147,9 @@ async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harne
         await edit(talk, "echo two > b.txt; rm kept.txt")
         files, before = worktree_files(harness.worktree), await talk.snapshot()
         dry = await talk.type("/revert 0 --dry-run")
-        asked = await talk.client.request("checkpoint/preview", threadId=talk.thread_id, turnCount=0)
+        asked = await talk.client.request(
+            "checkpoint/preview", threadId=talk.thread_id, turnCount=0
+        )
         untouched, after = worktree_files(harness.worktree), await talk.snapshot()
         nothing = await talk.type("/revert --undo --dry-run")
         context = await talk.type("/revert 1 --context --dry-run")
@@ -145,15 +163,27 @@ async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harne
     assert after == before
     assert dry == asked
     assert (dry["status"], dry["dryRun"]) == ("completed", True), dry
-    assert dry["files"] == {"written": ["kept.txt"], "removed": ["a.txt", "b.txt"], "kept": ["mine.py"], "refusals": []}
+    assert dry["files"] == {
+        "written": ["kept.txt"],
+        "removed": ["a.txt", "b.txt"],
+        "kept": ["mine.py"],
+        "refusals": [],
+    }
     assert done["files"] == dry["files"]
     assert "Nothing has been done." in dry["message"]
     assert (nothing["status"], nothing["reason"]) == ("skipped", "nothing_to_revert")
-    assert (context["files"], context["status"]) == ({"written": [], "removed": [], "kept": [], "refusals": []}, "completed")
+    assert (context["files"], context["status"]) == (
+        {"written": [], "removed": [], "kept": [], "refusals": []},
+        "completed",
+    )
     assert (refused["status"], refused["reason"]) == ("failed", "files_changed")
     assert "b.txt" in refused["files"]["refusals"][0]
     assert forced["files"]["removed"] == ["a.txt", "b.txt"]
-    assert done["message"].splitlines()[-1] == undone["message"].splitlines()[-1] == "To undo: /revert --undo"
+    assert (
+        done["message"].splitlines()[-1]
+        == undone["message"].splitlines()[-1]
+        == "To undo: /revert --undo"
+    )
     for name in ("kept.txt", "a.txt", "b.txt", "mine.py"):
         assert name in done["message"]
     assert done["undo"] == "/revert --undo"
@@ -161,7 +191,9 @@ async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harne
 
 
 class Walk:
-    """Turns and hands in turns. `log` tells of each path who changed it to what; the oracle reads nothing else."""
+    """Turns and hands in turns. `log` tells of each path who changed it to what; the oracle reads
+    nothing else.
+    """
 
     def __init__(self, talk: Conversation, harness: Harness, seed: int) -> None:
         self.talk = talk
@@ -204,7 +236,9 @@ class Walk:
         for name in {name for state in self.states for name in state}:
             base = self.states[0].get(name)
             mixed: list[object] = []
-            for before, after, author in zip(self.states, self.states[1:], self.authors, strict=False):
+            for before, after, author in zip(
+                self.states, self.states[1:], self.authors, strict=False
+            ):
                 was, is_now = before.get(name), after.get(name)
                 if was == is_now:
                     continue
@@ -225,7 +259,13 @@ class Walk:
     def _change(self) -> str:
         name = self.random.choice(NAMES)
         word = self.random.randint(1, 4)
-        return self.random.choice([f"rm -f {name}", f"mkdir -p d; echo {word} > {name}", f"mkdir -p d; echo {word} > {name}"])
+        return self.random.choice(
+            [
+                f"rm -f {name}",
+                f"mkdir -p d; echo {word} > {name}",
+                f"mkdir -p d; echo {word} > {name}",
+            ]
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -242,14 +282,21 @@ async def test_only_what_the_agent_did_is_taken_back(harness: Harness, seed: int
             await walk.revert()
 
 
-async def test_a_turn_whose_daemon_was_killed_is_taken_back_and_what_a_person_did_meanwhile_is_not(harness: Harness) -> None:
+async def test_a_turn_whose_daemon_was_killed_is_taken_back_and_what_a_person_did_meanwhile_is_not(
+    harness: Harness,
+) -> None:
     with_repository(harness.worktree)
     async with daemon_process(harness) as daemon, harness.client() as client:
         talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
         await edit(talk, "echo one > a.txt")
-        harness.script.then(run("echo two > a.txt; echo new > b.txt"), held(say("done."), anyio.Event()))
-        await client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go on"}])
-        # The model is asked again when the command has ended, and what it did is in the journal then.
+        harness.script.then(
+            run("echo two > a.txt; echo new > b.txt"), held(say("done."), anyio.Event())
+        )
+        await client.request(
+            "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go on"}]
+        )
+        # The model is asked again when the command has ended, and what it did is in the journal
+        # then.
         while len(harness.model.turn_requests()) < 4 or await commands_run(talk) < 2:
             await anyio.lowlevel.checkpoint()
         await kill(daemon)

@@ -1,4 +1,6 @@
-"""Turns that Codex does not end: they end here, within a bound, and say why. A stand-in plays Codex, which never does so of itself."""
+"""Turns that Codex does not end: they end here, within a bound, and say why. A stand-in plays
+Codex, which never does so of itself.
+"""
 
 import inspect
 import sys
@@ -13,7 +15,12 @@ from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations import build
-from trimpoint.operations.provider.lost_endings import NEVER_TOLD, NOT_ANSWERED, NOT_ENDED, EndingLimits
+from trimpoint.operations.provider.lost_endings import (
+    NEVER_TOLD,
+    NOT_ANSWERED,
+    NOT_ENDED,
+    EndingLimits,
+)
 
 from tests.e2e import forgetful_codex
 from tests.e2e.wire import JsonRpcClient, connect_socket
@@ -22,7 +29,9 @@ BRIEF, LONG = 0.05, 3600.0
 
 
 @asynccontextmanager
-async def forgetful(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: float) -> AsyncIterator[tuple[JsonRpcClient, str]]:
+async def forgetful(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: float
+) -> AsyncIterator[tuple[JsonRpcClient, str]]:
     """A client and its thread, over a Codex that forgets."""
     program = folder / "codex"
     program.write_text(f"#!{sys.executable}\n{inspect.getsource(forgetful_codex)}")
@@ -35,7 +44,9 @@ async def forgetful(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: flo
             running_daemon(Config(), folder / "state", LaunchProfile(program)) as daemon,
             anyio.create_task_group() as tasks,
         ):
-            await tasks.start(lambda task_status: serve_unix(socket, daemon.serve, task_status=task_status))
+            await tasks.start(
+                lambda task_status: serve_unix(socket, daemon.serve, task_status=task_status)
+            )
             async with connect_socket(socket) as wire:
                 await wire.initialize()
                 yield wire, (await wire.result("thread/start", cwd="/"))["thread"]["id"]
@@ -43,7 +54,9 @@ async def forgetful(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: flo
 
 
 async def prompt(wire: JsonRpcClient, thread_id: str, text: str) -> str:
-    answer = await wire.result("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
+    answer = await wire.result(
+        "turn/start", threadId=thread_id, input=[{"type": "text", "text": text}]
+    )
     return str(answer["turn"]["id"])
 
 
@@ -51,7 +64,11 @@ async def ended(wire: JsonRpcClient, thread_id: str, turn_id: str) -> tuple[str,
     """How the turn ended, for its clients and in the ledger; it is told once."""
 
     def is_its_end(one: object) -> bool:
-        return isinstance(one, dict) and one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+        return (
+            isinstance(one, dict)
+            and one.get("method") == "turn/completed"
+            and one["params"]["turn"]["id"] == turn_id
+        )
 
     told = (await wire.until(is_its_end))["params"]["turn"]
     await wire.settled()
@@ -65,13 +82,17 @@ async def ended(wire: JsonRpcClient, thread_id: str, turn_id: str) -> tuple[str,
     return told["status"], error
 
 
-async def test_a_turn_whose_end_is_never_told_ends_when_codex_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_whose_end_is_never_told_ends_when_codex_rests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):
         turn_id = await prompt(wire, thread_id, "rest")
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NEVER_TOLD)
 
 
-async def test_how_it_ended_is_read_from_codex_where_codex_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_how_it_ended_is_read_from_codex_where_codex_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):
         turn_id = await prompt(wire, thread_id, "told")
         assert await ended(wire, thread_id, turn_id) == ("completed", None)
@@ -79,28 +100,36 @@ async def test_how_it_ended_is_read_from_codex_where_codex_knows(tmp_path: Path,
     assert "answered unheard" in str(entries)
 
 
-async def test_an_interrupt_that_is_not_answered_ends_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupt_that_is_not_answered_ends_the_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with forgetful(tmp_path, monkeypatch, answer_s=0.5) as (wire, thread_id):
         turn_id = await prompt(wire, thread_id, "deaf")
         assert await wire.result("turn/interrupt", threadId=thread_id, turnId=turn_id) == {}
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NOT_ANSWERED)
 
 
-async def test_a_turn_that_ends_while_codex_is_asked_about_it_ends_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_ends_while_codex_is_asked_about_it_ends_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with forgetful(tmp_path, monkeypatch, answer_s=0.5) as (wire, thread_id):
         turn_id = await prompt(wire, thread_id, "late")
         assert await wire.result("turn/interrupt", threadId=thread_id, turnId=turn_id) == {}
         assert (await ended(wire, thread_id, turn_id))[0] == "interrupted"
 
 
-async def test_an_interrupt_that_changes_nothing_ends_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupt_that_changes_nothing_ends_the_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with forgetful(tmp_path, monkeypatch, after_interrupt_s=BRIEF) as (wire, thread_id):
         turn_id = await prompt(wire, thread_id, "numb")
         assert await wire.result("turn/interrupt", threadId=thread_id, turnId=turn_id) == {}
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NOT_ENDED)
 
 
-async def test_a_turn_that_codex_does_not_know_any_more_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_codex_does_not_know_any_more_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):
         turn_id = await prompt(wire, thread_id, "denying")
         answer = await wire.ask("turn/interrupt", threadId=thread_id, turnId=turn_id)
@@ -108,7 +137,9 @@ async def test_a_turn_that_codex_does_not_know_any_more_ends(tmp_path: Path, mon
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NEVER_TOLD)
 
 
-async def test_a_turn_with_an_odd_end_leaves_the_thread_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_with_an_odd_end_leaves_the_thread_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with forgetful(tmp_path, monkeypatch) as (wire, thread_id):
         await prompt(wire, thread_id, "odd")
         await wire.received_after("turn/completed")

@@ -1,4 +1,6 @@
-"""Codex adds to a fork that the person interrupted, when the forked thread ends with what was injected; nobody did."""
+"""Codex adds to a fork that the person interrupted, when the forked thread ends with what was
+injected; nobody did.
+"""
 
 import os
 import signal
@@ -20,14 +22,18 @@ pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 async def fork_of(talk: Conversation) -> Conversation:
     """A client's fork of the thread as it is."""
     await talk.begin_act()
-    forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+    forked = await talk.client.request(
+        "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"
+    )
     assert forked["thread"]["forkedFromId"] == talk.thread_id
     fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
     fork.turns = talk.turns
     return fork
 
 
-async def test_a_compaction_right_after_a_clear_is_told_of_no_interruption(harness: Harness) -> None:
+async def test_a_compaction_right_after_a_clear_is_told_of_no_interruption(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(4):
             await talk.turn(tool=True)
@@ -37,10 +43,14 @@ async def test_a_compaction_right_after_a_clear_is_told_of_no_interruption(harne
     [asked] = [request for request in harness.model.requests if request.kind == "inline_compaction"]
     assert pieces(asked.input)[:-1] == numbered(3, 4)
     assert not aborted(after)
-    assert after.mentions("<conversation-summary messages=4>The gist of it all.</conversation-summary>")
+    assert after.mentions(
+        "<conversation-summary messages=4>The gist of it all.</conversation-summary>"
+    )
 
 
-async def test_a_compaction_right_after_an_injection_is_told_of_no_interruption(harness: Harness) -> None:
+async def test_a_compaction_right_after_an_injection_is_told_of_no_interruption(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
@@ -49,7 +59,11 @@ async def test_a_compaction_right_after_an_injection_is_told_of_no_interruption(
         after = await talk.turn()
     [asked] = [request for request in harness.model.requests if request.kind == "inline_compaction"]
     assert pieces(asked.input)[:-1] == [*numbered(1, 2), Piece("user", "INJECTED")]
-    assert pieces(after.input)[1:] == [*numbered(2), Piece("user", "INJECTED"), Piece("user", "prompt-3.")]
+    assert pieces(after.input)[1:] == [
+        *numbered(2),
+        Piece("user", "INJECTED"),
+        Piece("user", "prompt-3."),
+    ]
 
 
 async def test_a_fork_right_after_a_clear_is_told_of_no_interruption(harness: Harness) -> None:
@@ -93,10 +107,16 @@ async def test_a_fork_right_after_an_injection_is_told_of_no_interruption(harnes
         after = await fork.turn()
     assert seen_turns(after, 2) == [2]
     assert not after.mentions("INJECTED")
-    assert pieces(request.input) == [*numbered(1), Piece("user", "INJECTED"), Piece("user", "prompt-2.")]
+    assert pieces(request.input) == [
+        *numbered(1),
+        Piece("user", "INJECTED"),
+        Piece("user", "prompt-2."),
+    ]
 
 
-async def test_a_revert_that_is_undone_right_after_an_injection_tells_of_no_interruption(harness: Harness) -> None:
+async def test_a_revert_that_is_undone_right_after_an_injection_tells_of_no_interruption(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
@@ -104,10 +124,16 @@ async def test_a_revert_that_is_undone_right_after_an_injection_tells_of_no_inte
         await run(talk, "/revert 1 --context")
         await run(talk, "/revert --undo")
         undone = await talk.turn()
-    assert pieces(undone.input) == [*numbered(1, 2), Piece("user", "INJECTED"), Piece("user", "prompt-3.")]
+    assert pieces(undone.input) == [
+        *numbered(1, 2),
+        Piece("user", "INJECTED"),
+        Piece("user", "prompt-3."),
+    ]
 
 
-async def test_a_sealed_summary_is_compacted_again_without_an_interruption(sealed_harness: Harness) -> None:
+async def test_a_sealed_summary_is_compacted_again_without_an_interruption(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
@@ -116,6 +142,8 @@ async def test_a_sealed_summary_is_compacted_again_without_an_interruption(seale
         talk.script.then(say("A readable gist."))
         await run(talk, "/compact")
         after = await talk.turn()
-    asked = [request for request in sealed_harness.model.requests if request.kind == "remote_compaction"]
+    asked = [
+        request for request in sealed_harness.model.requests if request.kind == "remote_compaction"
+    ]
     assert not any(map(aborted, [*asked, *sealed_harness.model.turn_requests()]))
     assert after.mentions("A readable gist.")

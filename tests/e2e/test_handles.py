@@ -1,4 +1,6 @@
-"""Handles that clients choose, on the real Codex: each client has its own, as if it had a Codex of its own (docs/spec/clients.md)."""
+"""Handles that clients choose, on the real Codex: each client has its own, as if it had a Codex of
+its own (docs/spec/clients.md).
+"""
 
 import base64
 import os
@@ -25,7 +27,13 @@ FREE = {"type": "dangerFullAccess"}
 def command(script: str, handle: str | None = "p", **params: Any) -> tuple[str, dict[str, Any]]:
     """A `command/exec`, with its output streamed if it has a handle."""
     named = {} if handle is None else {"processId": handle, "streamStdoutStderr": True}
-    return "command/exec", {"command": ["sh", "-c", script], "sandboxPolicy": FREE, "disableTimeout": True, **named, **params}
+    return "command/exec", {
+        "command": ["sh", "-c", script],
+        "sandboxPolicy": FREE,
+        "disableTimeout": True,
+        **named,
+        **params,
+    }
 
 
 def process(script: str) -> tuple[str, dict[str, Any]]:
@@ -39,7 +47,9 @@ def process(script: str) -> tuple[str, dict[str, Any]]:
     }
 
 
-async def start(wire: JsonRpcClient, request: tuple[str, dict[str, Any]], request_id: str = "started") -> None:
+async def start(
+    wire: JsonRpcClient, request: tuple[str, dict[str, Any]], request_id: str = "started"
+) -> None:
     method, params = request
     await wire.send({"id": request_id, "method": method, "params": params})
 
@@ -52,7 +62,9 @@ async def printed(wire: JsonRpcClient, after: int = 0) -> str:
 
 @asynccontextmanager
 async def codex_beside(wire: JsonRpcClient, harness: Harness) -> AsyncIterator[JsonRpcClient]:
-    """A Codex without us, begun when ours is there: two that begin at once in a new home get in each other's way."""
+    """A Codex without us, begun when ours is there: two that begin at once in a new home get in
+    each other's way.
+    """
     await wire.initialize()
     async with connect_to_codex(harness) as codex:
         yield codex
@@ -68,15 +80,23 @@ async def all_said(fifo: Path) -> str:
         return await anyio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
 
 
-async def test_two_clients_use_the_same_handle_and_each_hears_its_own_command(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
+async def test_two_clients_use_the_same_handle_and_each_hears_its_own_command(
+    harness: Harness,
+) -> None:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as one,
+        connect_socket(harness.socket) as two,
+    ):
         for wire, name in ((one, "one"), (two, "two")):
             await wire.initialize(name)
             await start(wire, command(f"echo of-{name}; read line; echo $line", streamStdin=True))
             assert await printed(wire) == f"of-{name}\n"
         for wire, name in ((one, "one"), (two, "two")):
             heard = len(wire.received)
-            await wire.result("command/exec/write", processId="p", deltaBase64=encoded(f"told-{name}\n"))
+            await wire.result(
+                "command/exec/write", processId="p", deltaBase64=encoded(f"told-{name}\n")
+            )
             assert await printed(wire, heard) == f"told-{name}\n"
             assert (await wire.answer_to("started"))["result"]["exitCode"] == 0
         assert [wire.methods().count("command/exec/outputDelta") for wire in (one, two)] == [2, 2]
@@ -91,7 +111,10 @@ async def test_two_clients_use_the_same_handle_and_each_hears_its_own_command(ha
         ),
         (
             process("exec sleep 3600"),
-            [("writeStdin", {"processHandle": "p", "closeStdin": True}), ("kill", {"processHandle": "p"})],
+            [
+                ("writeStdin", {"processHandle": "p", "closeStdin": True}),
+                ("kill", {"processHandle": "p"}),
+            ],
         ),
     ],
     ids=["command/exec", "process/spawn"],
@@ -111,7 +134,9 @@ async def test_what_another_client_runs_is_out_of_reach(
         await start(owner, request_)
         await owner.settled()
         for method, params in others:
-            refused, expected = [await wire.ask(f"{family}/{method}", **params) for wire in (other, codex)]
+            refused, expected = [
+                await wire.ask(f"{family}/{method}", **params) for wire in (other, codex)
+            ]
             assert refused["error"] == expected["error"]
         duplicates = [await owner.ask(request_[0], **request_[1])]
         await start(codex, request_)
@@ -122,16 +147,31 @@ async def test_what_another_client_runs_is_out_of_reach(
 
 
 @pytest.mark.parametrize(
-    "request_of", [command, lambda script: command(script, None), process], ids=["named", "nameless", "process/spawn"]
+    "request_of",
+    [command, lambda script: command(script, None), process],
+    ids=["named", "nameless", "process/spawn"],
 )
-async def test_what_a_client_runs_ends_with_it(harness: Harness, request_of: Callable[[str], tuple[str, dict[str, Any]]]) -> None:
-    leaving_fifo, staying_fifo, end_fifo = (harness.worktree / name for name in ("leaving", "staying", "end"))
+async def test_what_a_client_runs_ends_with_it(
+    harness: Harness, request_of: Callable[[str], tuple[str, dict[str, Any]]]
+) -> None:
+    leaving_fifo, staying_fifo, end_fifo = (
+        harness.worktree / name for name in ("leaving", "staying", "end")
+    )
     for fifo in (leaving_fifo, staying_fifo, end_fifo):
         os.mkfifo(fifo)
-    async with harness.daemon(), connect_socket(harness.socket) as staying, anyio.create_task_group() as tasks:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as staying,
+        anyio.create_task_group() as tasks,
+    ):
         said: list[str] = []
         await staying.initialize("staying")
-        await start(staying, request_of(f"exec 3> {staying_fifo}; echo runs >&3; read line < {end_fifo}; echo goes-on >&3"))
+        await start(
+            staying,
+            request_of(
+                f"exec 3> {staying_fifo}; echo runs >&3; read line < {end_fifo}; echo goes-on >&3"
+            ),
+        )
 
         async def listen() -> None:
             said.append(await all_said(staying_fifo))
@@ -139,7 +179,9 @@ async def test_what_a_client_runs_ends_with_it(harness: Harness, request_of: Cal
         tasks.start_soon(listen)
         async with connect_socket(harness.socket) as leaving:
             await leaving.initialize("leaving")
-            await start(leaving, request_of(f"exec 3> {leaving_fifo}; echo runs >&3; exec sleep 3600"))
+            await start(
+                leaving, request_of(f"exec 3> {leaving_fifo}; echo runs >&3; exec sleep 3600")
+            )
             opened = await anyio.to_thread.run_sync(leaving_fifo.open, abandon_on_cancel=True)
             with opened:
                 assert await anyio.to_thread.run_sync(opened.readline) == "runs\n"
@@ -152,7 +194,11 @@ async def test_what_a_client_runs_ends_with_it(harness: Harness, request_of: Cal
 
 async def test_watches_with_the_same_handle_are_told_apart(harness: Harness) -> None:
     folders = [harness.worktree / "a", harness.worktree / "b"]
-    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as one,
+        connect_socket(harness.socket) as two,
+    ):
         for wire, folder in zip((one, two), folders, strict=True):
             folder.mkdir()
             await wire.initialize()
@@ -168,7 +214,11 @@ async def test_watches_with_the_same_handle_are_told_apart(harness: Harness) -> 
 
 
 async def test_search_sessions_with_the_same_handle_are_told_apart(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as one, connect_socket(harness.socket) as two:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as one,
+        connect_socket(harness.socket) as two,
+    ):
         for wire, name in ((one, "one"), (two, "two")):
             await wire.initialize()
             folder = harness.worktree / name
@@ -177,18 +227,23 @@ async def test_search_sessions_with_the_same_handle_are_told_apart(harness: Harn
             await wire.result("fuzzyFileSearch/sessionStart", sessionId="s", roots=[str(folder)])
             await wire.result("fuzzyFileSearch/sessionUpdate", sessionId="s", query="needle")
             await wire.until(
-                lambda message, name=name: f"needle-{name}" in str(message) and message["params"]["sessionId"] == "s"
+                lambda message, name=name: (
+                    f"needle-{name}" in str(message) and message["params"]["sessionId"] == "s"
+                )
             )
             await wire.received_after("fuzzyFileSearch/sessionCompleted", sessionId="s")
         await one.abort()
-        # Ended in Codex too, where a session that goes on would answer to anybody who knows its name there.
+        # Ended in Codex too, where a session that goes on would answer to anybody who knows its
+        # name there.
         await two.result("fuzzyFileSearch/sessionUpdate", sessionId="s", query="needle-t")
         await two.received_after("fuzzyFileSearch/sessionUpdated", query="needle-t")
         assert "needle-one" not in str(two.received)
 
 
 async def test_a_program_may_run_longer_than_any_other_request(harness: Harness) -> None:
-    harness.config = type(harness.config)(codex=CodexSection(request_deadline_s=0.5), compaction=harness.config.compaction)
+    harness.config = type(harness.config)(
+        codex=CodexSection(request_deadline_s=0.5), compaction=harness.config.compaction
+    )
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         result = await wire.result("command/exec", command=["sh", "-c", "sleep 0.8; echo late"])
@@ -199,13 +254,21 @@ async def test_a_sample_is_cancelled_by_its_own_client_alone(harness: Harness) -
     if "thread/sample/cancel" not in (await experimental_api(harness.profile)).methods:
         pytest.skip("this Codex cannot cancel a sample")
     release = anyio.Event()
-    async with harness.conversation() as talk, connect_socket(harness.socket) as mine, connect_socket(harness.socket) as other:
+    async with (
+        harness.conversation() as talk,
+        connect_socket(harness.socket) as mine,
+        connect_socket(harness.socket) as other,
+    ):
         await talk.turn()
         for wire in (mine, other):
             await wire.initialize()
         read = await mine.result("thread/read", threadId=talk.thread_id, includeTurns=True)
         harness.script.then(held(say("sampled"), release))
-        sample = {"threadId": talk.thread_id, "expectedTurnId": read["thread"]["turns"][-1]["id"], "prompt": "sample-prompt."}
+        sample = {
+            "threadId": talk.thread_id,
+            "expectedTurnId": read["thread"]["turns"][-1]["id"],
+            "prompt": "sample-prompt.",
+        }
         await start(mine, ("thread/sample", sample))
         with anyio.fail_after(DEADLINE_S):
             await harness.model.wait_for_request(lambda request: request.mentions("sample-prompt."))
@@ -228,11 +291,20 @@ EXPERIMENTAL_REQUESTS: list[tuple[str, Any]] = [
     ("thread/start", {"permissions": None, "cwd": 7}),
     ("thread/list", {"projectId": None}),
     ("thread/fork", {"threadId": "00000000-0000-7000-8000-000000000000", "path": None}),
-    ("thread/start", {"approvalPolicy": {"granular": {"sandbox_approval": True, "rules": True, "mcp_elicitations": True}}}),
+    (
+        "thread/start",
+        {
+            "approvalPolicy": {
+                "granular": {"sandbox_approval": True, "rules": True, "mcp_elicitations": True}
+            }
+        },
+    ),
 ]
 
 
-async def test_a_client_without_the_experimental_api_is_refused_as_codex_refuses_it(harness: Harness) -> None:
+async def test_a_client_without_the_experimental_api_is_refused_as_codex_refuses_it(
+    harness: Harness,
+) -> None:
     async with (
         harness.daemon(),
         connect_socket(harness.socket) as full,
@@ -248,7 +320,11 @@ async def test_a_client_without_the_experimental_api_is_refused_as_codex_refuses
 
 
 async def test_a_client_without_the_experimental_api_is_not_told_of_it(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as plain, connect_socket(harness.socket) as full:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as plain,
+        connect_socket(harness.socket) as full,
+    ):
         await plain.initialize(experimentalApi=False)
         await full.initialize()
         thread_id = (await plain.result("thread/start", cwd=str(harness.worktree)))["thread"]["id"]

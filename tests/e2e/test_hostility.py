@@ -1,4 +1,6 @@
-"""What others on the machine and misbehaving clients may do to a daemon: little, and nothing to those who behave (docs/spec/running.md)."""
+"""What others on the machine and misbehaving clients may do to a daemon: little, and nothing to
+those who behave (docs/spec/running.md).
+"""
 
 import asyncio
 import ctypes
@@ -40,7 +42,11 @@ async def works(wire: JsonRpcClient) -> None:
 
 
 def memory_bytes(process: Process, field: str) -> int:
-    [line] = [line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith(f"{field}:")]
+    [line] = [
+        line
+        for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        if line.startswith(f"{field}:")
+    ]
     return int(line.split()[1]) * 1024
 
 
@@ -53,31 +59,45 @@ def many_descriptors() -> Iterator[int]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-# --- connections that come to nothing ------------------------------------------------------------------------------------
+# --- connections that come to nothing
+# ------------------------------------------------------------------------------------
 
 
-async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(harness: Harness) -> None:
+async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(
+    harness: Harness,
+) -> None:
     limited(harness, handshake_deadline_s=3, max_clients=4)
     async with harness.daemon(), connect_socket(harness.socket) as good:
         await good.initialize()
         async with AsyncExitStack() as stack:
-            silent = [await stack.enter_async_context(connect_socket(harness.socket)) for _ in range(3)]
+            silent = [
+                await stack.enter_async_context(connect_socket(harness.socket)) for _ in range(3)
+            ]
             await silent[1].send_bytes(b'{"id":1,"method":"initia')
             await silent[2].ask("initialize", nothing="of use")
             for wire in silent:
                 await wire.until_closed()
                 last = wire.received[-1]
                 assert last["id"] is None
-                assert (last["error"]["code"], last["error"]["data"]["reason"]) == (-32600, "not_initialized")
+                assert (last["error"]["code"], last["error"]["data"]["reason"]) == (
+                    -32600,
+                    "not_initialized",
+                )
                 assert "within 3 s" in last["error"]["message"]
                 assert last["error"]["data"]["hint"]
         await works(good)
         assert (await good.result("sidecar/status"))["clients"] == 1
 
 
-async def test_who_has_introduced_himself_may_be_silent_for_as_long_as_he_likes(harness: Harness) -> None:
+async def test_who_has_introduced_himself_may_be_silent_for_as_long_as_he_likes(
+    harness: Harness,
+) -> None:
     limited(harness, handshake_deadline_s=2)
-    async with harness.daemon(), connect_socket(harness.socket) as good, connect_socket(harness.socket) as overdue:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as good,
+        connect_socket(harness.socket) as overdue,
+    ):
         await good.initialize()
         await overdue.until_closed()
         async with connect_socket(harness.socket) as later:
@@ -85,9 +105,13 @@ async def test_who_has_introduced_himself_may_be_silent_for_as_long_as_he_likes(
         await works(good)
 
 
-async def test_a_thousand_clients_are_served_and_leave_nothing_behind(harness: Harness, many_descriptors: int) -> None:
+async def test_a_thousand_clients_are_served_and_leave_nothing_behind(
+    harness: Harness, many_descriptors: int
+) -> None:
     if many_descriptors < 2500:
-        pytest.skip(f"the system allows {many_descriptors} descriptors, too few for a thousand clients")
+        pytest.skip(
+            f"the system allows {many_descriptors} descriptors, too few for a thousand clients"
+        )
     async with daemon_process(harness) as process, connect_socket(harness.socket) as first:
         await first.initialize()
         before = _descriptors(process)
@@ -128,10 +152,13 @@ async def _thousand(harness: Harness) -> int:
     return answered
 
 
-# --- floods --------------------------------------------------------------------------------------------------------------
+# --- floods
+# --------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are_served(harness: Harness) -> None:
+async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are_served(
+    harness: Harness,
+) -> None:
     limited(harness, max_outbox_bytes=MIB, max_requests_in_flight=64)
     async with daemon_process(harness) as process, connect_socket(harness.socket) as good:
         await good.initialize()
@@ -140,7 +167,9 @@ async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are
             flood.connect(os.fspath(harness.socket))
             flood.setblocking(False)
             flood.send(HELLO)
-            sent_bytes = await _pour(flood, b'{"id":7,"method":"sidecar/status"}\n' * 1000, 20 * MIB, good)
+            sent_bytes = await _pour(
+                flood, b'{"id":7,"method":"sidecar/status"}\n' * 1000, 20 * MIB, good
+            )
             assert sent_bytes < 20 * MIB, "it was made to wait"
             await works(good)
         await works(good)
@@ -148,7 +177,9 @@ async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are
 
 
 async def _pour(flood: socket.socket, data: bytes, most_bytes: int, good: JsonRpcClient) -> int:
-    """Send until the daemon takes no more, twenty answers to somebody else long; how much it took."""
+    """Send until the daemon takes no more, twenty answers to somebody else long; how much it
+    took.
+    """
     sent, rest, stalled = 0, memoryview(data), 0
     while sent < most_bytes and stalled < 20:
         try:
@@ -161,26 +192,42 @@ async def _pour(flood: socket.socket, data: bytes, most_bytes: int, good: JsonRp
 
 
 async def test_a_batch_too_large_is_refused_whole_and_quickly(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as wire, connect_socket(harness.socket) as good:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as wire,
+        connect_socket(harness.socket) as good,
+    ):
         await wire.initialize()
         await good.initialize("good")
         after = len(wire.received)
-        await wire.send_bytes(b"[" + b",".join([b'{"id":1,"method":"sidecar/status"}'] * 50_000) + b"]\n")
+        await wire.send_bytes(
+            b"[" + b",".join([b'{"id":1,"method":"sidecar/status"}'] * 50_000) + b"]\n"
+        )
         refusal = await wire.until(lambda message: "id" in message and message["id"] is None, after)
         assert "at most 1024 members, this one has 50000" in refusal["error"]["message"]
         await works(wire)
         await works(good)
 
 
-async def test_a_message_of_too_many_values_or_bytes_is_refused_and_harms_nobody(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as wire, connect_socket(harness.socket) as good:
+async def test_a_message_of_too_many_values_or_bytes_is_refused_and_harms_nobody(
+    harness: Harness,
+) -> None:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as wire,
+        connect_socket(harness.socket) as good,
+    ):
         await wire.initialize()
         await good.initialize("good")
-        await wire.send_bytes(b'{"id":"many","method":"model/list","params":{"x":[%b0]}}\n' % (b"[]," * MIB))
+        await wire.send_bytes(
+            b'{"id":"many","method":"model/list","params":{"x":[%b0]}}\n' % (b"[]," * MIB)
+        )
         refusal = await wire.answer_to("many")
         assert "more than 250,000 values" in refusal["error"]["message"]
         after = len(wire.received)
-        await wire.send_bytes(b'{"id":1,"method":"model/list","params":{"x":"%b"}}\n' % (b"x" * (60 * MIB)))
+        await wire.send_bytes(
+            b'{"id":1,"method":"model/list","params":{"x":"%b"}}\n' % (b"x" * (60 * MIB))
+        )
         refusal = await wire.until(lambda message: "error" in message, after)
         assert refusal["error"]["data"]["reason"] == "message_too_large"
         await works(wire)
@@ -191,21 +238,33 @@ NESTED = [b"[" * 126 + b"]" * 126, b'{"a":' * 200 + b"1" + b"}" * 200, b"[" * 90
 
 
 @pytest.mark.parametrize("params", NESTED, ids=["one too many", "objects", "many"])
-async def test_what_codex_would_ignore_for_its_depth_is_refused_under_its_id(harness: Harness, params: bytes) -> None:
+async def test_what_codex_would_ignore_for_its_depth_is_refused_under_its_id(
+    harness: Harness, params: bytes
+) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         await wire.send_bytes(b'{"id":"deep","method":"model/list","params":{"x":%b}}\n' % params)
         error = (await wire.answer_to("deep"))["error"]
         assert (error["code"], "deeper than 127 levels" in error["message"]) == (-32600, True)
-        await wire.send_bytes(b'{"id":"fits","method":"model/list","params":{"x":%b}}\n' % (b"[" * 125 + b"]" * 125))
+        await wire.send_bytes(
+            b'{"id":"fits","method":"model/list","params":{"x":%b}}\n' % (b"[" * 125 + b"]" * 125)
+        )
         assert (await wire.answer_to("fits"))["result"]["data"]
 
 
 async def test_a_bomb_of_brackets_harms_nobody(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as wire, connect_socket(harness.socket) as good:
+    async with (
+        harness.daemon(),
+        connect_socket(harness.socket) as wire,
+        connect_socket(harness.socket) as good,
+    ):
         await wire.initialize()
         await good.initialize("good")
-        for bomb in (b"[" * 5 * MIB, b'{"a":' * MIB, b'{"id":1,"method":"m","params":' + b"[" * MIB + b"]" * MIB + b"}"):
+        for bomb in (
+            b"[" * 5 * MIB,
+            b'{"a":' * MIB,
+            b'{"id":1,"method":"m","params":' + b"[" * MIB + b"]" * MIB + b"}",
+        ):
             after = len(wire.received)
             await wire.send_bytes(bomb + b"\n")
             await wire.until(lambda message: "error" in message, after)
@@ -213,21 +272,30 @@ async def test_a_bomb_of_brackets_harms_nobody(harness: Harness) -> None:
         await works(wire)
 
 
-# --- a reader that stalls ------------------------------------------------------------------------------------------------
+# --- a reader that stalls
+# ------------------------------------------------------------------------------------------------
 
 STREAM_BYTES = 100 * 1000 * 1000
 OUTBOX_BYTES = 8 * MIB
 
 
-async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_than_its_outbox(harness: Harness) -> None:
+async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_than_its_outbox(
+    harness: Harness,
+) -> None:
     limited(harness, max_outbox_bytes=OUTBOX_BYTES)
     async with daemon_process(harness) as process, connect_socket(harness.socket) as owner:
         await owner.initialize()
         answer = await owner.result(
-            "thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="danger-full-access"
+            "thread/start",
+            cwd=str(harness.worktree),
+            approvalPolicy="never",
+            sandbox="danger-full-access",
         )
         thread_id = str(answer["thread"]["id"])
-        async with _taking_part(harness, thread_id) as (reader, _), _taking_part(harness, thread_id):
+        async with (
+            _taking_part(harness, thread_id) as (reader, _),
+            _taking_part(harness, thread_id),
+        ):
             await owner.result("thread/unsubscribe", threadId=thread_id)
             before = memory_bytes(process, "VmRSS")
             received = 0
@@ -237,19 +305,34 @@ async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_t
                 received += await _until_turn_completed(reader)
             assert memory_bytes(process, "VmHWM") - before < OUTBOX_BYTES + 8 * MIB
         await works(owner)
-        log = [msgspec.json.decode(line) for line in (harness.home / "daemon.log").read_text().splitlines()]
+        log = [
+            msgspec.json.decode(line)
+            for line in (harness.home / "daemon.log").read_text().splitlines()
+        ]
     [dropped] = [line for line in log if line["event"] == "client_dropped"]
     assert dropped["max_outbox_bytes"] == OUTBOX_BYTES
     assert [
-        line["reason"] for line in log if line.get("client") == dropped["client"] and line["event"] == "client_disconnected"
-    ] == [f"it does not read: {dropped['queued_bytes']} bytes wait for it, the limit is {OUTBOX_BYTES}"]
+        line["reason"]
+        for line in log
+        if line.get("client") == dropped["client"] and line["event"] == "client_disconnected"
+    ] == [
+        f"it does not read: {dropped['queued_bytes']} bytes wait for it, the limit is {OUTBOX_BYTES}"
+    ]
 
 
 @asynccontextmanager
-async def _taking_part(harness: Harness, thread_id: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _taking_part(
+    harness: Harness, thread_id: str
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A client of the thread that reads only what the test takes."""
     reader, writer = await asyncio.open_unix_connection(harness.socket, limit=MIB)
-    writer.write(HELLO + msgspec.json.encode({"id": 2, "method": "thread/resume", "params": {"threadId": thread_id}}) + b"\n")
+    writer.write(
+        HELLO
+        + msgspec.json.encode(
+            {"id": 2, "method": "thread/resume", "params": {"threadId": thread_id}}
+        )
+        + b"\n"
+    )
     with anyio.fail_after(DEADLINE_S):
         while not (await reader.readline()).startswith(b'{"id":2,"result"'):
             pass
@@ -267,16 +350,22 @@ async def _until_turn_completed(reader: asyncio.StreamReader) -> int:
     return size
 
 
-# --- other users ---------------------------------------------------------------------------------------------------------
+# --- other users
+# ---------------------------------------------------------------------------------------------------------
 
 NOBODY = 65534
 SETRESUID = {"x86_64": 117, "aarch64": 147}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-@pytest.mark.skipif(platform.machine() not in SETRESUID, reason="the number of the system call is not known")
-async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_connect(harness: Harness) -> None:
-    # Handed over and open to all, as by a careless unit: only the daemon's own look at the peer is left.
+@pytest.mark.skipif(
+    platform.machine() not in SETRESUID, reason="the number of the system call is not known"
+)
+async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_connect(
+    harness: Harness,
+) -> None:
+    # Handed over and open to all, as by a careless unit: only the daemon's own look at the peer is
+    # left.
     path = harness.state_dir.parent / "open.sock"
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.fspath(path))
@@ -295,7 +384,9 @@ async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_conn
 
 
 def _heard_as_nobody(path: Path) -> bytes:
-    """What a connection of another user is told. In a thread of its own, whose user alone is changed: the kernel keeps it by thread."""
+    """What a connection of another user is told. In a thread of its own, whose user alone is
+    changed: the kernel keeps it by thread.
+    """
     heard: list[bytes] = []
 
     def connect() -> None:

@@ -1,4 +1,6 @@
-"""Items that a client injects belong to the context from there on: a revert to before them takes them out, for good."""
+"""Items that a client injects belong to the context from there on: a revert to before them takes
+them out, for good.
+"""
 
 import pytest
 from trimpoint.testkit import ModelRequest
@@ -27,7 +29,9 @@ def aborted(request: ModelRequest) -> bool:
     return request.mentions("interrupted the previous turn")
 
 
-async def test_what_was_injected_after_a_turn_is_taken_back_with_the_turns_after_it(harness: Harness) -> None:
+async def test_what_was_injected_after_a_turn_is_taken_back_with_the_turns_after_it(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
@@ -44,7 +48,9 @@ async def test_what_was_injected_after_a_turn_is_taken_back_with_the_turns_after
     assert not after.mentions("INJECTED")
 
 
-async def test_a_revert_to_the_last_turn_takes_back_what_was_injected_since(harness: Harness) -> None:
+async def test_a_revert_to_the_last_turn_takes_back_what_was_injected_since(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn()
@@ -55,7 +61,9 @@ async def test_a_revert_to_the_last_turn_takes_back_what_was_injected_since(harn
     assert not reverted.mentions("INJECTED")
 
 
-async def test_an_undone_revert_brings_back_what_was_injected_and_takes_what_came_since(harness: Harness) -> None:
+async def test_an_undone_revert_brings_back_what_was_injected_and_takes_what_came_since(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn()
@@ -82,4 +90,8 @@ async def test_what_is_injected_after_a_revert_is_kept_by_the_next_trim(harness:
         await inject(talk, "SINCE")
         await run(talk, "/clear 1")
         after = await talk.turn()
-    assert [after.mentions(word) for word in ("tool-output-2", "INJECTED", "SINCE")] == [True, False, True]
+    assert [after.mentions(word) for word in ("tool-output-2", "INJECTED", "SINCE")] == [
+        True,
+        False,
+        True,
+    ]

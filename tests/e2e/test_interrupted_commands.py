@@ -1,4 +1,6 @@
-"""The turn that a typed command looks like, on the real Codex: it can be interrupted, steered and listed as any turn."""
+"""The turn that a typed command looks like, on the real Codex: it can be interrupted, steered and
+listed as any turn.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -28,7 +30,9 @@ class Setup:
 
     async def prompt(self, text: str, **params: Any) -> Message:
         turn_input = [{"type": "text", "text": text}]
-        return await self.wire.ask("turn/start", threadId=self.thread_id, input=turn_input, **params)
+        return await self.wire.ask(
+            "turn/start", threadId=self.thread_id, input=turn_input, **params
+        )
 
     async def compacting(self, text: str = "/compact") -> str:
         """Type the command and wait until the model is asked for a summary."""
@@ -40,19 +44,29 @@ class Setup:
         self.harness.script.at_compaction(held)
         turn_id = str((await self.prompt(text, clientUserMessageId="mine"))["result"]["turn"]["id"])
         with anyio.fail_after(20):
-            await self.harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+            await self.harness.model.wait_for_request(
+                lambda request: request.kind == "inline_compaction"
+            )
         return turn_id
 
     async def ended(self, turn_id: str) -> dict[str, Any]:
         message = await self.wire.until(
-            lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+            lambda one: (
+                one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+            )
         )
         return dict(message["params"]["turn"])
 
     async def operation(self) -> dict[str, Any]:
         """The last step of the thread's operation, from its events."""
-        steps = [one["params"] for one in self.wire.received if one.get("method") == "orchestration/event"]
-        return dict([step["payload"] for step in steps if step["type"] == "thread.operation-advanced"][-1])
+        steps = [
+            one["params"]
+            for one in self.wire.received
+            if one.get("method") == "orchestration/event"
+        ]
+        return dict(
+            [step["payload"] for step in steps if step["type"] == "thread.operation-advanced"][-1]
+        )
 
 
 @asynccontextmanager
@@ -73,7 +87,10 @@ async def scene_in(harness: Harness) -> AsyncIterator[Setup]:
 async def test_interrupting_a_typed_compact_cancels_it_and_trims_nothing(harness: Harness) -> None:
     async with scene_in(harness) as setup:
         turn_id = await setup.compacting()
-        assert await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id) == {}
+        assert (
+            await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id)
+            == {}
+        )
         turn = await setup.ended(turn_id)
         assert turn["status"] == "interrupted"
         assert turn["items"][0]["text"] == "The compaction was cancelled and nothing has changed."
@@ -87,15 +104,22 @@ async def test_interrupting_a_typed_compact_cancels_it_and_trims_nothing(harness
     assert seen_turns(request, 3) == [1, 2, 3]
 
 
-async def test_a_compaction_that_codex_was_asked_for_is_cancelled_by_its_turn(harness: Harness) -> None:
+async def test_a_compaction_that_codex_was_asked_for_is_cancelled_by_its_turn(
+    harness: Harness,
+) -> None:
     async with scene_in(harness) as setup:
         harness.script.at_compaction(lambda _: never(setup))
         await setup.wire.result("thread/compact/start", threadId=setup.thread_id)
         started = await setup.wire.received_after("turn/started", threadId=setup.thread_id)
         turn_id = started["params"]["turn"]["id"]
         with anyio.fail_after(20):
-            await harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
-        assert await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id) == {}
+            await harness.model.wait_for_request(
+                lambda request: request.kind == "inline_compaction"
+            )
+        assert (
+            await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id)
+            == {}
+        )
         assert (await setup.ended(turn_id))["status"] == "interrupted"
         assert (await setup.operation())["phase"] == "cancelled"
         assert (await setup.talk.snapshot())["contextTrimPoints"] == []
@@ -106,7 +130,9 @@ async def never(setup: Setup) -> Reply:
     return say("too late")
 
 
-async def test_a_command_that_waits_for_its_outcome_is_told_that_it_was_cancelled(harness: Harness) -> None:
+async def test_a_command_that_waits_for_its_outcome_is_told_that_it_was_cancelled(
+    harness: Harness,
+) -> None:
     async with scene_in(harness) as setup, anyio.create_task_group() as tasks:
         harness.script.at_compaction(lambda _: never(setup))
         outcomes: list[dict[str, Any]] = []
@@ -116,11 +142,15 @@ async def test_a_command_that_waits_for_its_outcome_is_told_that_it_was_cancelle
 
         tasks.start_soon(execute)
         started = await setup.wire.received_after("turn/started", threadId=setup.thread_id)
-        await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=started["params"]["turn"]["id"])
+        await setup.wire.result(
+            "turn/interrupt", threadId=setup.thread_id, turnId=started["params"]["turn"]["id"]
+        )
         with anyio.fail_after(20):
             while not outcomes:
                 await setup.wire.settled()
-        progress = [one for one in setup.talk.client.messages if one.get("method") == "commands/progress"]
+        progress = [
+            one for one in setup.talk.client.messages if one.get("method") == "commands/progress"
+        ]
     assert (outcomes[0]["status"], outcomes[0]["reason"]) == ("cancelled", "cancelled")
     assert {one["params"]["operationId"] for one in progress} == {outcomes[0]["operationId"]}
 
@@ -132,25 +162,45 @@ async def test_a_typed_compact_is_one_turn_to_its_client(harness: Harness) -> No
         turn_id = await setup.compacting()
         await setup.ended(turn_id)
         lines = [one for one in setup.wire.received[after:] if "method" in one]
-    turns = [one["params"]["turn"]["id"] for one in lines if one["method"] in ("turn/started", "turn/completed")]
+    turns = [
+        one["params"]["turn"]["id"]
+        for one in lines
+        if one["method"] in ("turn/started", "turn/completed")
+    ]
     assert turns == [turn_id, turn_id]
-    items = [(one["params"]["turnId"], one["params"]["item"]) for one in lines if one["method"] == "item/completed"]
+    items = [
+        (one["params"]["turnId"], one["params"]["item"])
+        for one in lines
+        if one["method"] == "item/completed"
+    ]
     assert {named for named, _ in items} == {turn_id}
-    assert [item["type"] for _, item in items] == ["userMessage", "contextCompaction", "agentMessage"]
+    assert [item["type"] for _, item in items] == [
+        "userMessage",
+        "contextCompaction",
+        "agentMessage",
+    ]
     assert items[0][1]["clientId"] == "mine"
 
 
 async def test_a_command_that_runs_is_listed_and_gone_when_it_has_ended(harness: Harness) -> None:
     async with scene_in(harness) as setup:
         turn_id = await setup.compacting()
-        read = (await setup.wire.result("thread/read", threadId=setup.thread_id, includeTurns=True))["thread"]
-        assert [turn["status"] for turn in read["turns"]] == ["completed", "completed", "inProgress"]
+        read = (
+            await setup.wire.result("thread/read", threadId=setup.thread_id, includeTurns=True)
+        )["thread"]
+        assert [turn["status"] for turn in read["turns"]] == [
+            "completed",
+            "completed",
+            "inProgress",
+        ]
         assert read["turns"][-1]["id"] == turn_id
         assert read["turns"][-1]["items"][0]["content"][0]["text"] == "/compact"
         assert read["status"]["type"] == "active"
         listed = (await setup.wire.result("thread/turns/list", threadId=setup.thread_id))["data"]
         assert listed[0]["id"] == turn_id
-        assert (await setup.wire.result("thread/read", threadId=setup.thread_id))["thread"]["turns"] == []
+        assert (await setup.wire.result("thread/read", threadId=setup.thread_id))["thread"][
+            "turns"
+        ] == []
         setup.release.set()
         await setup.ended(turn_id)
         listed = (await setup.wire.result("thread/turns/list", threadId=setup.thread_id))["data"]
@@ -161,7 +211,11 @@ async def test_a_command_that_runs_is_listed_and_gone_when_it_has_ended(harness:
 async def test_a_command_takes_no_more_input(harness: Harness) -> None:
     async with scene_in(harness) as setup:
         turn_id = await setup.compacting()
-        more = {"threadId": setup.thread_id, "expectedTurnId": turn_id, "input": [{"type": "text", "text": "pile-on"}]}
+        more = {
+            "threadId": setup.thread_id,
+            "expectedTurnId": turn_id,
+            "input": [{"type": "text", "text": "pile-on"}],
+        }
         answer = await setup.wire.ask("turn/steer", **more)
         setup.release.set()
         await setup.ended(turn_id)
@@ -169,7 +223,9 @@ async def test_a_command_takes_no_more_input(harness: Harness) -> None:
     assert not any(request.mentions("pile-on") for request in harness.model.turn_requests())
 
 
-async def test_a_prompt_during_a_cancelled_compaction_is_answered_in_the_whole_context(harness: Harness) -> None:
+async def test_a_prompt_during_a_cancelled_compaction_is_answered_in_the_whole_context(
+    harness: Harness,
+) -> None:
     async with scene_in(harness) as setup, anyio.create_task_group() as tasks:
         turn_id = await setup.compacting()
         tasks.start_soon(setup.talk.turn)

@@ -1,7 +1,9 @@
-"""SIGKILL at random instants: of the daemon, in the middle of whatever it does, and of Codex (docs/spec/model.md, docs/spec/sessions.md).
+"""SIGKILL at random instants: of the daemon, in the middle of whatever it does, and of Codex
+(docs/spec/model.md, docs/spec/sessions.md).
 
-After each kill another daemon begins on the same state. The thread must be in one of the two right states, wholly: ledger,
-timeline and the model's next input agree. `TRIMPOINT_E2E_LONG=n` kills n times as often.
+After each kill another daemon begins on the same state. The thread must be in one of the two right
+states, wholly: ledger, timeline and the model's next input agree. `TRIMPOINT_E2E_LONG=n` kills n
+times as often.
 """
 
 import copy
@@ -24,7 +26,15 @@ from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, Overrides, longer, opened_harness
 from tests.e2e.conversation import AnswersByPrompt, Conversation
 from tests.e2e.daemon_process import codex_processes, daemon_process, kill
-from tests.e2e.expectation import UNANSWERED, ExpectedThread, ExpectedTurn, Findings, Piece, pieces, right_one
+from tests.e2e.expectation import (
+    UNANSWERED,
+    ExpectedThread,
+    ExpectedTurn,
+    Findings,
+    Piece,
+    pieces,
+    right_one,
+)
 
 pytestmark = pytest.mark.codex
 
@@ -32,7 +42,9 @@ SEEDS = range(longer())
 DAEMON_KILLS = 8
 # The pause before Codex is started again doubles with each death.
 CHILD_KILLS = 4
-OVERRIDES = pytest.mark.parametrize("overrides", [codex_overrides, remote_overrides], ids=["inline", "sealed"])
+OVERRIDES = pytest.mark.parametrize(
+    "overrides", [codex_overrides, remote_overrides], ids=["inline", "sealed"]
+)
 ROUND_DEADLINE_S = SCENARIO_S
 # From the beginning of a command to a little after its end, on a machine that is not busy.
 LONGEST_S = {"clear": 0.15, "compact": 0.3, "new": 0.15, "turn": 0.15}
@@ -41,11 +53,15 @@ Possible = list[ExpectedThread]
 Call = Callable[[], Awaitable[dict[str, Any]]]
 Struck = Callable[[Call], Awaitable[dict[str, Any]]]
 Strike = Callable[[Call, float], Awaitable[dict[str, Any]]]
-"""Makes the call and kills something so many seconds later; the answer, empty when there was none any more."""
+"""Makes the call and kills something so many seconds later; the answer, empty when there was none
+any more.
+"""
 
 
 class Life:
-    """A conversation that outlives its daemons. `possible` are the states that it may be in, all of them right."""
+    """A conversation that outlives its daemons. `possible` are the states that it may be in, all of
+    them right.
+    """
 
     def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
         self.harness = harness
@@ -61,7 +77,9 @@ class Life:
     async def in_conversation(self, client: Client) -> Conversation:
         """Talk in the thread, which the first conversation begins."""
         if not self.thread_id:
-            begun = await Conversation.begin(client, self.harness.worktree, self.harness.model, self.script)
+            begun = await Conversation.begin(
+                client, self.harness.worktree, self.harness.model, self.script
+            )
             self.thread_id = begun.thread_id
         return Conversation(client, self.thread_id, self.harness.model, self.script)
 
@@ -70,7 +88,8 @@ class Life:
         self.said += 1
         return f"{what}-{self.said}"
 
-    # --- what is under way when it is killed ------------------------------------------------------------------------
+    # --- what is under way when it is killed
+    # ------------------------------------------------------------------------
 
     async def act(self, talk: Conversation, strike: Strike) -> None:
         """Begin something; it is struck at a random instant."""
@@ -108,9 +127,16 @@ class Life:
         await self._command(talk, struck, f"/compact --force --keep {keep}", command, after)
 
     async def _command(
-        self, talk: Conversation, struck: Struck, text: str, command: dict[str, Any], after: ExpectedThread
+        self,
+        talk: Conversation,
+        struck: Struck,
+        text: str,
+        command: dict[str, Any],
+        after: ExpectedThread,
     ) -> None:
-        """Type it or dispatch it, once or, if it is repeated after the kill, again with the same id."""
+        """Type it or dispatch it, once or, if it is repeated after the kill, again with the same
+        id.
+        """
         before, typed, command_id = self.possible[0], self.random.random() < 0.5, new_uuid7()
 
         async def give(where: Conversation) -> dict[str, Any]:
@@ -147,13 +173,18 @@ class Life:
                 return {"status": "refused"}
 
         ended = await struck(ask)
-        self.possible = setup.outcomes(self.possible[0], only_whole=ended.get("status") == "completed")
+        self.possible = setup.outcomes(
+            self.possible[0], only_whole=ended.get("status") == "completed"
+        )
         never.set()
 
     def _scene(self, *, tool: bool) -> "KilledTurn":
-        return KilledTurn(self.word("prompt"), self.word("output") if tool else None, self.word("answer"))
+        return KilledTurn(
+            self.word("prompt"), self.word("output") if tool else None, self.word("answer")
+        )
 
-    # --- what is found afterwards -----------------------------------------------------------------------------------
+    # --- what is found afterwards
+    # -----------------------------------------------------------------------------------
 
     async def look(self, talk: Conversation) -> None:
         """Repeat the command perhaps, go on talking, and find exactly one of the right states."""
@@ -187,7 +218,9 @@ class Life:
 
     async def _check_lists(self, client: Client) -> None:
         listed = [row["id"] for row in (await client.request("thread/list"))["data"]]
-        archived = {row["id"] for row in (await client.request("thread/list", archived=True))["data"]}
+        archived = {
+            row["id"] for row in (await client.request("thread/list", archived=True))["data"]
+        }
         assert listed == [self.thread_id]
         assert archived <= self.archived
         assert self.thread_id not in archived
@@ -202,7 +235,12 @@ class KilledTurn:
         self._steps = [([Piece("user", prompt)], ("user", prompt))]
         if output:
             command = f"/bin/bash -lc 'echo {output}'"
-            self._steps.append(([Piece("call", f"echo {output}"), Piece("output", output)], ("commandExecution", command)))
+            self._steps.append(
+                (
+                    [Piece("call", f"echo {output}"), Piece("output", output)],
+                    ("commandExecution", command),
+                )
+            )
         self._steps.append(([Piece("assistant", answer)], ("assistant", answer)))
 
     def outcomes(self, before: ExpectedThread, *, only_whole: bool) -> Possible:
@@ -223,21 +261,35 @@ class KilledTurn:
             yield self._after(before, count, "interrupted", [], count + 1)
         if len(self._steps) == 3:
             call, _ = self._steps[1][0]
-            noted, unnoted = [call, Piece("output", "aborted by user"), Piece("aborted")], [call, UNANSWERED]
+            noted, unnoted = (
+                [call, Piece("output", "aborted by user"), Piece("aborted")],
+                [call, UNANSWERED],
+            )
             for count, listed in ((1, 1), (1, 2)):
                 yield self._after(before, count, "interrupted", noted, listed)
                 yield self._after(before, count, "interrupted", unnoted, listed)
 
     def _after(
-        self, before: ExpectedThread, count: int, status: str, then: list[Piece], listed: int | None = None
+        self,
+        before: ExpectedThread,
+        count: int,
+        status: str,
+        then: list[Piece],
+        listed: int | None = None,
     ) -> ExpectedThread:
         after = copy.deepcopy(before)
         shown = [piece for step, _ in self._steps[:count] for piece in step]
-        after.turns.append(ExpectedTurn([*shown, *then], [entry for _, entry in self._steps[: listed or count]], status))
+        after.turns.append(
+            ExpectedTurn(
+                [*shown, *then], [entry for _, entry in self._steps[: listed or count]], status
+            )
+        )
         return after
 
 
-def _left_by(answer: dict[str, Any], text: str, before: ExpectedThread, after: ExpectedThread) -> Possible:
+def _left_by(
+    answer: dict[str, Any], text: str, before: ExpectedThread, after: ExpectedThread
+) -> Possible:
     """The states that are right after a command was answered so."""
     is_compaction = text.startswith("/compact")
     if not answer or ("status" not in answer and is_compaction):
@@ -251,7 +303,9 @@ def _left_by(answer: dict[str, Any], text: str, before: ExpectedThread, after: E
 
 @OVERRIDES
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states(seed: int, overrides: Overrides) -> None:
+async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states(
+    seed: int, overrides: Overrides
+) -> None:
     async with _life(seed, overrides) as life:
         for _ in range(DAEMON_KILLS + 1):
             async with daemon_process(life.harness) as daemon, life.harness.client() as client:
@@ -265,8 +319,14 @@ async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states
 
 @OVERRIDES
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_a_codex_killed_at_any_instant_leaves_one_of_the_two_right_states(seed: int, overrides: Overrides) -> None:
-    async with _life(seed, overrides) as life, life.harness.daemon(), life.harness.client() as client:
+async def test_a_codex_killed_at_any_instant_leaves_one_of_the_two_right_states(
+    seed: int, overrides: Overrides
+) -> None:
+    async with (
+        _life(seed, overrides) as life,
+        life.harness.daemon(),
+        life.harness.client() as client,
+    ):
         talk = await life.in_conversation(client)
         for _ in range(CHILD_KILLS):
             with anyio.fail_after(ROUND_DEADLINE_S):
@@ -279,7 +339,9 @@ async def test_a_codex_killed_at_any_instant_leaves_one_of_the_two_right_states(
 
 @asynccontextmanager
 async def _life(seed: int, overrides: Overrides) -> AsyncIterator[Life]:
-    """A harness and a conversation; a failure tells what was done in it and what its daemons said."""
+    """A harness and a conversation; a failure tells what was done in it and what its daemons
+    said.
+    """
     script = AnswersByPrompt()
     async with opened_harness(overrides, script) as harness:
         life = Life(harness, script, seed)
@@ -296,7 +358,9 @@ def _check_no_orphan(harness: Harness, daemon: Process) -> None:
     found = codex_processes(harness.codex_home)
     own = {pid for pid, parent in found.items() if parent == daemon.pid}
     # What Codex is about to run looks like Codex until it does.
-    assert {pid: parent for pid, parent in found.items() if pid not in own and parent not in own} == {}
+    assert {
+        pid: parent for pid, parent in found.items() if pid not in own and parent not in own
+    } == {}
 
 
 async def _give_up(call: Call, instant_s: float) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""SIGKILL of the daemon at random instants of a revert (docs/spec/checkpoints.md): files, ledger and context are those of one side, wholly.
+"""SIGKILL of the daemon at random instants of a revert (docs/spec/checkpoints.md): files, ledger
+and context are those of one side, wholly.
 
 `TRIMPOINT_E2E_LONG=n` kills n times as often.
 """
@@ -35,7 +36,10 @@ async def edit_everything(talk: Conversation) -> None:
     script = f"mkdir -p d; for i in $(seq {FILES}); do echo {n}-$i > d/f$i; done; find . -name 'only-*' -delete; echo {n} > only-{n}; echo {n} > kept.txt"
     talk.script.then(run(script), say(f"answer-{n}."))
     turn = await talk.prompt(f"prompt-{n}.")
-    while not any(one["turnId"] == turn["id"] and one["moment"] == "after" for one in (await talk.snapshot())["checkpoints"]):
+    while not any(
+        one["turnId"] == turn["id"] and one["moment"] == "after"
+        for one in (await talk.snapshot())["checkpoints"]
+    ):
         pass  # a daemon that dies before it has captured what the turn did can only refuse
 
 
@@ -92,9 +96,15 @@ async def test_a_daemon_killed_in_a_revert_leaves_one_side_or_the_other(harness:
         target = 1 if present == 3 else 3
         command = f"/revert {target}" if target < present else "/revert --undo"
         with told_by_the_daemon(harness), anyio.fail_after(ROUND_DEADLINE_S):
-            async with daemon_process(harness) as daemon, harness.client() as client, anyio.create_task_group() as tasks:
+            async with (
+                daemon_process(harness) as daemon,
+                harness.client() as client,
+                anyio.create_task_group() as tasks,
+            ):
                 talk = Conversation(client, thread_id, harness.model, harness.script)
-                await until_idle(talk)  # the one before may have been killed between the record and the disk
+                await until_idle(
+                    talk
+                )  # the one before may have been killed between the record and the disk
                 tasks.start_soon(revert_unheard, talk, command)
                 if number % 2:
                     await until_files_are_written(talk)
@@ -107,7 +117,10 @@ async def test_a_daemon_killed_in_a_revert_leaves_one_side_or_the_other(harness:
                 sides.add(len(snapshot["turns"]) == target)
                 assert len(snapshot["turns"]) in (present, target)
                 present = len(snapshot["turns"])
-                assert worktree_files(harness.worktree) == copies[present - 1], (command, snapshot["operation"])
+                assert worktree_files(harness.worktree) == copies[present - 1], (
+                    command,
+                    snapshot["operation"],
+                )
     async with daemon_process(harness), harness.client() as client:
         talk = Conversation(client, thread_id, harness.model, harness.script)
         talk.turns = turns

@@ -1,4 +1,6 @@
-"""A thread that leaves memory between two clients is the same conversation for the second one, and for the model."""
+"""A thread that leaves memory between two clients is the same conversation for the second one, and
+for the model.
+"""
 
 import anyio
 import msgspec
@@ -14,9 +16,13 @@ from tests.e2e.conversation import Conversation, seen_turns
 pytestmark = pytest.mark.codex
 
 
-async def test_a_thread_goes_when_its_client_goes_and_comes_back_whole(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_thread_goes_when_its_client_goes_and_comes_back_whole(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engines, "SWEEP_S", 0.02)
-    harness.config = msgspec.structs.replace(harness.config, threads=ThreadsSection(evict_after_s=0.01, snapshot_after_records=5))
+    harness.config = msgspec.structs.replace(
+        harness.config, threads=ThreadsSection(evict_after_s=0.01, snapshot_after_records=5)
+    )
     async with harness.daemon():
         async with harness.client() as client:
             talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)

@@ -1,4 +1,6 @@
-"""Raw items that stood only in files of Codex's that are gone are missed aloud; those that the journal has are brought."""
+"""Raw items that stood only in files of Codex's that are gone are missed aloud; those that the
+journal has are brought.
+"""
 
 from pathlib import Path
 
@@ -21,7 +23,9 @@ def delete_rollouts(codex_home: Path) -> None:
         path.unlink()
 
 
-async def test_tool_calls_that_only_codex_had_are_missed_aloud_when_its_file_is_gone(harness: Harness) -> None:
+async def test_tool_calls_that_only_codex_had_are_missed_aloud_when_its_file_is_gone(
+    harness: Harness,
+) -> None:
     harness.restart_before_each_act()
     async with harness.conversation() as talk:
         for _ in range(3):
@@ -46,7 +50,9 @@ async def test_nothing_is_missed_where_the_items_are_at_hand(harness: Harness) -
     assert pieces(after.input)[:-1] == numbered(2, 3)
 
 
-async def test_tool_calls_of_a_pruned_turn_come_from_the_journal_when_codex_has_lost_them(harness: Harness) -> None:
+async def test_tool_calls_of_a_pruned_turn_come_from_the_journal_when_codex_has_lost_them(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)

@@ -1,4 +1,6 @@
-"""The context meter beside Codex's own numbers, right through whatever happens to a thread (docs/spec/context.md)."""
+"""The context meter beside Codex's own numbers, right through whatever happens to a thread
+(docs/spec/context.md).
+"""
 
 import os
 import signal
@@ -29,7 +31,10 @@ async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(harness:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         fresh = await gauge.meter()
-        levels = [(await gauge.turn(given))["level"] for given in (30_000, 180_000, 181_000, 232_000, 233_000)]
+        levels = [
+            (await gauge.turn(given))["level"]
+            for given in (30_000, 180_000, 181_000, 232_000, 233_000)
+        ]
         told = [meter["usedTokens"] for meter in gauge.received]
         last = await gauge.meter()
     assert (fresh["unknown"], fresh["windowTokens"], fresh["usedTokens"]) == (True, None, 0)
@@ -50,11 +55,16 @@ async def test_each_call_of_a_turn_with_tools_moves_the_meter(harness: Harness) 
         await talk.prompt("use a tool")
         meter = await gauge.meter()
     gauge.agrees_with_codex(meter)
-    assert [one["usedTokens"] for one in gauge.received if not one["unknown"]][:2] == [1_010, 50_010]
+    assert [one["usedTokens"] for one in gauge.received if not one["unknown"]][:2] == [
+        1_010,
+        50_010,
+    ]
     assert meter["totalTokens"] == gauge.codex["total"]["totalTokens"]
 
 
-async def test_a_clear_makes_the_context_unknown_and_estimated_until_the_next_report(harness: Harness) -> None:
+async def test_a_clear_makes_the_context_unknown_and_estimated_until_the_next_report(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)
@@ -63,7 +73,9 @@ async def test_a_clear_makes_the_context_unknown_and_estimated_until_the_next_re
         cleared = await gauge.meter()
         after = await gauge.turn(31_000)
     assert (cleared["unknown"], cleared["estimated"], cleared["level"]) == (True, True, "ok")
-    assert 29_900 < cleared["usedTokens"] < 30_000  # what a session costs, as the first call of the first one told
+    assert (
+        29_900 < cleared["usedTokens"] < 30_000
+    )  # what a session costs, as the first call of the first one told
     assert (cleared["currentTotalTokens"], cleared["generation"]) == (0, 2)
     assert (after["currentTotalTokens"], after["totalTokens"]) == (31_010, gauge.spent)
 
@@ -76,12 +88,18 @@ async def test_a_compaction_is_counted_and_begins_an_era(harness: Harness) -> No
         assert (await talk.type("/compact"))["status"] == "completed"
         compacted = await gauge.meter()
         after = await gauge.turn(32_000)
-    assert (compacted["unknown"], compacted["compactionCount"], compacted["providerCompactionCount"]) == (True, 1, 0)
+    assert (
+        compacted["unknown"],
+        compacted["compactionCount"],
+        compacted["providerCompactionCount"],
+    ) == (True, 1, 0)
     assert 30_000 < compacted["usedTokens"] < 31_000
     assert (after["compactionCount"], after["currentTotalTokens"]) == (1, 32_010)
 
 
-async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(sealed_harness: Harness) -> None:
+async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)
@@ -94,7 +112,9 @@ async def test_a_sealed_compaction_is_measured_with_the_next_turn_too(sealed_har
     assert (after["compactionCount"], after["currentTotalTokens"]) == (1, 33_010)
 
 
-async def test_a_summary_that_only_codex_can_read_is_weighed_by_codex(sealed_harness: Harness) -> None:
+async def test_a_summary_that_only_codex_can_read_is_weighed_by_codex(
+    sealed_harness: Harness,
+) -> None:
     async with sealed_harness.conversation() as talk:
         gauge = MeterProbe(talk)
         for given in (30_000, 100_000, 200_000):
@@ -104,19 +124,27 @@ async def test_a_summary_that_only_codex_can_read_is_weighed_by_codex(sealed_har
         compacted = await gauge.meter()
         after = await gauge.turn(33_000)
     assert outcome["summaryUnavailable"]
-    assert (compacted["estimated"], compacted["unknown"], compacted["currentTotalTokens"]) == (True, False, 0)
+    assert (compacted["estimated"], compacted["unknown"], compacted["currentTotalTokens"]) == (
+        True,
+        False,
+        0,
+    )
     assert 0 < compacted["usedTokens"] < 30_000
     assert (after["currentTotalTokens"], after["totalTokens"]) == (33_010, gauge.spent)
 
 
-async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(harness: Harness) -> None:
+async def test_a_revert_takes_the_meter_back_and_what_was_spent_stays_spent(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         before = await gauge.turn(30_000)
         await gauge.turn(100_000)
         await gauge.turn(150_000)
         turns = (await talk.snapshot())["turns"]
-        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[1]["id"])
+        await talk.client.request(
+            "thread/revert", threadId=talk.thread_id, beforeTurnId=turns[1]["id"]
+        )
         reverted = await gauge.meter()
         after = await gauge.turn(90_000)
     assert (reverted["usedTokens"], reverted["unknown"]) == (before["usedTokens"], False)
@@ -132,14 +160,18 @@ async def test_a_revert_into_a_pruned_section_makes_it_unknown_again(harness: Ha
         turns = (await talk.snapshot())["turns"]
         await talk.type("/clear")
         await gauge.turn(31_000)
-        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"])
+        await talk.client.request(
+            "thread/revert", threadId=talk.thread_id, beforeTurnId=turns[2]["id"]
+        )
         reverted = await gauge.meter()
         await gauge.turn(101_000)
     assert (reverted["unknown"], reverted["generation"]) == (True, 3)
     assert 29_900 < reverted["usedTokens"] < 30_500
 
 
-async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repeats_nothing(harness: Harness) -> None:
+async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repeats_nothing(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)
@@ -170,7 +202,9 @@ async def test_another_daemon_shows_what_the_last_one_did(harness: Harness) -> N
     assert restarted == resumed == before
 
 
-async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(harness: Harness) -> None:
+async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(200_000)
@@ -180,9 +214,14 @@ async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(harn
         full = await gauge.meter()
         made_up = gauge.codex["last"]["totalTokens"]
         snapshot = await talk.snapshot()
-        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=failed["id"])
+        await talk.client.request(
+            "thread/revert", threadId=talk.thread_id, beforeTurnId=failed["id"]
+        )
         reverted = await gauge.meter()
-    assert (failed["status"], failed["error"]["codexErrorInfo"]) == ("failed", "contextWindowExceeded")
+    assert (failed["status"], failed["error"]["codexErrorInfo"]) == (
+        "failed",
+        "contextWindowExceeded",
+    )
     assert made_up == 0  # what Codex's own `last` says of a context that is too full
     assert (full["usedTokens"], full["percent"], full["level"]) == (WINDOW, 100.0, "critical")
     assert (full["estimated"], full["unknown"], full["leftPercent"]) == (True, False, 0)
@@ -191,7 +230,9 @@ async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(harn
     assert (reverted["usedTokens"], reverted["estimated"]) == (200_010, False)
 
 
-async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_meter_goes_on(harness: Harness) -> None:
+async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_meter_goes_on(
+    harness: Harness,
+) -> None:
     harness.overrides.append("model_auto_compact_token_limit=40000")
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
@@ -201,7 +242,9 @@ async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_me
         gauge.spent += 40_510
         after = await gauge.turn(9_000)
         snapshot = await talk.snapshot()
-        activities = [entry["activity"] for entry in await talk.timeline() if entry["kind"] == "activity"]
+        activities = [
+            entry["activity"] for entry in await talk.timeline() if entry["kind"] == "activity"
+        ]
         estimates = [one for one in gauge.received if one["estimated"] and not one["unknown"]]
     assert near["providerCompactsAtTokens"] == 40_000
     assert snapshot["contextTrimPoints"] == []
@@ -212,12 +255,16 @@ async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_me
     assert after["totalTokens"] == gauge.codex["total"]["totalTokens"]
 
 
-async def test_a_thread_that_is_taken_over_shows_what_codex_remembers_of_it(harness: Harness) -> None:
+async def test_a_thread_that_is_taken_over_shows_what_codex_remembers_of_it(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)
         fork = await talk.client.request("thread/fork", threadId=talk.thread_id)
-        forked = MeterProbe(Conversation(talk.client, fork["thread"]["id"], harness.model, harness.script))
+        forked = MeterProbe(
+            Conversation(talk.client, fork["thread"]["id"], harness.model, harness.script)
+        )
         await talk.client.received("thread/tokenUsage/updated", threadId=forked.talk.thread_id)
         meter = await forked.meter()
         await forked.turn(31_000)
@@ -236,7 +283,9 @@ SPAWN = {
 
 
 @pytest.mark.never_restarted(reason="a sub-agent ends with its daemon")
-async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(harness: Harness) -> None:
+async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(
+    harness: Harness,
+) -> None:
     def respond(request: ModelRequest) -> Reply:
         if request.mentions("work-of-the-sub-agent") and not request.mentions("asked the parent"):
             return say("sub-agent's answer", usage=spending(240_000))
@@ -245,7 +294,9 @@ async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(h
         return Reply(items=(SPAWN,), usage=spending(31_000))
 
     async with harness.conversation() as talk:
-        talk.script.then(*[respond] * 9)  # how often the parent is asked once more depends on who is quicker
+        talk.script.then(
+            *[respond] * 9
+        )  # how often the parent is asked once more depends on who is quicker
         with anyio.fail_after(STEP_S):
             await talk.prompt("asked the parent")
             reported = await talk.client.expect(
@@ -256,31 +307,58 @@ async def test_a_sub_agent_has_a_meter_of_its_own_and_leaves_its_parents_alone(h
                 )
             )
         parent = await MeterProbe(talk).meter()
-        sub_agent = await talk.client.request("context/status", threadId=reported["params"]["threadId"])
+        sub_agent = await talk.client.request(
+            "context/status", threadId=reported["params"]["threadId"]
+        )
         with pytest.raises(RemoteError, match="no thread"):
             await talk.client.request("context/status", threadId="nobody")
-        reports = [m["params"] for m in talk.client.notifications if m["method"] == "thread/tokenUsage/updated"]
-        codex = [report["tokenUsage"] for report in reports if report["threadId"] == talk.thread_id][-1]
+        reports = [
+            m["params"]
+            for m in talk.client.notifications
+            if m["method"] == "thread/tokenUsage/updated"
+        ]
+        codex = [
+            report["tokenUsage"] for report in reports if report["threadId"] == talk.thread_id
+        ][-1]
     assert (parent["usedTokens"], parent["level"]) == (32_010, "ok")
     assert parent["totalTokens"] == codex["total"]["totalTokens"]
-    assert (sub_agent["usedTokens"], sub_agent["totalTokens"], sub_agent["level"]) == (240_010, 240_010, "critical")
+    assert (sub_agent["usedTokens"], sub_agent["totalTokens"], sub_agent["level"]) == (
+        240_010,
+        240_010,
+        "critical",
+    )
     assert (sub_agent["generation"], sub_agent["windowTokens"]) == (None, WINDOW)
 
 
-async def test_another_model_has_no_window_until_codex_says_it_and_what_is_configured_holds_meanwhile(harness: Harness) -> None:
+async def test_another_model_has_no_window_until_codex_says_it_and_what_is_configured_holds_meanwhile(
+    harness: Harness,
+) -> None:
     models = {"gpt-5.1": ModelSection(max_context_tokens=64_000)}
     harness.config = msgspec.structs.replace(harness.config, models=models)
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(32_000)
-        await talk.client.request("thread/settings/update", threadId=talk.thread_id, model="gpt-5.2")
+        await talk.client.request(
+            "thread/settings/update", threadId=talk.thread_id, model="gpt-5.2"
+        )
         unknown = await gauge.meter()
-        await talk.client.request("thread/settings/update", threadId=talk.thread_id, model="gpt-5.1")
+        await talk.client.request(
+            "thread/settings/update", threadId=talk.thread_id, model="gpt-5.1"
+        )
         configured = await gauge.meter()
         after = await gauge.turn(33_000)
-    assert (unknown["model"], unknown["windowTokens"], unknown["percent"], unknown["level"]) == ("gpt-5.2", None, None, None)
+    assert (unknown["model"], unknown["windowTokens"], unknown["percent"], unknown["level"]) == (
+        "gpt-5.2",
+        None,
+        None,
+        None,
+    )
     assert unknown["usedTokens"] == 32_010
-    assert (configured["model"], configured["windowTokens"], configured["percent"]) == ("gpt-5.1", 64_000, 50.0)
+    assert (configured["model"], configured["windowTokens"], configured["percent"]) == (
+        "gpt-5.1",
+        64_000,
+        50.0,
+    )
     assert after["windowTokens"] == WINDOW
 
 
@@ -291,7 +369,9 @@ exec {codex} "$@"
 """
 
 
-async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_none(harness: Harness) -> None:
+async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_none(
+    harness: Harness,
+) -> None:
     wrapper = harness.home / "codex"
     wrapper.write_text(NO_WINDOW.format(codex=CODEX_BIN))
     wrapper.chmod(0o755)
@@ -299,10 +379,15 @@ async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_n
     meters: list[dict[str, Any]] = []
     for models in ({}, {"gpt-5": ModelSection(max_context_tokens=100_000)}):
         harness.config = msgspec.structs.replace(harness.config, models=models)
-        async with running_daemon(harness.config, harness.state_dir, profile) as daemon, anyio.create_task_group() as tasks:
+        async with (
+            running_daemon(harness.config, harness.state_dir, profile) as daemon,
+            anyio.create_task_group() as tasks,
+        ):
             await tasks.start(partial(serve_unix, harness.socket, daemon.serve))
             async with harness.client() as client:
-                talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+                talk = await Conversation.begin(
+                    client, harness.worktree, harness.model, harness.script
+                )
                 harness.script.then(say("answer", usage=spending(75_000)))
                 await talk.prompt("how full is it?")
                 gauge = MeterProbe(talk)
@@ -310,16 +395,33 @@ async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_n
                 assert gauge.codex["modelContextWindow"] is None
             tasks.cancel_scope.cancel()
     unknown, configured = meters
-    assert (unknown["usedTokens"], unknown["unknown"], unknown["estimated"]) == (75_010, False, False)
-    assert (unknown["windowTokens"], unknown["percent"], unknown["leftPercent"], unknown["level"]) == (None, None, None, None)
-    assert (configured["usedTokens"], configured["windowTokens"], configured["level"]) == (75_010, 100_000, "warning")
+    assert (unknown["usedTokens"], unknown["unknown"], unknown["estimated"]) == (
+        75_010,
+        False,
+        False,
+    )
+    assert (
+        unknown["windowTokens"],
+        unknown["percent"],
+        unknown["leftPercent"],
+        unknown["level"],
+    ) == (None, None, None, None)
+    assert (configured["usedTokens"], configured["windowTokens"], configured["level"]) == (
+        75_010,
+        100_000,
+        "warning",
+    )
 
 
 async def test_what_a_client_injects_is_added_by_estimate(harness: Harness) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)
-        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a long story " * 400}]}
+        item = {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "a long story " * 400}],
+        }
         await talk.client.request("thread/inject_items", threadId=talk.thread_id, items=[item])
         injected = await gauge.meter()
         await gauge.turn(31_500)

@@ -33,7 +33,11 @@ async def test_a_conversation_and_its_trim_are_counted(harness: Harness) -> None
         after = await counted(talk.client)
         assert after["trimpoint_turns_total", "completed"] == 2
         assert after["trimpoint_operations_total", "clear", "ready"] == 1
-        phases = {key[2]: value for key, value in after.items() if key[0] == "trimpoint_operation_phase_seconds_count"}
+        phases = {
+            key[2]: value
+            for key, value in after.items()
+            if key[0] == "trimpoint_operation_phase_seconds_count"
+        }
         assert phases == {"requested": 1, "stopping": 1, "starting": 1, "bootstrapping": 1}
         assert after["trimpoint_operation_phase_seconds_sum", "clear", "starting"] > 0
         assert (after["trimpoint_clients",], after["trimpoint_clients_connected_total",]) == (1, 1)
@@ -76,7 +80,9 @@ async def test_a_codex_that_died_is_counted(harness: Harness) -> None:
         assert (await counted(talk.client))["trimpoint_codex_starts_total",] == 2
 
 
-async def test_what_is_logged_of_an_operation_says_whose_it_is_and_how_long_it_took(harness: Harness) -> None:
+async def test_what_is_logged_of_an_operation_says_whose_it_is_and_how_long_it_took(
+    harness: Harness,
+) -> None:
     with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
         async with harness.conversation() as talk:
             await talk.turn()
@@ -89,7 +95,11 @@ async def test_what_is_logged_of_an_operation_says_whose_it_is_and_how_long_it_t
         ("compact", "failed", talk.thread_id),
         ("clear", "ready", talk.thread_id),
     ]
-    assert (failed["thread_id"], failed["operation_id"], failed["generation"]) == (talk.thread_id, ended[0]["operation_id"], 1)
+    assert (failed["thread_id"], failed["operation_id"], failed["generation"]) == (
+        talk.thread_id,
+        ended[0]["operation_id"],
+        1,
+    )
     assert all(entry["total_ms"] == sum(entry["phases_ms"].values()) for entry in ended)
     assert not any("client" in entry for entry in (failed, *ended))
 

@@ -1,4 +1,6 @@
-"""Every turn that a thread shows can be named in a request, whatever trims came after it: what the model is shown next proves it."""
+"""Every turn that a thread shows can be named in a request, whatever trims came after it: what the
+model is shown next proves it.
+"""
 
 from typing import Any
 
@@ -22,13 +24,17 @@ async def forked(talk: Conversation, **params: Any) -> Conversation:
     fork = Conversation(talk.client, answer["thread"]["id"], talk.model, talk.script)
     fork.turns = talk.turns
     shown = [str(turn["id"]) for turn in answer["thread"]["turns"]]
-    assert not shown or shown == await turn_ids(fork)  # Codex lists no turns of a thread without one
+    assert not shown or shown == await turn_ids(
+        fork
+    )  # Codex lists no turns of a thread without one
     return fork
 
 
 @pytest.mark.parametrize("command", ["/clear 2", "/clear", "/compact --keep 1"])
 @pytest.mark.parametrize("more", [0, 1])
-async def test_a_thread_can_be_forked_at_each_turn_that_it_shows(harness: Harness, command: str, more: int) -> None:
+async def test_a_thread_can_be_forked_at_each_turn_that_it_shows(
+    harness: Harness, command: str, more: int
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(4):
             await talk.turn(tool=True)
@@ -108,7 +114,11 @@ async def test_items_of_turns_before_a_trim_can_be_read(harness: Harness) -> Non
             await talk.turn()
         await talk.type("/clear 1")
         for turn_id in await turn_ids(talk):
-            listed = await talk.client.request("thread/items/list", threadId=talk.thread_id, turnId=turn_id)
+            listed = await talk.client.request(
+                "thread/items/list", threadId=talk.thread_id, turnId=turn_id
+            )
             ids = [row["item"]["id"] for row in listed["data"]]
-            read = await talk.client.request("thread/items/read", threadId=talk.thread_id, turnId=turn_id, itemIds=ids[::-1])
+            read = await talk.client.request(
+                "thread/items/read", threadId=talk.thread_id, turnId=turn_id, itemIds=ids[::-1]
+            )
             assert read["data"] == listed["data"]

@@ -12,12 +12,19 @@ from tests.e2e.conversation import Conversation
 
 pytestmark = pytest.mark.codex
 
-TOOL = {"type": "function", "name": "lookup", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
+TOOL = {
+    "type": "function",
+    "name": "lookup",
+    "description": "Looks up.",
+    "inputSchema": {"type": "object", "properties": {}},
+}
 
 
 async def test_an_interrupted_tool_call_leaves_the_thread_free(harness: Harness) -> None:
     async with harness.daemon(), harness.client() as client:
-        answer = await client.request("thread/start", cwd=str(harness.worktree), dynamicTools=[TOOL])
+        answer = await client.request(
+            "thread/start", cwd=str(harness.worktree), dynamicTools=[TOOL]
+        )
         talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         talk.script.then(call("lookup", {}))
         with anyio.fail_after(STEP_S):
@@ -32,12 +39,18 @@ async def test_an_interrupted_tool_call_leaves_the_thread_free(harness: Harness)
     assert outcome["status"] == "completed", outcome
 
 
-async def test_a_thread_with_a_running_terminal_comes_back_from_the_archive(harness: Harness) -> None:
+async def test_a_thread_with_a_running_terminal_comes_back_from_the_archive(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         marker = harness.worktree / "pid"
         os.mkfifo(marker)
         talk.script.then(
-            call("exec_command", {"cmd": f"echo $$ > {marker}; exec tail -f /dev/null", "yield_time_ms": 250}), say("up")
+            call(
+                "exec_command",
+                {"cmd": f"echo $$ > {marker}; exec tail -f /dev/null", "yield_time_ms": 250},
+            ),
+            say("up"),
         )
         await talk.prompt("prompt-0.")
         pid = int(await anyio.to_thread.run_sync(marker.read_text))

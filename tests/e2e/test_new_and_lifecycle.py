@@ -45,7 +45,9 @@ async def test_commands_are_blocked_while_a_turn_runs_and_name_it(harness: Harne
             await harness.model.wait_for_request(lambda request: request.mentions("prompt-2."))
             for text in ("/clear", "/clear 1", "/compact", "/new"):
                 outcome = await talk.type(text)
-                assert (outcome["status"], outcome["reason"]) == ("skipped", "turn_in_progress"), text
+                assert (outcome["status"], outcome["reason"]) == ("skipped", "turn_in_progress"), (
+                    text
+                )
                 assert outcome["blocker"]["kind"] == "turn"
             release.set()
         snapshot = await talk.snapshot()
@@ -66,15 +68,25 @@ async def test_a_second_client_sees_the_same_thread_and_no_provider_id(harness: 
         listed = await second.request("thread/list")
         texts = [turn["items"][0]["content"][0]["text"] for turn in read["thread"]["turns"]]
         everything = str(second.messages) + str(talk.client.messages) + str(read) + str(listed)
-        completed = [m["params"]["turn"]["id"] for m in second.notifications if m["method"] == "turn/completed"]
-        started = [m["params"]["thread"]["id"] for m in second.notifications if m["method"] == "thread/started"]
+        completed = [
+            m["params"]["turn"]["id"]
+            for m in second.notifications
+            if m["method"] == "turn/completed"
+        ]
+        started = [
+            m["params"]["thread"]["id"]
+            for m in second.notifications
+            if m["method"] == "thread/started"
+        ]
     assert texts == ["prompt-1.", "prompt-2.", "prompt-3.", "prompt-4."]
     assert len(completed) == len(set(completed)) == 5  # four turns and the compaction's
     assert started == []
     assert [row["id"] for row in listed["data"]] == [talk.thread_id]
     providers = _provider_ids(harness)
     assert len(providers) >= 3
-    assert [provider for provider in providers if provider != talk.thread_id and provider in everything] == []
+    assert [
+        provider for provider in providers if provider != talk.thread_id and provider in everything
+    ] == []
 
 
 def _provider_ids(harness: Harness) -> set[str]:

@@ -1,4 +1,6 @@
-"""A thread that another program went on with while it was unloaded: the ledger takes in what was done there."""
+"""A thread that another program went on with while it was unloaded: the ledger takes in what was
+done there.
+"""
 
 import os
 import signal
@@ -18,12 +20,16 @@ from tests.testkit.codex_over_stdio import CODEX_BIN
 
 pytestmark = [
     pytest.mark.codex,
-    pytest.mark.never_restarted(reason="names to Codex itself the thread that the first daemon began"),
+    pytest.mark.never_restarted(
+        reason="names to Codex itself the thread that the first daemon began"
+    ),
 ]
 
 
 @asynccontextmanager
-async def another_program(harness: Harness, thread_id: str, **settings: Any) -> AsyncIterator[JsonRpcClient]:
+async def another_program(
+    harness: Harness, thread_id: str, **settings: Any
+) -> AsyncIterator[JsonRpcClient]:
     """A Codex without a daemon that has resumed the thread."""
     async with connect_to_codex(harness) as wire:
         await wire.initialize()
@@ -36,17 +42,23 @@ async def turn(wire: JsonRpcClient, harness: Harness, thread_id: str, number: in
     prompt = [{"type": "text", "text": f"prompt-{number}."}]
     answer = await wire.result("turn/start", threadId=thread_id, input=prompt)
     turn_id = str(answer["turn"]["id"])
-    await wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id)
+    await wire.until(
+        lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+    )
     return turn_id
 
 
 def provider_thread_of(harness: Harness) -> str:
     """The Codex thread that serves the one thread there is: the newest one, by its id."""
-    return max(path.stem[-36:] for path in harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl"))
+    return max(
+        path.stem[-36:] for path in harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl")
+    )
 
 
 async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]:
-    """A thread with numbered turns, whose daemon is gone: its id, and that of its provider thread."""
+    """A thread with numbered turns, whose daemon is gone: its id, and that of its provider
+    thread.
+    """
     async with harness.conversation() as talk:
         for _ in range(turns):
             await talk.turn(tool=True)
@@ -56,7 +68,9 @@ async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]
 
 
 @asynccontextmanager
-async def going_on(harness: Harness, thread_id: str, turns: int, **params: Any) -> AsyncIterator[Conversation]:
+async def going_on(
+    harness: Harness, thread_id: str, turns: int, **params: Any
+) -> AsyncIterator[Conversation]:
     """The thread in a new daemon, resumed by a client that knows of so many turns."""
     async with harness.daemon(), harness.client() as client:
         await client.request("thread/resume", threadId=thread_id, **params)
@@ -89,7 +103,9 @@ async def test_turns_of_another_program_are_in_the_ledger_and_counted_by_a_clear
     assert request.mentions("tool-output-3")
 
 
-async def test_a_clear_without_a_resume_before_it_knows_the_turns_of_another_program(harness: Harness) -> None:
+async def test_a_clear_without_a_resume_before_it_knows_the_turns_of_another_program(
+    harness: Harness,
+) -> None:
     thread_id, provider_id = await begun(harness, 2)
     async with another_program(harness, provider_id) as wire:
         await turn(wire, harness, provider_id, 3)
@@ -100,7 +116,9 @@ async def test_a_clear_without_a_resume_before_it_knows_the_turns_of_another_pro
         assert seen_turns(await talk.turn(), 4) == [3, 4]
 
 
-async def test_a_prompt_without_a_resume_before_it_comes_after_the_turns_of_another_program(harness: Harness) -> None:
+async def test_a_prompt_without_a_resume_before_it_comes_after_the_turns_of_another_program(
+    harness: Harness,
+) -> None:
     thread_id, provider_id = await begun(harness, 1)
     async with another_program(harness, provider_id) as wire:
         for number in range(2, 31):  # more than a page of them
@@ -124,14 +142,18 @@ async def test_turns_of_codex_exec_are_in_the_ledger(harness: Harness) -> None:
 
 
 def flags_of(harness: Harness) -> list[str]:
-    return [part for override in harness.overrides for part in ("-c", override)] + ["--skip-git-repo-check"]
+    return [part for override in harness.overrides for part in ("-c", override)] + [
+        "--skip-git-repo-check"
+    ]
 
 
 async def test_turns_that_another_program_took_back_do_not_come_back(harness: Harness) -> None:
     thread_id, provider_id = await begun(harness, 3)
     async with another_program(harness, provider_id) as wire:
         listed = await wire.result("thread/turns/list", threadId=provider_id)
-        await wire.result("thread/revert", threadId=provider_id, beforeTurnId=listed["data"][0]["id"])
+        await wire.result(
+            "thread/revert", threadId=provider_id, beforeTurnId=listed["data"][0]["id"]
+        )
         await turn(wire, harness, provider_id, 4)
     async with going_on(harness, thread_id, 4) as talk:
         assert messages(await talk.timeline(expand="all")) == told(1, 2, 4)
@@ -143,13 +165,17 @@ async def test_all_turns_taken_back_by_another_program_are_gone(harness: Harness
     thread_id, provider_id = await begun(harness, 2)
     async with another_program(harness, provider_id) as wire:
         listed = await wire.result("thread/turns/list", threadId=provider_id)
-        await wire.result("thread/revert", threadId=provider_id, beforeTurnId=listed["data"][-1]["id"])
+        await wire.result(
+            "thread/revert", threadId=provider_id, beforeTurnId=listed["data"][-1]["id"]
+        )
     async with going_on(harness, thread_id, 2) as talk:
         assert messages(await talk.timeline(expand="all")) == []
         assert seen_turns(await talk.turn(), 3) == [3]
 
 
-async def test_a_compaction_by_another_program_is_an_activity_of_the_ledger(harness: Harness) -> None:
+async def test_a_compaction_by_another_program_is_an_activity_of_the_ledger(
+    harness: Harness,
+) -> None:
     thread_id, provider_id = await begun(harness, 2)
     async with another_program(harness, provider_id) as wire:
         await wire.result("thread/compact/start", threadId=provider_id)
@@ -177,10 +203,16 @@ async def test_a_name_given_by_another_program_is_the_threads_name(harness: Harn
     assert read["thread"]["name"] == "Named elsewhere"
 
 
-async def test_settings_made_by_another_program_hold_for_the_next_generation(harness: Harness) -> None:
+async def test_settings_made_by_another_program_hold_for_the_next_generation(
+    harness: Harness,
+) -> None:
     thread_id, provider_id = await begun(harness, 1)
     async with another_program(harness, provider_id) as wire:
-        given = {"effort": "high", "approvalPolicy": "on-request", "sandboxPolicy": {"type": "readOnly"}}
+        given = {
+            "effort": "high",
+            "approvalPolicy": "on-request",
+            "sandboxPolicy": {"type": "readOnly"},
+        }
         await wire.result("thread/settings/update", threadId=provider_id, **given)
         await wire.received_after("thread/settings/updated")
     async with going_on(harness, thread_id, 1) as talk:
@@ -204,7 +236,9 @@ async def test_a_thread_that_another_program_has_archived_is_archived(harness: H
         assert seen_turns(await talk.turn(), 2) == [1, 2]
 
 
-async def test_a_thread_that_another_program_took_out_of_the_archive_is_resumed(harness: Harness) -> None:
+async def test_a_thread_that_another_program_took_out_of_the_archive_is_resumed(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         await talk.client.request("thread/archive", threadId=talk.thread_id)
@@ -219,7 +253,9 @@ async def test_a_thread_that_another_program_took_out_of_the_archive_is_resumed(
     assert request.mentions("`sandbox_mode` is `read-only`")
 
 
-async def test_what_is_read_of_a_trimmed_thread_holds_the_turns_of_another_program(harness: Harness) -> None:
+async def test_what_is_read_of_a_trimmed_thread_holds_the_turns_of_another_program(
+    harness: Harness,
+) -> None:
     thread_id, provider_id = await begun(harness, 2, "/clear 1")
     async with another_program(harness, provider_id) as wire:
         await turn(wire, harness, provider_id, 3)
@@ -231,7 +267,9 @@ async def test_what_is_read_of_a_trimmed_thread_holds_the_turns_of_another_progr
     assert [one["items"][0]["content"][0]["text"] for one in listed["data"]] == prompts[::-1]
 
 
-async def test_two_daemons_over_one_codex_home_go_on_with_each_others_turns(harness: Harness) -> None:
+async def test_two_daemons_over_one_codex_home_go_on_with_each_others_turns(
+    harness: Harness,
+) -> None:
     thread_id, _ = await begun(harness, 1)
     first, second = harness.state_dir, harness.state_dir.with_name("other-state")
     for number, state_dir in ((2, second), (3, first), (4, second)):
@@ -248,9 +286,15 @@ async def test_two_daemons_over_one_codex_home_go_on_with_each_others_turns(harn
             await client.request("thread/resume", threadId=thread_id)
 
 
-async def test_a_thread_that_another_program_has_open_is_not_cleared_under_it(harness: Harness) -> None:
+async def test_a_thread_that_another_program_has_open_is_not_cleared_under_it(
+    harness: Harness,
+) -> None:
     thread_id, provider_id = await begun(harness, 2)
-    async with another_program(harness, provider_id) as wire, harness.daemon(), harness.client() as client:
+    async with (
+        another_program(harness, provider_id) as wire,
+        harness.daemon(),
+        harness.client() as client,
+    ):
         talk = Conversation(client, thread_id, harness.model, harness.script)
         with pytest.raises(RemoteError, match="already has an active writer"):
             await talk.type("/clear 1")
@@ -258,7 +302,9 @@ async def test_a_thread_that_another_program_has_open_is_not_cleared_under_it(ha
         await turn(wire, harness, provider_id, 3)
 
 
-async def test_turns_made_elsewhere_after_codex_was_killed_are_in_the_ledger(harness: Harness) -> None:
+async def test_turns_made_elsewhere_after_codex_was_killed_are_in_the_ledger(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         os.kill(harness.child_pid(), signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""A turn that does not fit is tried again in a smaller context, and stays one turn for everyone (docs/spec/context.md)."""
+"""A turn that does not fit is tried again in a smaller context, and stays one turn for everyone
+(docs/spec/context.md).
+"""
 
 import os
 from typing import Any
@@ -9,7 +11,18 @@ import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.config import ContextSection
-from trimpoint.testkit import ModelRequest, Reply, call, hang, held, http_error, overflow, reasoning, run, say
+from trimpoint.testkit import (
+    ModelRequest,
+    Reply,
+    call,
+    hang,
+    held,
+    http_error,
+    overflow,
+    reasoning,
+    run,
+    say,
+)
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import TURN_DEADLINE_S, Conversation, seen_turns
@@ -19,7 +32,9 @@ pytestmark = pytest.mark.codex
 
 # The walker takes five turns of them; what is left is the sixth.
 TURNS = 6
-SUMMARY = Piece("summary", "<conversation-summary messages=10>The gist of it all.</conversation-summary>")
+SUMMARY = Piece(
+    "summary", "<conversation-summary messages=10>The gist of it all.</conversation-summary>"
+)
 SIXTH = [Piece("user", "prompt-6."), Piece("assistant", "answer-6.")]
 LONG_SIXTH = [Piece("user", "prompt-6."), Piece("assistant", "word " * 300)]
 OUT_OF_ROOM = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying."
@@ -53,7 +68,9 @@ def items(messages: list[Message], method: str) -> list[str]:
 
 
 def statuses(messages: list[Message]) -> list[str]:
-    return [m["params"]["status"]["type"] for m in messages if m["method"] == "thread/status/changed"]
+    return [
+        m["params"]["status"]["type"] for m in messages if m["method"] == "thread/status/changed"
+    ]
 
 
 def is_of_turn(message: Message, turn_id: str) -> bool:
@@ -63,13 +80,17 @@ def is_of_turn(message: Message, turn_id: str) -> bool:
 
 async def begin(talk: Conversation, text: str, **options: Any) -> str:
     """Send a prompt; the turn's id."""
-    answer = await talk.client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": text}], **options)
+    answer = await talk.client.request(
+        "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": text}], **options
+    )
     return str(answer["turn"]["id"])
 
 
 async def ended(client: Client, turn_id: str) -> Message:
     with anyio.fail_after(TURN_DEADLINE_S):
-        message = await client.expect(lambda m: m.get("method") == "turn/completed" and is_of_turn(m, turn_id))
+        message = await client.expect(
+            lambda m: m.get("method") == "turn/completed" and is_of_turn(m, turn_id)
+        )
     return dict(message["params"]["turn"])
 
 
@@ -81,7 +102,9 @@ async def is_as_it_was(talk: Conversation, turn: Message, said: list[Message]) -
         "contextWindowExceeded",
     )
     assert CLEAR in turn["error"]["additionalDetails"]
-    assert [m["params"]["error"]["message"] for m in said if m["method"] == "error"] == [OUT_OF_ROOM]
+    assert [m["params"]["error"]["message"] for m in said if m["method"] == "error"] == [
+        OUT_OF_ROOM
+    ]
     assert methods(said).count("turn/completed") == 1
     assert methods(said).index("error") < methods(said).index("turn/completed")
     assert statuses(said)[-1] == "systemError"
@@ -93,7 +116,8 @@ async def is_as_it_was(talk: Conversation, turn: Message, said: list[Message]) -
     assert [row["id"] for row in listed["data"]] == [talk.thread_id]
 
 
-# --- it goes on -----------------------------------------------------------------------------------------------------
+# --- it goes on
+# -----------------------------------------------------------------------------------------------------
 
 
 async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(harness: Harness) -> None:
@@ -104,21 +128,31 @@ async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(harness: Ha
         turn = await talk.prompt("too much")
         said = heard(talk.client, talk.thread_id, after)
         snapshot, timeline = await talk.snapshot(), await talk.timeline()
-        answer = await talk.client.request("thread/read", threadId=talk.thread_id, includeTurns=True)
+        answer = await talk.client.request(
+            "thread/read", threadId=talk.thread_id, includeTurns=True
+        )
         listed = await talk.client.request("thread/list")
         last = await talk.turn()
     assert turn["status"] == "completed"
     retried = harness.model.turn_requests()[-2]
     assert pieces(retried.input) == [SUMMARY, *SIXTH, Piece("user", "too much")]
     assert methods(said).count("turn/started") == methods(said).count("turn/completed") == 1
-    assert items(said, "item/started") == items(said, "item/completed") == ["userMessage", "contextCompaction", "agentMessage"]
+    assert (
+        items(said, "item/started")
+        == items(said, "item/completed")
+        == ["userMessage", "contextCompaction", "agentMessage"]
+    )
     assert "error" not in methods(said)
     assert set(statuses(said)) == {"active", "idle"}
     assert {m["params"]["turnId"] for m in said if "turnId" in m["params"]} == {turn["id"]}
     assert [t["status"] for t in snapshot["turns"]] == ["completed"] * 7
     assert snapshot["turns"][-1]["id"] == turn["id"]
     [point] = snapshot["contextTrimPoints"]
-    assert (point["trigger"], point["summary"], point["prunedMessageCount"]) == ("overflow", "The gist of it all.", 10)
+    assert (point["trigger"], point["summary"], point["prunedMessageCount"]) == (
+        "overflow",
+        "The gist of it all.",
+        10,
+    )
     assert [(e["kind"], e.get("text") or e.get("title") or e.get("label")) for e in timeline] == [
         ("contextSummaryBanner", None),
         ("contextTrimPointDivider", "Earlier messages"),
@@ -129,7 +163,11 @@ async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(harness: Ha
         ("message", "It fits."),
     ]
     [shown] = [t for t in answer["thread"]["turns"] if t["id"] == turn["id"]]
-    assert [item["type"] for item in shown["items"]] == ["userMessage", "contextCompaction", "agentMessage"]
+    assert [item["type"] for item in shown["items"]] == [
+        "userMessage",
+        "contextCompaction",
+        "agentMessage",
+    ]
     assert [row["id"] for row in listed["data"]] == [talk.thread_id]
     assert seen_turns(last, 6) == [6]
     assert last.mentions("It fits.")
@@ -148,15 +186,26 @@ async def test_a_person_is_told_what_happens_meanwhile(harness: Harness) -> None
         ("overflow", "retrying"),
         ("overflow", "ready"),
     ]
-    assert progress[-1]["message"] == "The turn goes on: 10 messages before it summarized to make room."
-    assert any("The context window is full." in m["params"]["message"] for m in said if m["method"] == "warning")
+    assert (
+        progress[-1]["message"]
+        == "The turn goes on: 10 messages before it summarized to make room."
+    )
+    assert any(
+        "The context window is full." in m["params"]["message"]
+        for m in said
+        if m["method"] == "warning"
+    )
 
 
-async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_last(harness: Harness) -> None:
+async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_last(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await long_talk_with_long_end(talk)
         thought = reasoning("hm", encrypted_content="SEALED-THOUGHT")
-        talk.script.then(thought + run("echo one"), run("echo two"), overflow(), run("echo three"), say("Done."))
+        talk.script.then(
+            thought + run("echo one"), run("echo two"), overflow(), run("echo three"), say("Done.")
+        )
         after = len(talk.client.messages)
         turn = await talk.prompt("work")
         said = heard(talk.client, talk.thread_id, after)
@@ -170,9 +219,21 @@ async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_las
     retried = harness.model.turn_requests()[-3]
     expected = [SUMMARY, *LONG_SIXTH, *first_run, Piece("user", "work")]
     assert pieces(retried.input) == expected
-    whole = [*expected, Piece("call", "echo three"), Piece("output", "three"), Piece("assistant", "Done.")]
+    whole = [
+        *expected,
+        Piece("call", "echo three"),
+        Piece("output", "three"),
+        Piece("assistant", "Done."),
+    ]
     assert pieces(last.input) == [*whole, Piece("user", "prompt-6.")]
-    done = ["userMessage", "reasoning", *["commandExecution"] * 2, "contextCompaction", "commandExecution", "agentMessage"]
+    done = [
+        "userMessage",
+        "reasoning",
+        *["commandExecution"] * 2,
+        "contextCompaction",
+        "commandExecution",
+        "agentMessage",
+    ]
     assert items(said, "item/completed") == done
     assert all(is_of_turn(m, turn["id"]) for m in said if m["method"].startswith("item/"))
     roles = [e.get("role") or e.get("activity") for e in timeline[4:-2]]
@@ -183,13 +244,20 @@ async def test_the_oldest_work_of_a_long_turn_is_summarized_too(harness: Harness
     async with harness.conversation() as talk:
         await long_talk(talk, 4)
         long = "word " * 300
-        steps = [say("First.") + run("echo one"), say("Second.") + run(f"echo {long}"), overflow(), say("Done.")]
+        steps = [
+            say("First.") + run("echo one"),
+            say("Second.") + run(f"echo {long}"),
+            overflow(),
+            say("Done."),
+        ]
         talk.script.then(*steps)
         turn = await talk.prompt("work")
         snapshot = await talk.snapshot()
         last = await talk.turn()
     assert turn["status"] == "completed"
-    compaction = next(request for request in harness.model.requests if request.kind == "inline_compaction")
+    compaction = next(
+        request for request in harness.model.requests if request.kind == "inline_compaction"
+    )
     shown = pieces(compaction.input[:-1])
     assert shown[-4:] == [
         Piece("assistant", "First."),
@@ -198,9 +266,16 @@ async def test_the_oldest_work_of_a_long_turn_is_summarized_too(harness: Harness
         Piece("assistant", "Second."),
     ]
     retried = harness.model.turn_requests()[-2]
-    summary = Piece("summary", "<conversation-summary messages=10>The gist of it all.</conversation-summary>")
+    summary = Piece(
+        "summary", "<conversation-summary messages=10>The gist of it all.</conversation-summary>"
+    )
     said = long.strip()
-    kept = [summary, Piece("call", f"echo {long}".strip()), Piece("output", said), Piece("user", "work")]
+    kept = [
+        summary,
+        Piece("call", f"echo {long}".strip()),
+        Piece("output", said),
+        Piece("user", "work"),
+    ]
     assert [p.kind for p in pieces(retried.input)] == [p.kind for p in kept]
     assert pieces(retried.input)[-1] == kept[-1]
     assert not last.mentions("First.")
@@ -227,10 +302,21 @@ async def test_all_clients_see_one_turn(harness: Harness) -> None:
         after = len(second.messages), len(talk.client.messages)
         turn = await talk.prompt("too much")
         await ended(second, turn["id"])
-        said = [heard(second, talk.thread_id, after[0]), heard(talk.client, talk.thread_id, after[1])]
-    relevant = [[m["method"] for m in one if m["method"].startswith(("turn/", "item/", "error"))] for one in said]
+        said = [
+            heard(second, talk.thread_id, after[0]),
+            heard(talk.client, talk.thread_id, after[1]),
+        ]
+    relevant = [
+        [m["method"] for m in one if m["method"].startswith(("turn/", "item/", "error"))]
+        for one in said
+    ]
     assert relevant[0] == relevant[1]
-    assert all(is_of_turn(m, turn["id"]) for one in said for m in one if m["method"].startswith(("turn/", "item/")))
+    assert all(
+        is_of_turn(m, turn["id"])
+        for one in said
+        for m in one
+        if m["method"].startswith(("turn/", "item/"))
+    )
 
 
 async def test_the_prompt_is_sent_again_with_all_its_options(harness: Harness) -> None:
@@ -239,7 +325,9 @@ async def test_the_prompt_is_sent_again_with_all_its_options(harness: Harness) -
         talk.script.then(overflow(), say("{}"))
         schema = {"type": "object", "properties": {}, "additionalProperties": False}
         parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
-        answer = await talk.client.request("turn/start", threadId=talk.thread_id, input=parts, outputSchema=schema, effort="high")
+        answer = await talk.client.request(
+            "turn/start", threadId=talk.thread_id, input=parts, outputSchema=schema, effort="high"
+        )
         await ended(talk.client, answer["turn"]["id"])
     first, again = harness.model.turn_requests()[-2:]
     assert again.body["text"] == first.body["text"]
@@ -258,9 +346,14 @@ async def test_overflow_recovery_works_for_turn_after_turn(harness: Harness) -> 
         second = await talk.prompt("too much again")
         snapshot, last = await talk.snapshot(), await talk.turn()
     assert (first["status"], second["status"]) == ("completed", "completed")
-    compaction = [request for request in harness.model.requests if request.kind == "inline_compaction"][-1]
+    compaction = [
+        request for request in harness.model.requests if request.kind == "inline_compaction"
+    ][-1]
     assert pieces(compaction.input[:-1])[0] == SUMMARY
-    assert [point["summary"] for point in snapshot["contextTrimPoints"]] == ["The gist of it all.", "The gist of the gist."]
+    assert [point["summary"] for point in snapshot["contextTrimPoints"]] == [
+        "The gist of it all.",
+        "The gist of the gist.",
+    ]
     assert snapshot["compactionCount"] == 2
     assert last.mentions("The gist of the gist.")
     assert not last.mentions("The gist of it all.")
@@ -279,11 +372,17 @@ async def test_a_thread_that_was_resumed_is_cut_by_its_rollout(harness: Harness)
         last = await talk.turn()
     assert turn["status"] == "completed"
     shown = pieces(last.input)
-    assert (shown[0].kind, shown.count(Piece("user", "too much")), shown.count(Piece("output", "one"))) == ("summary", 1, 1)
+    assert (
+        shown[0].kind,
+        shown.count(Piece("user", "too much")),
+        shown.count(Piece("output", "one")),
+    ) == ("summary", 1, 1)
     assert shown.index(Piece("output", "one")) < shown.index(Piece("user", "too much"))
 
 
-async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(harness: Harness) -> None:
+async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk, 3)
         talk.script.then(overflow())  # too short to be rescued
@@ -294,13 +393,24 @@ async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(har
         turn = await talk.prompt("too much")
         last = await talk.turn()
     assert turn["status"] == "completed"
-    compaction = [request for request in harness.model.requests if request.kind == "inline_compaction"][-1]
+    compaction = [
+        request for request in harness.model.requests if request.kind == "inline_compaction"
+    ][-1]
     summarized = pieces(compaction.input[:-1])
-    assert [piece.text for piece in summarized[:4]] == ["prompt-1.", "prompt-2.", "prompt-3.", "failed"]
+    assert [piece.text for piece in summarized[:4]] == [
+        "prompt-1.",
+        "prompt-2.",
+        "prompt-3.",
+        "failed",
+    ]
     assert summarized[4].text.endswith("Codex's own gist.")
     assert "answer-1." not in [piece.text for piece in summarized]
     shown = pieces(last.input)
-    assert (shown[0].kind, shown.count(Piece("user", "too much")), shown.count(Piece("output", "one"))) == ("summary", 1, 1)
+    assert (
+        shown[0].kind,
+        shown.count(Piece("user", "too much")),
+        shown.count(Piece("output", "one")),
+    ) == ("summary", 1, 1)
     assert not last.mentions("prompt-1.")
 
 
@@ -314,16 +424,24 @@ async def test_what_codex_had_sealed_by_itself_is_summarized_too(sealed_harness:
         turn = await talk.prompt("too much")
         last = await talk.turn()
     assert turn["status"] == "completed"
-    compaction = [request for request in sealed_harness.model.requests if request.kind == "remote_compaction"][-1]
+    compaction = [
+        request for request in sealed_harness.model.requests if request.kind == "remote_compaction"
+    ][-1]
     assert compaction.mentions("SEALED")
     assert last.mentions("The readable gist.")
     assert not last.mentions("SEALED")
 
 
-async def test_a_provider_that_refuses_the_request_for_its_length_is_understood(harness: Harness) -> None:
+async def test_a_provider_that_refuses_the_request_for_its_length_is_understood(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk)
-        error = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "Too long."}
+        error = {
+            "type": "invalid_request_error",
+            "code": "context_length_exceeded",
+            "message": "Too long.",
+        }
         talk.script.then(http_error(400, {"error": error}), say("It fits."))
         assert (await talk.prompt("too much"))["status"] == "completed"
 
@@ -339,10 +457,14 @@ async def test_a_background_terminal_survives_it(harness: Harness) -> None:
         pid = int(await anyio.to_thread.run_sync(marker.read_text))
         assert (await ended(talk.client, turn_id))["status"] == "completed"
         os.kill(pid, 0)  # it is alive
-        listed = await talk.client.request("thread/backgroundTerminals/list", threadId=talk.thread_id)
+        listed = await talk.client.request(
+            "thread/backgroundTerminals/list", threadId=talk.thread_id
+        )
         assert len(listed["data"]) == 1
         process_id = listed["data"][0]["processId"]
-        await talk.client.request("thread/backgroundTerminals/terminate", threadId=talk.thread_id, processId=process_id)
+        await talk.client.request(
+            "thread/backgroundTerminals/terminate", threadId=talk.thread_id, processId=process_id
+        )
 
 
 async def test_a_turn_that_codex_began_with_a_compaction_is_rescued_too(harness: Harness) -> None:
@@ -363,7 +485,11 @@ async def test_a_turn_that_codex_began_with_a_compaction_is_rescued_too(harness:
 
 async def test_raw_items_are_those_of_one_turn(harness: Harness) -> None:
     async with harness.daemon(), harness.client() as client:
-        where = {"cwd": str(harness.worktree), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+        where = {
+            "cwd": str(harness.worktree),
+            "approvalPolicy": "never",
+            "sandbox": "danger-full-access",
+        }
         answer = await client.request("thread/start", **where, experimentalRawEvents=True)
         talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         await long_talk(talk)
@@ -377,11 +503,14 @@ async def test_raw_items_are_those_of_one_turn(harness: Harness) -> None:
     assert kinds == ["user", "function_call", "function_call_output", "assistant"]
 
 
-# --- while it is under way ------------------------------------------------------------------------------------------
+# --- while it is under way
+# ------------------------------------------------------------------------------------------
 
 
 class Held:
-    """A recovery that waits for the model: to summarize, or to answer the turn that is tried again."""
+    """A recovery that waits for the model: to summarize, or to answer the turn that is tried
+    again.
+    """
 
     def __init__(self, talk: Conversation) -> None:
         self.talk = talk
@@ -440,7 +569,11 @@ async def test_the_thread_is_busy_and_says_with_what(harness: Harness) -> None:
 
 
 async def test_a_prompt_that_comes_meanwhile_is_not_lost(harness: Harness) -> None:
-    async with harness.conversation() as talk, harness.client("second") as second, anyio.create_task_group() as tasks:
+    async with (
+        harness.conversation() as talk,
+        harness.client("second") as second,
+        anyio.create_task_group() as tasks,
+    ):
         await long_talk(talk)
         await second.request("thread/resume", threadId=talk.thread_id)
         recovery = Held(talk)
@@ -472,8 +605,17 @@ async def test_an_interruption_ends_it_as_it_had_ended(harness: Harness, phase: 
     async with harness.conversation() as talk:
         await long_talk(talk)
         recovery = Held(talk)
-        await (recovery.in_compaction() if phase == "compacting" else recovery.in_retry(say("It fits.")))
-        assert await talk.client.request("turn/interrupt", threadId=talk.thread_id, turnId=recovery.turn_id) == {}
+        await (
+            recovery.in_compaction()
+            if phase == "compacting"
+            else recovery.in_retry(say("It fits."))
+        )
+        assert (
+            await talk.client.request(
+                "turn/interrupt", threadId=talk.thread_id, turnId=recovery.turn_id
+            )
+            == {}
+        )
         turn = await recovery.end()
         await is_as_it_was(talk, turn, recovery.said)
         recovery.event.set()
@@ -481,7 +623,9 @@ async def test_an_interruption_ends_it_as_it_had_ended(harness: Harness, phase: 
         assert (await talk.prompt("next"))["status"] == "completed"
 
 
-async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(harness: Harness) -> None:
+async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk)
         stop = anyio.Event()
@@ -489,12 +633,20 @@ async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(ha
         await recovery.in_retry(run("echo one"), hang("I am", until=stop))
         recovery.event.set()
         with anyio.fail_after(TURN_DEADLINE_S):
-            await talk.client.received("item/agentMessage/delta", recovery.after, turnId=recovery.turn_id)
-        steer = {"threadId": talk.thread_id, "expectedTurnId": recovery.turn_id, "input": [{"type": "text", "text": "faster"}]}
+            await talk.client.received(
+                "item/agentMessage/delta", recovery.after, turnId=recovery.turn_id
+            )
+        steer = {
+            "threadId": talk.thread_id,
+            "expectedTurnId": recovery.turn_id,
+            "input": [{"type": "text", "text": "faster"}],
+        }
         assert (await talk.client.request("turn/steer", **steer))["turnId"] == recovery.turn_id
         answer = await begin(talk, "and steered")
         assert answer == recovery.turn_id
-        await talk.client.request("turn/interrupt", threadId=talk.thread_id, turnId=recovery.turn_id)
+        await talk.client.request(
+            "turn/interrupt", threadId=talk.thread_id, turnId=recovery.turn_id
+        )
         turn = await recovery.end()
         snapshot = await talk.snapshot()
         stop.set()
@@ -502,10 +654,15 @@ async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(ha
     assert [t["status"] for t in snapshot["turns"]] == ["completed"] * 6 + ["interrupted"]
 
 
-async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(harness: Harness) -> None:
+async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(
+    harness: Harness,
+) -> None:
     async with harness.daemon(), harness.client() as client:
         answer = await client.request(
-            "thread/start", cwd=str(harness.worktree), approvalPolicy="untrusted", sandbox="danger-full-access"
+            "thread/start",
+            cwd=str(harness.worktree),
+            approvalPolicy="untrusted",
+            sandbox="danger-full-access",
         )
         talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
         await long_talk(talk)
@@ -514,7 +671,11 @@ async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(
         with anyio.fail_after(TURN_DEADLINE_S):
             question = await client.received("item/commandExecution/requestApproval")
         assert question["params"]["turnId"] == turn_id
-        about = [m for m in client.messages if m.get("method") == "item/started" and is_of_turn(m, turn_id)][-1]
+        about = [
+            m
+            for m in client.messages
+            if m.get("method") == "item/started" and is_of_turn(m, turn_id)
+        ][-1]
         assert about["params"]["item"]["id"] == question["params"]["itemId"]
         assert client.messages.index(about) < client.messages.index(question)
         await client.send({"id": question["id"], "result": {"decision": "accept"}})
@@ -532,13 +693,20 @@ async def test_a_prompt_that_codex_had_queued_goes_first(harness: Harness) -> No
         turn_id = await begin(talk, "too much")
         with anyio.fail_after(TURN_DEADLINE_S):
             await talk.model.wait_for_request(lambda request: request.mentions("too much"))
-        queued = {"threadId": talk.thread_id, "clientUserMessageId": "q-1", "input": [{"type": "text", "text": "queued"}]}
+        queued = {
+            "threadId": talk.thread_id,
+            "clientUserMessageId": "q-1",
+            "input": [{"type": "text", "text": "queued"}],
+        }
         await talk.client.request("thread/queue/add", **queued)
         gate.set()
         turn = await ended(talk.client, turn_id)
         with anyio.fail_after(TURN_DEADLINE_S):
             done = await talk.client.expect(
-                lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] != turn_id, after
+                lambda m: (
+                    m.get("method") == "turn/completed" and m["params"]["turn"]["id"] != turn_id
+                ),
+                after,
             )
         said = heard(talk.client, talk.thread_id, after)
         snapshot = await talk.snapshot()
@@ -549,10 +717,13 @@ async def test_a_prompt_that_codex_had_queued_goes_first(harness: Harness) -> No
     assert snapshot["contextTrimPoints"] == []
 
 
-# --- it cannot go on ------------------------------------------------------------------------------------------------
+# --- it cannot go on
+# ------------------------------------------------------------------------------------------------
 
 
-async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_failed_once(harness: Harness) -> None:
+async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_failed_once(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), overflow())
@@ -560,7 +731,11 @@ async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_fail
         turn = await talk.prompt("too much")
         said = heard(talk.client, talk.thread_id, after)
         await is_as_it_was(talk, turn, said)
-        assert [m["params"]["message"] for m in said if m["method"] == "warning" and CLEAR in m["params"]["message"]]
+        assert [
+            m["params"]["message"]
+            for m in said
+            if m["method"] == "warning" and CLEAR in m["params"]["message"]
+        ]
         # No model is needed to go on.
         assert (await talk.type("/clear 1"))["status"] == "completed"
         last = await talk.turn()
@@ -568,7 +743,9 @@ async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_fail
     assert pieces(last.input)[0] == Piece("user", "too much")
 
 
-async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_over(harness: Harness) -> None:
+async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_over(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), run("echo one"), overflow())
@@ -589,7 +766,9 @@ async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_ov
     [http_error(500, "boom"), say(""), say("word " * 500)],
     ids=["fails", "empty", "longer than what it stands for"],
 )
-async def test_without_a_summary_of_any_use_the_failure_stands(harness: Harness, reply: Reply) -> None:
+async def test_without_a_summary_of_any_use_the_failure_stands(
+    harness: Harness, reply: Reply
+) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow()).at_compaction(reply)
@@ -602,7 +781,8 @@ async def test_without_a_summary_of_any_use_the_failure_stands(harness: Harness,
 
 async def test_a_summary_that_never_comes_is_not_waited_for_for_ever(harness: Harness) -> None:
     harness.config = msgspec.structs.replace(
-        harness.config, compaction=msgspec.structs.replace(harness.config.compaction, deadline_s=0.5)
+        harness.config,
+        compaction=msgspec.structs.replace(harness.config.compaction, deadline_s=0.5),
     )
     async with harness.conversation() as talk:
         await long_talk(talk)
@@ -634,7 +814,9 @@ async def test_a_short_conversation_just_fails(harness: Harness) -> None:
 
 
 async def test_overflow_recovery_can_be_switched_off(harness: Harness) -> None:
-    harness.config = msgspec.structs.replace(harness.config, context=ContextSection(overflow_recovery=False))
+    harness.config = msgspec.structs.replace(
+        harness.config, context=ContextSection(overflow_recovery=False)
+    )
     async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow())
@@ -655,12 +837,16 @@ async def test_another_failure_is_told_as_ever(harness: Harness) -> None:
         turn = await talk.prompt("too much")
         said = heard(talk.client, talk.thread_id, after)
     assert turn["status"] == "failed"
-    assert turn["error"]["additionalDetails"] is None or CLEAR not in turn["error"]["additionalDetails"]
+    assert (
+        turn["error"]["additionalDetails"] is None
+        or CLEAR not in turn["error"]["additionalDetails"]
+    )
     assert statuses(said)[-1] == "systemError"
     assert methods(said)[-1] == "turn/completed"
 
 
-# --- afterwards -----------------------------------------------------------------------------------------------------
+# --- afterwards
+# -----------------------------------------------------------------------------------------------------
 
 
 async def test_a_restart_knows_the_turn_by_its_one_id(harness: Harness) -> None:
@@ -677,13 +863,17 @@ async def test_a_restart_knows_the_turn_by_its_one_id(harness: Harness) -> None:
         forked = Conversation(client, fork["thread"]["id"], harness.model, harness.script)
         in_fork = await forked.turn()
         timeline = await forked.timeline()
-        reverted = await client.request("thread/revert", threadId=thread_id, beforeTurnId=turn["id"])
+        reverted = await client.request(
+            "thread/revert", threadId=thread_id, beforeTurnId=turn["id"]
+        )
         after = await talk.turn()
     assert [t["id"] for t in read["thread"]["turns"]][-1] == turn["id"]
     assert pieces(last.input)[-2:] == [Piece("assistant", "It fits."), Piece("user", "prompt-1.")]
     assert pieces(in_fork.input)[:-1] == pieces(last.input)[:-1]
     assert turn["id"] in {t["id"] for t in fork["thread"]["turns"]}
-    assert [e["turnId"] for e in timeline if e.get("text") in ("too much", "It fits.")] == [turn["id"]] * 2
+    assert [e["turnId"] for e in timeline if e.get("text") in ("too much", "It fits.")] == [
+        turn["id"]
+    ] * 2
     assert turn["id"] not in {t["id"] for t in reverted["thread"]["turns"]}
     assert not after.mentions("too much")
     assert not after.mentions("echo one")
@@ -697,16 +887,25 @@ async def test_what_was_kept_of_it_is_kept_by_a_clear(harness: Harness) -> None:
         assert (await talk.type("/clear 1"))["status"] == "completed"
         last = await talk.turn()
     work = [Piece("call", "echo one"), Piece("output", "one")]
-    assert pieces(last.input) == [*work, Piece("user", "too much"), Piece("assistant", "It fits."), Piece("user", "prompt-6.")]
+    assert pieces(last.input) == [
+        *work,
+        Piece("user", "too much"),
+        Piece("assistant", "It fits."),
+        Piece("user", "prompt-6."),
+    ]
 
 
 @pytest.mark.parametrize("scope", ["context", "files+context"])
-async def test_the_thread_can_be_taken_back_to_it_and_before_it(harness: Harness, scope: str) -> None:
+async def test_the_thread_can_be_taken_back_to_it_and_before_it(
+    harness: Harness, scope: str
+) -> None:
     await anyio.run_process(["git", "init", "-q", str(harness.worktree)])
     async with harness.conversation() as talk:
         await long_talk_with_long_end(talk)
         before = [turn["id"] for turn in (await talk.snapshot())["turns"]][-1]
-        talk.script.then(run("echo one > file"), overflow(), run("echo two > file"), say("It fits."))
+        talk.script.then(
+            run("echo one > file"), overflow(), run("echo two > file"), say("It fits.")
+        )
         turn = await talk.prompt("too much")
         talk.script.then(run("echo three > file"), say("Three."))
         await talk.prompt("next")
@@ -727,12 +926,22 @@ async def test_the_thread_can_be_taken_back_to_it_and_before_it(harness: Harness
 
 
 async def revert(talk: Conversation, turn_id: str, scope: str) -> None:
-    command = {"type": "thread.checkpoint.revert", "threadId": talk.thread_id, "turnId": turn_id, "scope": scope}
-    answer = await talk.client.request("orchestration/dispatch", command={**command, "commandId": f"revert-{turn_id}"})
+    command = {
+        "type": "thread.checkpoint.revert",
+        "threadId": talk.thread_id,
+        "turnId": turn_id,
+        "scope": scope,
+    }
+    answer = await talk.client.request(
+        "orchestration/dispatch", command={**command, "commandId": f"revert-{turn_id}"}
+    )
     with anyio.fail_after(TURN_DEADLINE_S):
         while True:
             operation = (await talk.snapshot())["operation"]
-            if operation["id"] == answer["operationId"] and operation["phase"] in ("ready", "failed"):
+            if operation["id"] == answer["operationId"] and operation["phase"] in (
+                "ready",
+                "failed",
+            ):
                 break
     assert operation["phase"] == "ready", operation
 

@@ -1,7 +1,8 @@
-"""SIGKILL of the daemon and of Codex while a turn that did not fit is being rescued (docs/spec/model.md, docs/spec/context.md).
+"""SIGKILL of the daemon and of Codex while a turn that did not fit is being rescued
+(docs/spec/model.md, docs/spec/context.md).
 
-Afterwards the turn has ended for everyone, and the thread is wholly in one of two states: as it was when the turn failed, or with the
-turn gone on in the smaller context.
+Afterwards the turn has ended for everyone, and the thread is wholly in one of two states: as it was
+when the turn failed, or with the turn gone on in the smaller context.
 """
 
 import os
@@ -47,7 +48,12 @@ class Rescue:
         script, phase = self.talk.script, self.phase
         summary = say(script.summary)
         script.at_compaction(held(summary, self._never) if phase == "compacting" else summary)
-        script.then(overflow(), held(say("Late."), self._never) if phase == "retrying" else hang("I am", until=self._never))
+        script.then(
+            overflow(),
+            held(say("Late."), self._never)
+            if phase == "retrying"
+            else hang("I am", until=self._never),
+        )
         answer = await self.talk.client.request(
             "turn/start", threadId=self.talk.thread_id, input=[{"type": "text", "text": PROMPT}]
         )
@@ -73,8 +79,13 @@ async def check(talk: Conversation, turn_id: str, status: str) -> None:
     read = await talk.client.request("thread/read", threadId=talk.thread_id, includeTurns=True)
     goes_on = status != "failed"
     assert (snapshot["turns"][-1]["id"], snapshot["turns"][-1]["status"]) == (turn_id, status)
-    assert (read["thread"]["turns"][-1]["id"], read["thread"]["turns"][-1]["status"]) == (turn_id, status)
-    assert [point["trigger"] for point in snapshot["contextTrimPoints"]] == (["overflow"] if goes_on else [])
+    assert (read["thread"]["turns"][-1]["id"], read["thread"]["turns"][-1]["status"]) == (
+        turn_id,
+        status,
+    )
+    assert [point["trigger"] for point in snapshot["contextTrimPoints"]] == (
+        ["overflow"] if goes_on else []
+    )
     assert snapshot["session"]["generation"] == (2 if goes_on else 1)
     assert snapshot["operation"]["phase"] == ("ready" if goes_on else "failed")
     listed = await talk.client.request("thread/list")
@@ -89,7 +100,9 @@ async def check(talk: Conversation, turn_id: str, status: str) -> None:
 
 
 @asynccontextmanager
-async def talking(harness: Harness, thread_id: str = "") -> AsyncIterator[tuple[Process, Conversation]]:
+async def talking(
+    harness: Harness, thread_id: str = ""
+) -> AsyncIterator[tuple[Process, Conversation]]:
     """A daemon of its own process and a conversation of it."""
     async with daemon_process(harness) as daemon, harness.client() as client:
         if thread_id:
@@ -103,7 +116,9 @@ async def talking(harness: Harness, thread_id: str = "") -> AsyncIterator[tuple[
 
 
 @pytest.mark.parametrize("phase", PHASES)
-async def test_a_daemon_that_is_killed_leaves_a_turn_that_has_ended(harness: Harness, phase: str) -> None:
+async def test_a_daemon_that_is_killed_leaves_a_turn_that_has_ended(
+    harness: Harness, phase: str
+) -> None:
     async with talking(harness) as (daemon, talk):
         rescue = Rescue(talk, phase)
         await rescue.reach()
@@ -114,7 +129,9 @@ async def test_a_daemon_that_is_killed_leaves_a_turn_that_has_ended(harness: Har
 
 
 @pytest.mark.parametrize("phase", PHASES)
-async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(harness: Harness, phase: str) -> None:
+async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(
+    harness: Harness, phase: str
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(TURNS):
             await talk.turn()
@@ -127,8 +144,15 @@ async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(harness:
             await talk.until_codex_answers()
         rescue.release()
         status = "interrupted" if phase == "answering" else "failed"
-        assert (end["params"]["turn"]["id"], end["params"]["turn"]["status"]) == (rescue.turn_id, status)
-        ends = [m["method"] for m in talk.client.messages[after:] if m.get("method") in ("turn/completed", "error")]
+        assert (end["params"]["turn"]["id"], end["params"]["turn"]["status"]) == (
+            rescue.turn_id,
+            status,
+        )
+        ends = [
+            m["method"]
+            for m in talk.client.messages[after:]
+            if m.get("method") in ("turn/completed", "error")
+        ]
         assert ends == (["turn/completed"] if phase == "answering" else ["error", "turn/completed"])
         await check(talk, rescue.turn_id, status)
 
@@ -144,7 +168,11 @@ async def test_a_codex_that_dies_while_it_is_written_that_the_turn_goes_on_ends_
         after = len(talk.client.messages)
         turn = await talk.prompt(PROMPT)
         await talk.until_codex_answers()
-        said = [m for m in talk.client.messages[after:] if m.get("params", {}).get("threadId") == talk.thread_id]
+        said = [
+            m
+            for m in talk.client.messages[after:]
+            if m.get("params", {}).get("threadId") == talk.thread_id
+        ]
         about = [m for m in said if m["method"].startswith(("turn/", "item/", "thread/status"))]
         await check(talk, turn["id"], "interrupted")
         assert (await talk.type("/clear 2"))["status"] == "completed"
@@ -174,19 +202,27 @@ async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states
             async with talking(harness, talk.thread_id) as (daemon, talk):
                 snapshot = await talk.snapshot()
                 status = snapshot["turns"][-1]["status"]
-                assert status in (("completed",) if is_over else ("completed", "failed", "interrupted"))
+                assert status in (
+                    ("completed",) if is_over else ("completed", "failed", "interrupted")
+                )
                 operation = snapshot["operation"] or {}
-                assert bool(snapshot["contextTrimPoints"]) is (operation.get("kind") == "overflow" and status != "failed")
+                assert bool(snapshot["contextTrimPoints"]) is (
+                    operation.get("kind") == "overflow" and status != "failed"
+                )
                 if operation.get("kind") == "overflow":
                     await check(talk, turn_id or snapshot["turns"][-1]["id"], status)
                 await talk.client.request("thread/archive", threadId=talk.thread_id)
 
 
 async def _ask(talk: Conversation, instant_s: float) -> tuple[str | None, bool]:
-    """Send the prompt and wait for so long; the turn's id as far as it was heard, and whether the turn was over."""
+    """Send the prompt and wait for so long; the turn's id as far as it was heard, and whether the
+    turn was over.
+    """
     turn_id = None
     with anyio.move_on_after(instant_s):
-        answer = await talk.client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": PROMPT}])
+        answer = await talk.client.request(
+            "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": PROMPT}]
+        )
         turn_id = str(answer["turn"]["id"])
         await talk.client.received("turn/completed", len(talk.client.messages) - 1)
         return turn_id, True

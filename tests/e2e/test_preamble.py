@@ -1,4 +1,6 @@
-"""Codex's own instructions stand once before a conversation, also when the thread was loaded again."""
+"""Codex's own instructions stand once before a conversation, also when the thread was loaded
+again.
+"""
 
 import os
 import signal
@@ -13,7 +15,9 @@ from tests.e2e.expectation import is_preamble
 pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
-async def test_instructions_stand_only_before_the_conversation_after_codex_was_killed(harness: Harness) -> None:
+async def test_instructions_stand_only_before_the_conversation_after_codex_was_killed(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn()

@@ -1,6 +1,8 @@
-"""What the agent asks, on the real Codex: approvals, user input and tool calls, with clients of every kind (docs/spec/clients.md).
+"""What the agent asks, on the real Codex: approvals, user input and tool calls, with clients of
+every kind (docs/spec/clients.md).
 
-Whether an answer arrived is read off what the agent did next: a file that is there or not, what the model was told.
+Whether an answer arrived is read off what the agent did next: a file that is there or not, what the
+model was told.
 """
 
 import os
@@ -24,14 +26,21 @@ FILE_CHANGE = "item/fileChange/requestApproval"
 TOOL = "item/tool/call"
 USER_INPUT = "item/tool/requestUserInput"
 ELICITATION = "mcpServer/elicitation/request"
-ASK_A_PERSON = {"type": "function_call", "namespace": "mcp__asking", "name": "ask", "arguments": "{}"}
+ASK_A_PERSON = {
+    "type": "function_call",
+    "namespace": "mcp__asking",
+    "name": "ask",
+    "arguments": "{}",
+}
 ACCEPT, DECLINE = {"decision": "accept"}, {"decision": "decline"}
 LOOKUP = {
     "name": "lookup",
     "description": "Look something up.",
     "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}},
 }
-PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: patched.txt\n+hello\n*** End Patch\nEOF\n"
+PATCH = (
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: patched.txt\n+hello\n*** End Patch\nEOF\n"
+)
 
 
 class Setup:
@@ -54,17 +63,28 @@ class Setup:
 
     async def begin(self, wire: JsonRpcClient, **params: Any) -> None:
         """A thread of `wire`'s; asks before each command unless `params` say otherwise."""
-        settings = {"cwd": str(self.harness.worktree), "approvalPolicy": "untrusted", "sandbox": "danger-full-access", **params}
+        settings = {
+            "cwd": str(self.harness.worktree),
+            "approvalPolicy": "untrusted",
+            "sandbox": "danger-full-access",
+            **params,
+        }
         self.thread_id = (await wire.result("thread/start", **settings))["thread"]["id"]
 
     async def prompt(self, wire: JsonRpcClient, *replies: Reply) -> str:
         """A turn in which the model answers `replies` and then says something."""
         self.harness.script.then(*replies)
-        answer = await wire.result("turn/start", threadId=self.thread_id, input=[{"type": "text", "text": "go on"}])
+        answer = await wire.result(
+            "turn/start", threadId=self.thread_id, input=[{"type": "text", "text": "go on"}]
+        )
         return str(answer["turn"]["id"])
 
     async def ended(self, wire: JsonRpcClient, turn_id: str) -> str:
-        message = await wire.until(lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id)
+        message = await wire.until(
+            lambda one: (
+                one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
+            )
+        )
         return str(message["params"]["turn"]["status"])
 
     @property
@@ -78,7 +98,9 @@ def touch() -> Reply:
 
 def told(harness: Harness) -> str:
     """What the model was told last of its call."""
-    outputs = [item for item in harness.model.turn_requests()[-1].input if item["type"].endswith("_output")]
+    outputs = [
+        item for item in harness.model.turn_requests()[-1].input if item["type"].endswith("_output")
+    ]
     return str(outputs[-1]["output"])
 
 
@@ -87,14 +109,17 @@ async def reply(wire: JsonRpcClient, question: Message, result: Any) -> None:
 
 
 async def decline_to_answer(wire: JsonRpcClient, question: Message) -> None:
-    await wire.send({"id": question["id"], "error": {"code": -32601, "message": "Method not found"}})
+    await wire.send(
+        {"id": question["id"], "error": {"code": -32601, "message": "Method not found"}}
+    )
 
 
 def resolved(wire: JsonRpcClient, question: Message) -> list[Message]:
     return [
         message
         for message in wire.received
-        if message.get("method") == "serverRequest/resolved" and message["params"]["requestId"] == question["id"]
+        if message.get("method") == "serverRequest/resolved"
+        and message["params"]["requestId"] == question["id"]
     ]
 
 
@@ -104,7 +129,9 @@ async def scene_in(harness: Harness, stack: AsyncExitStack) -> Setup:
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
-async def test_a_command_runs_when_a_client_accepts_it_and_only_then(harness: Harness, decision: str, is_made: bool) -> None:
+async def test_a_command_runs_when_a_client_accepts_it_and_only_then(
+    harness: Harness, decision: str, is_made: bool
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         wire = await setup.client()
@@ -135,23 +162,38 @@ async def test_a_change_of_files_is_made_when_a_client_accepts_it_and_only_then(
     assert (harness.worktree / "patched.txt").exists() is is_made
 
 
-async def test_a_tool_of_the_clients_own_gives_the_model_what_the_client_says(harness: Harness) -> None:
+async def test_a_tool_of_the_clients_own_gives_the_model_what_the_client_says(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         wire = await setup.client()
         await setup.begin(wire, dynamicTools=[LOOKUP])
-        turn_id = await setup.prompt(wire, call("lookup", {"q": "answer", "threadId": setup.thread_id}))
+        turn_id = await setup.prompt(
+            wire, call("lookup", {"q": "answer", "threadId": setup.thread_id})
+        )
         question = await wire.received_after(TOOL, threadId=setup.thread_id)
         assert question["params"]["arguments"] == {"q": "answer", "threadId": setup.thread_id}
-        await reply(wire, question, {"contentItems": [{"type": "inputText", "text": "it is 42"}], "success": True})
+        await reply(
+            wire,
+            question,
+            {"contentItems": [{"type": "inputText", "text": "it is 42"}], "success": True},
+        )
         await setup.ended(wire, turn_id)
     assert told(harness) == "it is 42"
 
 
 async def test_a_person_is_asked_and_the_model_told_what_they_chose(harness: Harness) -> None:
     harness.overrides.append("features.default_mode_request_user_input=true")
-    options = [{"label": "Red (Recommended)", "description": "warm"}, {"label": "Blue", "description": "cold"}]
-    asked = {"questions": [{"id": "colour", "header": "Colour", "question": "Which one?", "options": options}]}
+    options = [
+        {"label": "Red (Recommended)", "description": "warm"},
+        {"label": "Blue", "description": "cold"},
+    ]
+    asked = {
+        "questions": [
+            {"id": "colour", "header": "Colour", "question": "Which one?", "options": options}
+        ]
+    }
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         wire = await setup.client()
@@ -163,7 +205,9 @@ async def test_a_person_is_asked_and_the_model_told_what_they_chose(harness: Har
     assert "Blue" in told(harness)
 
 
-async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said(harness: Harness) -> None:
+async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said(
+    harness: Harness,
+) -> None:
     server = Path(asking_mcp_server.__file__)
     harness.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
     async with AsyncExitStack() as stack:
@@ -184,7 +228,9 @@ async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said
     assert "blue" in told(harness)
 
 
-async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothing(harness: Harness) -> None:
+async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothing(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         one = await setup.client("one")
@@ -204,7 +250,9 @@ async def test_the_first_answer_wins_whoever_gives_it_and_a_second_changes_nothi
     assert not setup.made.exists()
 
 
-async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(harness: Harness) -> None:
+async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         one = await setup.client("one")
@@ -221,7 +269,9 @@ async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(h
     assert setup.made.exists()
 
 
-async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer_to_its_resume(harness: Harness) -> None:
+async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer_to_its_resume(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         first = await setup.client()
@@ -231,7 +281,9 @@ async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer
         await first.abort()
         late = await setup.joined("late")
         question = await late.received_after(COMMAND)
-        resume = next(position for position, message in enumerate(late.received) if message.get("id") == "w2")
+        resume = next(
+            position for position, message in enumerate(late.received) if message.get("id") == "w2"
+        )
         assert late.received.index(question) > resume
         await reply(late, question, ACCEPT)
         assert await setup.ended(late, turn_id) == "completed"
@@ -246,7 +298,9 @@ async def test_with_nobody_there_when_it_asks_the_agent_waits(harness: Harness) 
         watcher = await setup.client("watcher")
         await setup.prompt(first, touch())
         await first.abort()
-        await watcher.until(lambda one: "waitingOnApproval" in str(one.get("params", {}).get("status")))
+        await watcher.until(
+            lambda one: "waitingOnApproval" in str(one.get("params", {}).get("status"))
+        )
         assert not setup.made.exists()
         late = await setup.joined("late")
         await reply(late, await late.received_after(COMMAND), ACCEPT)
@@ -283,7 +337,9 @@ async def test_commands_wait_for_the_answer_and_say_so(harness: Harness, text: s
         assert outcome["status"] == "skipped"
         assert outcome["reason"] in ("request_pending", "turn_in_progress")
         assert outcome["blocker"]["since"]
-        [pending] = (await wire.result("orchestration/snapshot", threadId=setup.thread_id))["thread"]["pendingRequests"]
+        [pending] = (await wire.result("orchestration/snapshot", threadId=setup.thread_id))[
+            "thread"
+        ]["pendingRequests"]
         assert (pending["id"], pending["method"]) == (question["id"], COMMAND)
         await reply(wire, question, ACCEPT)
         assert await setup.ended(wire, turn_id) == "completed"
@@ -310,7 +366,9 @@ async def test_an_interrupted_turn_takes_its_question_back(harness: Harness) -> 
     assert not setup.made.exists()
 
 
-async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing_new(harness: Harness) -> None:
+async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing_new(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         wire = await setup.client()
@@ -321,7 +379,9 @@ async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing
         os.kill(harness.child_pid(), signal.SIGKILL)
         assert await setup.ended(wire, turn_id) == "interrupted"
         assert len(resolved(wire, old)) == 1
-        closed = await wire.until(lambda one: one.get("params", {}).get("type") == "thread.request-closed")
+        closed = await wire.until(
+            lambda one: one.get("params", {}).get("type") == "thread.request-closed"
+        )
         assert closed["params"]["payload"] == {"requestId": old["id"], "outcome": "expired"}
         after = len(wire.received)
         await until_codex_is_back(wire)
@@ -342,7 +402,9 @@ async def until_codex_is_back(wire: JsonRpcClient) -> None:
         assert answer["error"]["data"]["retryable"], answer
 
 
-async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(harness: Harness) -> None:
+async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         wire = await setup.client()
@@ -366,13 +428,17 @@ async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(harn
     assert setup.made.exists()
 
 
-async def test_after_a_trim_a_question_still_names_the_thread_the_client_knows(harness: Harness) -> None:
+async def test_after_a_trim_a_question_still_names_the_thread_the_client_knows(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         wire = await setup.client()
         await setup.begin(wire)
         await setup.ended(wire, await setup.prompt(wire))
-        assert (await wire.result("commands/execute", threadId=setup.thread_id, text="/clear"))["status"] == "completed"
+        assert (await wire.result("commands/execute", threadId=setup.thread_id, text="/clear"))[
+            "status"
+        ] == "completed"
         turn_id = await setup.prompt(wire, touch())
         question = await wire.received_after(COMMAND, threadId=setup.thread_id)
         late = await setup.joined("late")
@@ -394,7 +460,11 @@ async def test_an_ephemeral_thread_is_the_affair_of_its_client_alone(harness: Ha
         await reply(owner, await owner.received_after(COMMAND, threadId=setup.thread_id), ACCEPT)
         assert await setup.ended(owner, turn_id) == "completed"
         await other.settled()
-        heard = [message["method"] for message in other.received if "method" in message and setup.thread_id in str(message)]
+        heard = [
+            message["method"]
+            for message in other.received
+            if "method" in message and setup.thread_id in str(message)
+        ]
         assert set(heard) <= {"thread/started", "thread/status/changed"}
         assert not any(method.startswith("raw") for method in owner.methods())
     assert setup.made.exists()
@@ -414,10 +484,18 @@ async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(harness: H
 
         def answer(request: ModelRequest) -> Reply:
             has_acted = request.input[-1]["type"].endswith("_output")
-            return say("done.") if has_acted else Reply(items=[spawn]) if request.mentions("delegate") else touch()
+            return (
+                say("done.")
+                if has_acted
+                else Reply(items=[spawn])
+                if request.mentions("delegate")
+                else touch()
+            )
 
         harness.script.then(*[answer] * 4)
-        await parent.result("turn/start", threadId=setup.thread_id, input=[{"type": "text", "text": "delegate"}])
+        await parent.result(
+            "turn/start", threadId=setup.thread_id, input=[{"type": "text", "text": "delegate"}]
+        )
         question = await other.received_after(COMMAND)
         assert question["params"]["threadId"] != setup.thread_id
         assert await parent.received_after(COMMAND) == question

@@ -1,7 +1,8 @@
-"""Commands and prompts that meet: fired by several clients at the very moment a turn starts or ends (docs/spec/sessions.md, docs/spec/traps.md).
+"""Commands and prompts that meet: fired by several clients at the very moment a turn starts or ends
+(docs/spec/sessions.md, docs/spec/traps.md).
 
-Whatever comes first, no turn is interrupted, no prompt is lost, and a command is carried out wholly or skipped with the reason.
-`TRIMPOINT_E2E_LONG=n` races n times as often.
+Whatever comes first, no turn is interrupted, no prompt is lost, and a command is carried out wholly
+or skipped with the reason. `TRIMPOINT_E2E_LONG=n` races n times as often.
 """
 
 import copy
@@ -29,7 +30,11 @@ RACES = 48
 ROUND_DEADLINE_S = SCENARIO_S
 # What the other client hears just before it fires; a status is heard at both ends.
 Moment = tuple[str | None, str | None]
-NEAR_THE_START: tuple[Moment, ...] = (("thread/status/changed", "active"), ("turn/started", None), ("item/completed", None))
+NEAR_THE_START: tuple[Moment, ...] = (
+    ("thread/status/changed", "active"),
+    ("turn/started", None),
+    ("item/completed", None),
+)
 NEAR_THE_END: tuple[Moment, ...] = (
     ("thread/tokenUsage/updated", None),
     ("thread/status/changed", "idle"),
@@ -47,7 +52,13 @@ Step = tuple[str, ...]
 class Race:
     """Two clients in one thread, and the state that it is in between races."""
 
-    def __init__(self, harness: Harness, script: AnswersByPrompt, talks: tuple[Conversation, Conversation], seed: int) -> None:
+    def __init__(
+        self,
+        harness: Harness,
+        script: AnswersByPrompt,
+        talks: tuple[Conversation, Conversation],
+        seed: int,
+    ) -> None:
         self.harness = harness
         self.script = script
         self.first, self.second = talks
@@ -109,13 +120,17 @@ class Race:
                 tasks.start_soon(action)
 
     async def find(self, orders: list[list[Step]]) -> None:
-        """The state must be that after one of these orders, and the last prompt have been given in its context then."""
+        """The state must be that after one of these orders, and the last prompt have been given in
+        its context then.
+        """
         possible = [self._after(order) for order in orders]
         contexts = {id(state): context for state, context in possible}
         prompt = next(step[1] for step in orders[0] if step[0] == "say")
         found = Findings(pieces(self.first.asked(prompt).input), *await self.first.seen())
         states = [state for state, _ in possible]
-        self.state = right_one(states, found, lambda state: [*contexts[id(state)], Piece("user", prompt)])
+        self.state = right_one(
+            states, found, lambda state: [*contexts[id(state)], Piece("user", prompt)]
+        )
 
     def _after(self, steps: list[Step]) -> tuple[ExpectedThread, list[Piece]]:
         """The state after the steps, and the context in which the prompt among them was given."""
@@ -144,7 +159,12 @@ async def _race(seed: int, body: Callable[[Race], Awaitable[None]]) -> None:
         harness.client("two") as two,
     ):
         first = await Conversation.begin(one, harness.worktree, harness.model, script)
-        race = Race(harness, script, (first, Conversation(two, first.thread_id, harness.model, script)), seed)
+        race = Race(
+            harness,
+            script,
+            (first, Conversation(two, first.thread_id, harness.model, script)),
+            seed,
+        )
         try:
             with anyio.fail_after(ROUND_DEADLINE_S):
                 await race.plain_turn()
@@ -155,11 +175,14 @@ async def _race(seed: int, body: Callable[[Race], Awaitable[None]]) -> None:
             raise
 
 
-# --- a command and a turn -------------------------------------------------------------------------------------------
+# --- a command and a turn
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_a_command_that_meets_a_turn_is_carried_out_before_it_or_after_it_or_skipped(seed: int) -> None:
+async def test_a_command_that_meets_a_turn_is_carried_out_before_it_or_after_it_or_skipped(
+    seed: int,
+) -> None:
     async def body(race: Race) -> None:
         for _ in range(RACES):
             with anyio.fail_after(ROUND_DEADLINE_S):
@@ -195,7 +218,10 @@ async def _command_meets_turn(race: Race) -> None:
     assert turns[0]["status"] == "completed", turns
     before = len(race.state.trims)
     await race.find(_orders(text, outcomes[0], turn))
-    was_first = len(race.state.trims) > before and race.state.trims[-1].turn_index < len(race.state.turns) - 1
+    was_first = (
+        len(race.state.trims) > before
+        and race.state.trims[-1].turn_index < len(race.state.turns) - 1
+    )
     race.log[-1] += f": {outcomes[0]['reason'] or ('before' if was_first else 'after')}"
 
 
@@ -223,7 +249,9 @@ async def _command_outlives_a_trim(race: Race) -> None:
     _, prompt, answer = race.setup()
     fifo = race.harness.worktree / "fifo"
     os.mkfifo(fifo)  # reading it waits for a writer
-    race.script.when(prompt, call("exec_command", {"cmd": f"cat {fifo}", "yield_time_ms": 250}), say(answer))
+    race.script.when(
+        prompt, call("exec_command", {"cmd": f"cat {fifo}", "yield_time_ms": 250}), say(answer)
+    )
     assert (await race.first.prompt(prompt))["status"] == "completed"
     assert (await race.second.type("/clear"))["status"] == "completed"
     heard = len(race.second.client.messages)
@@ -232,11 +260,16 @@ async def _command_outlives_a_trim(race: Race) -> None:
     assert ended["params"]["item"]["type"] == "commandExecution"
     timeline = await race.first.timeline(expand="all")
     kinds = [(entry["kind"], entry.get("trimmed")) for entry in timeline]
-    assert kinds == [*[("message", True)] * 4, ("activity", True), ("contextTrimPointDivider", None)]
+    assert kinds == [
+        *[("message", True)] * 4,
+        ("activity", True),
+        ("contextTrimPointDivider", None),
+    ]
     assert timeline[4]["turnId"] == timeline[3]["turnId"]
 
 
-# --- two commands ---------------------------------------------------------------------------------------------------
+# --- two commands
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -270,7 +303,8 @@ async def _commands_meet(race: Race) -> None:
     await race.find([[*done, turn], [*reversed(done), turn]])
 
 
-# --- two prompts ----------------------------------------------------------------------------------------------------
+# --- two prompts
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -286,7 +320,10 @@ async def test_prompts_of_two_clients_at_once_are_each_put_to_the_model_once(see
 async def _prompts_meet(race: Race) -> None:
     """Together, or the second while the first is being answered, or at its very end."""
     prompts = [race.setup()[1], race.setup()[1]]
-    where, heard = race.random.choice((TOGETHER, *NEAR_THE_START, *NEAR_THE_END)), len(race.second.client.messages)
+    where, heard = (
+        race.random.choice((TOGETHER, *NEAR_THE_START, *NEAR_THE_END)),
+        len(race.second.client.messages),
+    )
     race.log.append(f"{prompts} at {where}")
     ended: list[Outcome] = []
 
@@ -306,10 +343,13 @@ async def _prompts_meet(race: Race) -> None:
     assert [line[1] for line in timeline if line[0] == "user"] == asked
 
 
-# --- compactions in Codex's own words -------------------------------------------------------------------------------
+# --- compactions in Codex's own words
+# -------------------------------------------------------------------------------
 
 
-async def test_a_compaction_asked_for_in_codexs_own_words_is_refused_while_the_thread_is_busy() -> None:
+async def test_a_compaction_asked_for_in_codexs_own_words_is_refused_while_the_thread_is_busy() -> (
+    None
+):
     async def body(race: Race) -> None:
         await _compaction_meets_turn(race)
         await _compaction_meets_compaction(race)
@@ -356,7 +396,9 @@ async def _compaction_meets_compaction(race: Race) -> None:
     with anyio.fail_after(ROUND_DEADLINE_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(compact)
-            await race.harness.model.wait_for_request(lambda request: request.kind == "inline_compaction")
+            await race.harness.model.wait_for_request(
+                lambda request: request.kind == "inline_compaction"
+            )
             assert await _compact_natively(race) == "already_in_progress"
             tasks.start_soon(ask)
             assert await _compact_natively(race) == "already_in_progress"

@@ -1,4 +1,5 @@
-"""Random conversations that edit files, with trims and reverts in any order: each state is compared with a copy made at its time.
+"""Random conversations that edit files, with trims and reverts in any order: each state is compared
+with a copy made at its time.
 
 A walk is named by its seed. `TRIMPOINT_E2E_LONG=n` walks n times as many.
 """
@@ -28,7 +29,9 @@ NAMES = ("kept.txt", "a", "b c", "d/e", "d/f", "d/g/h", "link")
 
 
 class Copy(NamedTuple):
-    """What the thread was after a turn: its files, and what the model would be shown before the next prompt."""
+    """What the thread was after a turn: its files, and what the model would be shown before the
+    next prompt.
+    """
 
     files: dict[str, Any]
     context: list[Piece]
@@ -36,7 +39,9 @@ class Copy(NamedTuple):
 
 
 class Walk:
-    """One walker. `copies` has an entry for each turn of the thread, and one for before the first."""
+    """One walker. `copies` has an entry for each turn of the thread, and one for before the
+    first.
+    """
 
     def __init__(self, talk: Conversation, harness: Harness, seed: int) -> None:
         self.talk = talk
@@ -51,7 +56,8 @@ class Walk:
     async def step(self) -> None:
         """One more thing that happens."""
         name = self.random.choices(
-            ["turn", "clear", "compact", "revert", "undo", "user edits", "child dies"], [9, 3, 2, 5, 2, 2, 1]
+            ["turn", "clear", "compact", "revert", "undo", "user edits", "child dies"],
+            [9, 3, 2, 5, 2, 2, 1],
         )[0]
         self.steps.append(name)
         await {
@@ -60,13 +66,18 @@ class Walk:
         }[name]()  # fmt: skip
 
     async def turn(self) -> None:
-        """The agent edits something; the model must have been shown exactly the context that was expected."""
+        """The agent edits something; the model must have been shown exactly the context that was
+        expected.
+        """
         command = self._edit()
         self.talk.turns += 1
         self.talk.script.then(run(command), say(f"answer-{self.talk.turns}."))
         ended = await self.talk.prompt(f"prompt-{self.talk.turns}.")
         first, last = self.talk.model.turn_requests()[-2:]
-        assert pieces(first.input) == [*self.context, Piece("user", f"prompt-{self.talk.turns}.")], self.steps
+        assert pieces(first.input) == [
+            *self.context,
+            Piece("user", f"prompt-{self.talk.turns}."),
+        ], self.steps
         self.context = [*pieces(last.input), Piece("assistant", f"answer-{self.talk.turns}.")]
         turns = [*self.copies[-1].turns, ended["id"]]
         self.copies.append(Copy(worktree_files(self.harness.worktree), self.context, turns))
@@ -129,15 +140,23 @@ class Walk:
         await self.talk.until_codex_answers()
 
     async def captured(self) -> None:
-        """Until the files of the last turn are captured: what a person writes before that counts as the turn's."""
+        """Until the files of the last turn are captured: what a person writes before that counts as
+        the turn's.
+        """
         while self.copies[-1].turns:
             checkpoints = (await self.talk.snapshot())["checkpoints"]
-            if any(one["turnId"] == self.copies[-1].turns[-1] and one["moment"] == "after" for one in checkpoints):
+            if any(
+                one["turnId"] == self.copies[-1].turns[-1] and one["moment"] == "after"
+                for one in checkpoints
+            ):
                 return
 
     def _present(self) -> list[Copy]:
         """The copies, and behind them how the thread is now."""
-        return [*self.copies, Copy(worktree_files(self.harness.worktree), self.context, self.copies[-1].turns)]
+        return [
+            *self.copies,
+            Copy(worktree_files(self.harness.worktree), self.context, self.copies[-1].turns),
+        ]
 
     async def _arrived(self, copy: Copy | None = None) -> None:
         copy = copy or self.copies[-1]
@@ -171,6 +190,8 @@ async def test_any_turn_can_be_had_back_byte_for_byte(harness: Harness, seed: in
             for _ in range(STEPS):
                 await walk.step()
             await walk.captured()
-            shutil.rmtree(harness.worktree / ".git" / "trimpoint", ignore_errors=True)  # what we keep there can be made again
+            shutil.rmtree(
+                harness.worktree / ".git" / "trimpoint", ignore_errors=True
+            )  # what we keep there can be made again
             await walk.turn()
             await walk.revert()

@@ -1,6 +1,8 @@
-"""Random walks over one conversation, each step held against a model in plain Python (docs/spec/traps.md: trims in any order).
+"""Random walks over one conversation, each step held against a model in plain Python
+(docs/spec/traps.md: trims in any order).
 
-A walk is named by its seed; a failure says which, and what was done until then. `TRIMPOINT_E2E_LONG=n` walks n times as far.
+A walk is named by its seed; a failure says which, and what was done until then.
+`TRIMPOINT_E2E_LONG=n` walks n times as far.
 """
 
 import os
@@ -18,7 +20,14 @@ from trimpoint.testkit import ModelRequest, Reply, cut_off, failure, held, http_
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation, ScriptedTurn
-from tests.e2e.expectation import ExpectedThread, ExpectedTurn, ItemsSeen, Piece, pieces, shown_lines
+from tests.e2e.expectation import (
+    ExpectedThread,
+    ExpectedTurn,
+    ItemsSeen,
+    Piece,
+    pieces,
+    shown_lines,
+)
 
 pytestmark = pytest.mark.codex
 
@@ -54,7 +63,9 @@ class Walk:
     async def begin(self) -> None:
         """A daemon, two clients and a thread."""
         client = await self._open()
-        self._talk = await Conversation.begin(client, self.harness.worktree, self.harness.model, self.harness.script)
+        self._talk = await Conversation.begin(
+            client, self.harness.worktree, self.harness.model, self.harness.script
+        )
         await self._follow()
 
     async def end(self) -> None:
@@ -74,7 +85,8 @@ class Walk:
         assert resumed["thread"]["id"] == thread_id
         await self.watcher.request("orchestration/subscribeThread", threadId=thread_id)
 
-    # --- turns ----------------------------------------------------------------------------------------------------
+    # --- turns
+    # ----------------------------------------------------------------------------------------------------
 
     def _word(self, what: str) -> str:
         self.said += 1
@@ -85,9 +97,13 @@ class Walk:
         for _ in range(self.random.choice((0, 0, 1, 2))):
             before = self.random.choice((None, None, "thought", "word"))
             if before == "thought":
-                setup.replies.append(setup.thinks(self._word("sealed")) + setup.runs(self._word("output")))
+                setup.replies.append(
+                    setup.thinks(self._word("sealed")) + setup.runs(self._word("output"))
+                )
             elif before == "word":
-                setup.replies.append(setup.says(self._word("comment")) + setup.runs(self._word("output")))
+                setup.replies.append(
+                    setup.says(self._word("comment")) + setup.runs(self._word("output"))
+                )
             else:
                 setup.replies.append(setup.runs(self._word("output")))
         return setup
@@ -108,7 +124,12 @@ class Walk:
     async def failed_turn(self) -> None:
         """A turn whose last model call fails."""
         setup = self._scene()
-        endings = (http_error(500, "boom"), http_error(400, "bad"), cut_off("half an ans"), failure("weird", "broken"))
+        endings = (
+            http_error(500, "boom"),
+            http_error(400, "bad"),
+            cut_off("half an ans"),
+            failure("weird", "broken"),
+        )
         setup.ends_badly(self.random.choice(endings))
         await self._perform(setup)
 
@@ -129,7 +150,9 @@ class Walk:
         await self._break_off(self._kill_child)
 
     async def _interrupt(self, turn_id: str, turn: ExpectedTurn) -> None:
-        await self.talk.client.request("turn/interrupt", threadId=self.talk.thread_id, turnId=turn_id)
+        await self.talk.client.request(
+            "turn/interrupt", threadId=self.talk.thread_id, turnId=turn_id
+        )
         turn.pieces.append(Piece("aborted"))
 
     async def _kill_child(self, turn_id: str, turn: ExpectedTurn) -> None:
@@ -138,14 +161,24 @@ class Walk:
     async def _break_off(self, how: Callable[[str, ExpectedTurn], Awaitable[None]]) -> None:
         setup, never = self._scene(), anyio.Event()
         self.harness.script.then(*setup.replies, held(say("never said"), never))
-        client, before, heard = self.talk.client, len(self.harness.model.requests), len(self.talk.client.messages)
+        client, before, heard = (
+            self.talk.client,
+            len(self.harness.model.requests),
+            len(self.talk.client.messages),
+        )
         asked = [{"type": "text", "text": setup.turn.pieces[0].text}]
-        turn_id = (await client.request("turn/start", threadId=self.talk.thread_id, input=asked))["turn"]["id"]
+        turn_id = (await client.request("turn/start", threadId=self.talk.thread_id, input=asked))[
+            "turn"
+        ]["id"]
         await self.harness.model.wait_for_request(before + len(setup.replies) + 1)
         shown = list(setup.turn.pieces)
         await how(turn_id, setup.turn)
         ended = await client.expect(
-            lambda message: message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn_id, heard
+            lambda message: (
+                message.get("method") == "turn/completed"
+                and message["params"]["turn"]["id"] == turn_id
+            ),
+            heard,
         )
         never.set()
         assert ended["params"]["turn"]["status"] == "interrupted"
@@ -154,7 +187,9 @@ class Walk:
         self.expected.turns.append(setup.turn)
 
     def _check_model(self, requests: list[ModelRequest], turn: ExpectedTurn) -> None:
-        """Each call of the turn was shown exactly the context and what the turn had come to; the last, all but the answer."""
+        """Each call of the turn was shown exactly the context and what the turn had come to; the
+        last, all but the answer.
+        """
         context = self.expected.context()
         for request in requests:
             shown = pieces(request.input)
@@ -164,11 +199,14 @@ class Walk:
             self.seen.check(request.input)
         assert requests
 
-    # --- commands -------------------------------------------------------------------------------------------------
+    # --- commands
+    # -------------------------------------------------------------------------------------------------
 
     def _some_keep(self) -> int:
         active = len(self.expected.active)
-        return self.random.choice((0, 1, active - 1, active, active + 1, self.random.randint(0, active + 1))) % (active + 2)
+        return self.random.choice(
+            (0, 1, active - 1, active, active + 1, self.random.randint(0, active + 1))
+        ) % (active + 2)
 
     async def clear(self) -> None:
         """`/clear N`, for N from none to more than there are."""
@@ -185,7 +223,11 @@ class Walk:
 
     async def compact(self) -> None:
         """`/compact`, with all its options."""
-        keep, force, guidance = self._some_keep(), self.random.random() < 0.3, self.random.choice(("", " mind the files"))
+        keep, force, guidance = (
+            self._some_keep(),
+            self.random.random() < 0.3,
+            self.random.choice(("", " mind the files")),
+        )
         options = (f" --keep {keep}" if keep else "") + (" --force" if force else "")
         self.steps[-1] = f"/compact{options}{guidance}"
         gist = self._word("gist")
@@ -206,7 +248,9 @@ class Walk:
         """`/compact` that comes to nothing."""
         if self.expected.compaction_refusal(0, MIN_MESSAGES, True) is not None:
             return
-        reply = self.random.choice((http_error(500, "boom"), cut_off("half"), *(() if self.sealed else (say(""),))))
+        reply = self.random.choice(
+            (http_error(500, "boom"), cut_off("half"), *(() if self.sealed else (say(""),)))
+        )
         self.harness.script.at_compaction(reply)
         outcome = await self.talk.type("/compact --force")
         assert (outcome["status"], outcome["reason"]) == ("failed", "compaction_failed"), outcome
@@ -222,7 +266,8 @@ class Walk:
         assert request.kind == ("remote_compaction" if self.sealed else "inline_compaction")
         items = request.input[:-1]
         shown, context = pieces(items), self.expected.context()
-        # The compaction runs on a fork, and Codex marks a fork as broken off where it sees no end of the last turn.
+        # The compaction runs on a fork, and Codex marks a fork as broken off where it sees no end
+        # of the last turn.
         assert shown in (context, [*context, Piece("aborted")])
         assert request.mentions(guidance)
         self.seen.check(items)
@@ -240,7 +285,8 @@ class Walk:
         self.talk.thread_id = outcome["newThreadId"]
         await self._follow()
 
-    # --- faults ---------------------------------------------------------------------------------------------------
+    # --- faults
+    # ---------------------------------------------------------------------------------------------------
 
     async def restart(self) -> None:
         """The daemon ends and another begins."""
@@ -255,7 +301,8 @@ class Walk:
         os.kill(self.harness.child_pid(), signal.SIGKILL)
         await self.talk.until_codex_answers()
 
-    # --- the walk -------------------------------------------------------------------------------------------------
+    # --- the walk
+    # -------------------------------------------------------------------------------------------------
 
     async def step(self, action: Callable[[], Awaitable[None]]) -> None:
         """Do something, then look at everything there is to see."""
@@ -274,11 +321,16 @@ class Walk:
         await self._check_lists()
         self._check_watcher()
 
-    async def _check_thread(self, thread_id: str, expected: ExpectedThread, *, archived: bool) -> None:
+    async def _check_thread(
+        self, thread_id: str, expected: ExpectedThread, *, archived: bool
+    ) -> None:
         talk = Conversation(self.talk.client, thread_id, self.harness.model, self.harness.script)
         snapshot = await talk.snapshot()
         assert snapshot["archived"] is archived
-        assert snapshot["operation"] is None or snapshot["operation"]["phase"] in ("ready", "failed")
+        assert snapshot["operation"] is None or snapshot["operation"]["phase"] in (
+            "ready",
+            "failed",
+        )
         _check_counts(snapshot, expected)
         opened = await talk.timeline(expand="all", limit=1000)
         _check_trim_points(snapshot, expected, [entry["id"] for entry in opened if "id" in entry])
@@ -288,30 +340,48 @@ class Walk:
         if expected.trims:
             position = self.random.randrange(len(expected.trims))
             expand = [snapshot["contextTrimPoints"][position]["id"]]
-            assert shown_lines(await talk.timeline(expand=expand, limit=1000)) == expected.timeline(frozenset({position}))
-        if expected.turns or self.archived:  # Codex refuses it for a thread that it began and that never had one
+            assert shown_lines(await talk.timeline(expand=expand, limit=1000)) == expected.timeline(
+                frozenset({position})
+            )
+        if (
+            expected.turns or self.archived
+        ):  # Codex refuses it for a thread that it began and that never had one
             listed = await talk.client.request("thread/turns/list", threadId=thread_id, limit=1000)
-            assert [turn["id"] for turn in reversed(listed["data"])] == [turn["id"] for turn in snapshot["turns"]]
+            assert [turn["id"] for turn in reversed(listed["data"])] == [
+                turn["id"] for turn in snapshot["turns"]
+            ]
 
     async def _check_lists(self) -> None:
         client = self.talk.client
         listed = [row["id"] for row in (await client.request("thread/list"))["data"]]
-        archived = [row["id"] for row in (await client.request("thread/list", archived=True))["data"]]
+        archived = [
+            row["id"] for row in (await client.request("thread/list", archived=True))["data"]
+        ]
         # Codex lists no thread before its first turn, and an archived one without turns nowhere.
         assert listed == ([self.talk.thread_id] if self.expected.turns or listed else [])
-        assert sorted(archived) == sorted(thread_id for thread_id, known in self.archived if known.turns)
+        assert sorted(archived) == sorted(
+            thread_id for thread_id, known in self.archived if known.turns
+        )
 
     def _check_watcher(self) -> None:
         """The other client heard of each event once, in order, and of no provider thread."""
         assert self.watcher is not None
-        heard = [m["params"] for m in self.watcher.notifications if m["method"] == "orchestration/event"]
+        heard = [
+            m["params"] for m in self.watcher.notifications if m["method"] == "orchestration/event"
+        ]
         for thread_id in {envelope["eventId"].split("/")[0] for envelope in heard}:
             numbers = [e["threadSequence"] for e in heard if e["eventId"].startswith(thread_id)]
             assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
         ours = {self.talk.thread_id, *(thread_id for thread_id, _ in self.archived)}
         providers = {request.thread_id for request in self.harness.model.requests} - ours - {None}
-        said = [str(message) for client in (self.watcher, self.talk.client) for message in client.messages]
-        assert [message for message in said for provider in providers if str(provider) in message] == []
+        said = [
+            str(message)
+            for client in (self.watcher, self.talk.client)
+            for message in client.messages
+        ]
+        assert [
+            message for message in said for provider in providers if str(provider) in message
+        ] == []
 
     def choose(self) -> Callable[[], Awaitable[None]]:
         """The next step: mostly turns, so that there is something to trim."""
@@ -319,13 +389,19 @@ class Walk:
             (self.turn, 12), (self.failed_turn, 2), (self.interrupted_turn, 2), (self.clear, 5), (self.compact, 4),
             (self.failed_compact, 1), (self.new, 1), (self.restart, 1), (self.kill_child, 1), (self.child_killed_in_a_turn, 1),
         ]  # fmt: skip
-        return self.random.choices([action for action, _ in actions], [weight for _, weight in actions])[0]
+        return self.random.choices(
+            [action for action, _ in actions], [weight for _, weight in actions]
+        )[0]
 
 
 def _check_counts(snapshot: dict[str, Any], expected: ExpectedThread) -> None:
     first_active = len(expected.turns) - len(expected.active)
-    assert [turn["status"] for turn in snapshot["turns"]] == [turn.status for turn in expected.turns]
-    assert [turn["trimmed"] for turn in snapshot["turns"]] == [index < first_active for index in range(len(expected.turns))]
+    assert [turn["status"] for turn in snapshot["turns"]] == [
+        turn.status for turn in expected.turns
+    ]
+    assert [turn["trimmed"] for turn in snapshot["turns"]] == [
+        index < first_active for index in range(len(expected.turns))
+    ]
     assert snapshot["turnCount"] == len(expected.turns)
     assert snapshot["activeTurnCount"] == len(expected.active)
     assert snapshot["messageCount"] == sum(turn.message_count for turn in expected.turns)
@@ -334,7 +410,9 @@ def _check_counts(snapshot: dict[str, Any], expected: ExpectedThread) -> None:
     assert snapshot["pendingRequests"] == []
 
 
-def _check_trim_points(snapshot: dict[str, Any], expected: ExpectedThread, entry_ids: list[str]) -> None:
+def _check_trim_points(
+    snapshot: dict[str, Any], expected: ExpectedThread, entry_ids: list[str]
+) -> None:
     turn_ids = [turn["id"] for turn in snapshot["turns"]]
     points = snapshot["contextTrimPoints"]
     assert len({point["id"] for point in points}) == len(points) == len(expected.trims)
@@ -343,7 +421,11 @@ def _check_trim_points(snapshot: dict[str, Any], expected: ExpectedThread, entry
         entries_before = sum(len(turn.entries) for turn in expected.turns[: trim.turn_index])
         assert point["prunedTurnIds"] == turn_ids[first : trim.turn_index]
         assert point["prunedMessageCount"] == trim.message_count
-        assert (point["trigger"], point["summary"], point["status"]) == (trim.trigger, trim.summary, "applied")
+        assert (point["trigger"], point["summary"], point["status"]) == (
+            trim.trigger,
+            trim.summary,
+            "applied",
+        )
         assert point["beforeEntryId"] == (entry_ids[entries_before - 1] if entries_before else None)
         assert point["firstKeptTurnId"] == (turn_ids[trim.turn_index] if trim.kept else None)
     generations = [point["generation"] for point in points]
@@ -366,10 +448,14 @@ async def _walk(harness: Harness, seed: int, *, sealed: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_every_step_leaves_exactly_the_expected_context_counts_and_timeline(harness: Harness, seed: int) -> None:
+async def test_every_step_leaves_exactly_the_expected_context_counts_and_timeline(
+    harness: Harness, seed: int
+) -> None:
     await _walk(harness, seed, sealed=False)
 
 
 @pytest.mark.parametrize("seed", SEALED_SEEDS)
-async def test_the_same_with_a_provider_that_seals_its_summaries(sealed_harness: Harness, seed: int) -> None:
+async def test_the_same_with_a_provider_that_seals_its_summaries(
+    sealed_harness: Harness, seed: int
+) -> None:
     await _walk(sealed_harness, seed, sealed=True)

@@ -1,4 +1,6 @@
-"""Questions that no client answers, on the real Codex: the agent goes on as it would with Codex alone."""
+"""Questions that no client answers, on the real Codex: the agent goes on as it would with Codex
+alone.
+"""
 
 import sys
 from contextlib import AsyncExitStack
@@ -41,7 +43,9 @@ KINDS: dict[str, tuple[Reply, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_turn_goes_on_when_every_client_refuses_its_question(harness: Harness, kind: str) -> None:
+async def test_a_turn_goes_on_when_every_client_refuses_its_question(
+    harness: Harness, kind: str
+) -> None:
     server = Path(asking_mcp_server.__file__)
     harness.overrides.append(f'mcp_servers.asking={{command="{sys.executable}",args=["{server}"]}}')
     harness.overrides.append("features.default_mode_request_user_input=true")
@@ -63,7 +67,9 @@ async def test_a_turn_goes_on_when_every_client_refuses_its_question(harness: Ha
     assert not setup.made.exists()
 
 
-async def test_a_turn_goes_on_when_the_last_client_that_could_answer_is_gone(harness: Harness) -> None:
+async def test_a_turn_goes_on_when_the_last_client_that_could_answer_is_gone(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         one = await setup.client("one")

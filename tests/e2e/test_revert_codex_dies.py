@@ -1,4 +1,6 @@
-"""A revert that is through stays through, whatever becomes of Codex the moment after (docs/spec/checkpoints.md)."""
+"""A revert that is through stays through, whatever becomes of Codex the moment after
+(docs/spec/checkpoints.md).
+"""
 
 from typing import Any
 
@@ -13,7 +15,9 @@ from tests.e2e.conversation import TURN_DEADLINE_S, seen_turns
 pytestmark = pytest.mark.codex
 
 
-async def test_a_codex_that_dies_behind_a_revert_takes_nothing_with_it(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_codex_that_dies_behind_a_revert_takes_nothing_with_it(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def running(self: Terminals, provider_id: str) -> list[dict[str, Any]]:
         raise ProviderExited("it was ended by SIGKILL", "")
 
@@ -21,7 +25,9 @@ async def test_a_codex_that_dies_behind_a_revert_takes_nothing_with_it(harness: 
         for _ in range(3):
             await talk.turn()
         with monkeypatch.context() as patched:
-            patched.setattr(Terminals, "running", running)  # what is asked for first when the revert has been written down
+            patched.setattr(
+                Terminals, "running", running
+            )  # what is asked for first when the revert has been written down
             with anyio.fail_after(TURN_DEADLINE_S):
                 outcome = await talk.type("/revert 1 --context")
         assert outcome["status"] == "completed", outcome

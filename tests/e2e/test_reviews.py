@@ -1,4 +1,6 @@
-"""An inline review is a turn of the thread: it ends, it counts, and a trim keeps what the model saw of it."""
+"""An inline review is a turn of the thread: it ends, it counts, and a trim keeps what the model saw
+of it.
+"""
 
 from typing import Any
 
@@ -16,7 +18,9 @@ pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 async def start_review(talk: Conversation) -> dict[str, Any]:
     target = {"type": "custom", "instructions": "look at it"}
-    answer = await talk.client.request("review/start", threadId=talk.thread_id, delivery="inline", target=target)
+    answer = await talk.client.request(
+        "review/start", threadId=talk.thread_id, delivery="inline", target=target
+    )
     return dict(answer["turn"])
 
 
@@ -26,7 +30,11 @@ async def review(talk: Conversation) -> dict[str, Any]:
     await talk.begin_act()
     with talk.no_restart(), anyio.fail_after(STEP_S):
         begun = await start_review(talk)
-        await talk.client.expect(lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == begun["id"])
+        await talk.client.expect(
+            lambda m: (
+                m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == begun["id"]
+            )
+        )
     return begun
 
 
@@ -64,9 +72,17 @@ async def test_a_review_that_is_interrupted_leaves_the_thread_free(harness: Harn
             asked, after = len(harness.model.requests), len(talk.client.messages)
             begun = await start_review(talk)
             started = await talk.client.received("turn/started", after, threadId=talk.thread_id)
-            await harness.model.wait_for_request(lambda request: len(harness.model.requests) > asked)
-            await talk.client.request("turn/interrupt", threadId=talk.thread_id, turnId=started["params"]["turn"]["id"])
-            await talk.client.expect(lambda m: m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == begun["id"])
+            await harness.model.wait_for_request(
+                lambda request: len(harness.model.requests) > asked
+            )
+            await talk.client.request(
+                "turn/interrupt", threadId=talk.thread_id, turnId=started["params"]["turn"]["id"]
+            )
+            await talk.client.expect(
+                lambda m: (
+                    m.get("method") == "turn/completed" and m["params"]["turn"]["id"] == begun["id"]
+                )
+            )
         go_on.set()
         turns = (await talk.snapshot())["turns"]
         cleared = await talk.type("/clear")

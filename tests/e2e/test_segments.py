@@ -1,4 +1,6 @@
-"""Codex keeps a reverted thread in several files; what the model saw is read from all of them that count."""
+"""Codex keeps a reverted thread in several files; what the model saw is read from all of them that
+count.
+"""
 
 import os
 import signal
@@ -36,7 +38,9 @@ async def _reverted(talk: Conversation) -> None:
 
 async def _fork_of(talk: Conversation) -> Conversation:
     await talk.begin_act()
-    forked = await talk.client.request("thread/fork", threadId=talk.thread_id, sandbox="danger-full-access")
+    forked = await talk.client.request(
+        "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"
+    )
     fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
     fork.turns = talk.turns
     return fork
@@ -53,7 +57,9 @@ async def test_tool_calls_of_kept_turns_outlive_a_revert_and_a_restart(harness: 
     assert pieces(after.input) == [*numbered(2, 4, 5), Piece("user", "prompt-6.")]
 
 
-async def test_a_fork_of_a_reverted_thread_keeps_the_tool_calls_of_its_turns(harness: Harness) -> None:
+async def test_a_fork_of_a_reverted_thread_keeps_the_tool_calls_of_its_turns(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await _reverted(talk)
         await talk.turn(tool=True)
@@ -66,7 +72,9 @@ async def test_a_fork_of_a_reverted_thread_keeps_the_tool_calls_of_its_turns(har
     assert pieces(after.input) == [*numbered(2, 4, 5, 6), Piece("user", "prompt-7.")]
 
 
-async def test_a_fork_of_a_reverted_fork_keeps_them_when_its_origin_is_archived(harness: Harness) -> None:
+async def test_a_fork_of_a_reverted_fork_keeps_them_when_its_origin_is_archived(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await _reverted(talk)
         fork = await _fork_of(talk)
@@ -80,21 +88,29 @@ async def test_a_fork_of_a_reverted_fork_keeps_them_when_its_origin_is_archived(
     assert pieces(after.input) == [*numbered(2, 7), Piece("user", "prompt-8.")]
 
 
-async def test_what_codex_did_before_it_was_killed_is_read_back_after_a_revert(harness: Harness) -> None:
+async def test_what_codex_did_before_it_was_killed_is_read_back_after_a_revert(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await _reverted(talk)
         talk.script.then(run("echo killed"), hang())
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.prompt, "killed-prompt.")
             with anyio.fail_after(STEP_S):
-                await harness.model.wait_for_request(lambda request: pieces(request.input)[-1] == Piece("output", "killed"))
+                await harness.model.wait_for_request(
+                    lambda request: pieces(request.input)[-1] == Piece("output", "killed")
+                )
             os.kill(harness.child_pid(), signal.SIGKILL)
         with anyio.fail_after(STEP_S):
             await talk.until_codex_answers()
         await talk.turn()
         assert (await talk.type("/clear 2"))["status"] == "completed"
         after = await talk.turn()
-    killed = [Piece("user", "killed-prompt."), Piece("call", "echo killed"), Piece("output", "killed")]
+    killed = [
+        Piece("user", "killed-prompt."),
+        Piece("call", "echo killed"),
+        Piece("output", "killed"),
+    ]
     said = [Piece("user", "prompt-4."), Piece("assistant", "answer-4."), Piece("user", "prompt-5.")]
     assert [piece for piece in pieces(after.input) if piece.kind != "aborted"] == [*killed, *said]
 

@@ -1,4 +1,6 @@
-"""Nothing that is said in a conversation, and no key, is ever written to a log, not even at level debug (docs/spec/running.md)."""
+"""Nothing that is said in a conversation, and no key, is ever written to a log, not even at level
+debug (docs/spec/running.md).
+"""
 
 import json
 
@@ -36,7 +38,9 @@ async def test_a_conversation_leaves_no_word_of_it_in_the_log(harness: Harness) 
         await _misbehave(wire, thread_id)
         await wire.ask("sidecar/shutdown")
         await wire.until_closed()
-    assert any(MARK in str(request.input) for request in harness.model.requests), "else nothing was shown"
+    assert any(MARK in str(request.input) for request in harness.model.requests), (
+        "else nothing was shown"
+    )
     log = (harness.home / "daemon.log").read_text()
     lines = [json.loads(line) for line in log.splitlines()]
     assert {"client_connected", "codex_ready", "stopping"} <= {line["event"] for line in lines}
@@ -44,12 +48,19 @@ async def test_a_conversation_leaves_no_word_of_it_in_the_log(harness: Harness) 
 
 
 async def _talk(wire: JsonRpcClient, harness: Harness) -> str:
-    answer = await wire.result("thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="danger-full-access")
+    answer = await wire.result(
+        "thread/start",
+        cwd=str(harness.worktree),
+        approvalPolicy="never",
+        sandbox="danger-full-access",
+    )
     thread_id = str(answer["thread"]["id"])
     await wire.result("thread/name/set", threadId=thread_id, name=marked("name"))
     for prompt in ("first", "second", "refused by the model"):
         after = len(wire.received)
-        await wire.result("turn/start", threadId=thread_id, input=[{"type": "text", "text": marked(prompt)}])
+        await wire.result(
+            "turn/start", threadId=thread_id, input=[{"type": "text", "text": marked(prompt)}]
+        )
         await wire.received_after("turn/completed", after, threadId=thread_id)
     for text in ("/clear 1", "/compact --force " + marked("guidance"), "/clear " + marked("usage")):
         await wire.result("commands/execute", threadId=thread_id, text=text)
@@ -69,4 +80,8 @@ async def _misbehave(wire: JsonRpcClient, thread_id: str) -> None:
     await wire.ask("timeline/read", threadId=marked("thread"))
     await wire.ask("thread/resume", threadId=marked("thread"))
     with anyio.fail_after(STEP_S):
-        await wire.ask("thread/inject_items", threadId=thread_id, items=[{"type": marked("item"), "content": marked("content")}])
+        await wire.ask(
+            "thread/inject_items",
+            threadId=thread_id,
+            items=[{"type": marked("item"), "content": marked("content")}],
+        )

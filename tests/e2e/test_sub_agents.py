@@ -39,7 +39,11 @@ async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(harness:
             await talk.client.request("orchestration/subscribeThread", threadId=talk.thread_id)
             release.set()
             await talk.client.expect(
-                lambda m: m.get("method") == "orchestration/event" and m["params"]["type"] == "thread.request-closed", follower
+                lambda m: (
+                    m.get("method") == "orchestration/event"
+                    and m["params"]["type"] == "thread.request-closed"
+                ),
+                follower,
             )
             cleared = await talk.type("/clear")
     assert cleared["status"] == "completed", cleared

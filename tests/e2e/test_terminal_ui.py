@@ -15,7 +15,9 @@ TUI = "codex-tui"
 
 
 async def begun(harness: Harness, client: Client, **params: object) -> str:
-    answer = await client.request("thread/start", cwd=str(harness.worktree), historyMode="paginated", **params)
+    answer = await client.request(
+        "thread/start", cwd=str(harness.worktree), historyMode="paginated", **params
+    )
     return str(answer["thread"]["id"])
 
 
@@ -23,13 +25,17 @@ def text_input(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "text_elements": []}]
 
 
-async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_the_model(harness: Harness) -> None:
+async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_the_model(
+    harness: Harness,
+) -> None:
     go_on = anyio.Event()
     harness.script.then(held(say("done"), go_on))
     with anyio.fail_after(60):
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
-            started = await client.request("turn/start", threadId=thread_id, input=text_input("Work."))
+            started = await client.request(
+                "turn/start", threadId=thread_id, input=text_input("Work.")
+            )
             turn_id = started["turn"]["id"]
             await harness.model.wait_for_request()
             for method, params in (
@@ -37,10 +43,16 @@ async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_
                 ("thread/queue/add", {"clientUserMessageId": "m1"}),
             ):
                 with pytest.raises(RemoteError) as refused:
-                    await client.request(method, threadId=thread_id, input=text_input(":clear 1"), **params)
+                    await client.request(
+                        method, threadId=thread_id, input=text_input(":clear 1"), **params
+                    )
                 assert refused.value.data["reason"] == "usage"
                 # By this Codex's UI knows that it may send the text again when the turn has ended.
-                info = {"activeTurnNotSteerable": {"turnKind": "compact"}} if method == "turn/steer" else None
+                info = (
+                    {"activeTurnNotSteerable": {"turnKind": "compact"}}
+                    if method == "turn/steer"
+                    else None
+                )
                 assert refused.value.data.get("codexErrorInfo") == info
             go_on.set()
             await client.expect(lambda message: message.get("method") == "turn/completed")
@@ -53,7 +65,9 @@ async def test_the_echo_of_a_command_is_the_prompt_as_it_came(harness: Harness) 
     with anyio.fail_after(60):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
-            await client.request("turn/start", threadId=thread_id, input=content, clientUserMessageId="mine")
+            await client.request(
+                "turn/start", threadId=thread_id, input=content, clientUserMessageId="mine"
+            )
             done = await client.expect(lambda message: message.get("method") == "item/completed")
     assert done["params"]["item"]["clientId"] == "mine"
     assert done["params"]["item"]["content"] == content
@@ -61,25 +75,42 @@ async def test_the_echo_of_a_command_is_the_prompt_as_it_came(harness: Harness) 
 
 async def test_a_chosen_entry_of_the_skill_menu_is_a_command(harness: Harness) -> None:
     with anyio.fail_after(60):
-        async with harness.daemon(), harness.client(TUI) as client, harness.client("other") as other:
+        async with (
+            harness.daemon(),
+            harness.client(TUI) as client,
+            harness.client("other") as other,
+        ):
             [folder] = (await client.request("skills/list", cwds=[str(harness.worktree)]))["data"]
-            ours = {skill["name"]: skill for skill in folder["skills"] if skill["path"].startswith("/trimpoint/")}
+            ours = {
+                skill["name"]: skill
+                for skill in folder["skills"]
+                if skill["path"].startswith("/trimpoint/")
+            }
             [plain] = (await other.request("skills/list", cwds=[str(harness.worktree)]))["data"]
             thread_id = await begun(harness, client)
             talk = Conversation(client, thread_id, harness.model, harness.script)
             await talk.turn()
-            for text, answer in (("$clear", "Context cleared"), ("please $clear", "There is no command")):
+            for text, answer in (
+                ("$clear", "Context cleared"),
+                ("please $clear", "There is no command"),
+            ):
                 skill = {"type": "skill", "name": "clear", "path": ours["clear"]["path"]}
                 after = len(client.messages)
-                await client.request("turn/start", threadId=thread_id, input=[*text_input(text), skill])
-                ended = await client.expect(lambda message: message.get("method") == "turn/completed", after)
+                await client.request(
+                    "turn/start", threadId=thread_id, input=[*text_input(text), skill]
+                )
+                ended = await client.expect(
+                    lambda message: message.get("method") == "turn/completed", after
+                )
                 assert ended["params"]["turn"]["items"][0]["text"].startswith(answer)
     assert list(ours) == ["clear", "compact", "compress", "revert", "help"]
     assert not any(skill["path"].startswith("/trimpoint/") for skill in plain["skills"])
     assert not any(request.mentions("$clear") for request in harness.model.requests)
 
 
-async def test_new_typed_in_a_client_with_a_new_of_its_own_changes_nothing(harness: Harness) -> None:
+async def test_new_typed_in_a_client_with_a_new_of_its_own_changes_nothing(
+    harness: Harness,
+) -> None:
     with anyio.fail_after(60):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
@@ -90,7 +121,9 @@ async def test_new_typed_in_a_client_with_a_new_of_its_own_changes_nothing(harne
     assert not archived["data"]
 
 
-async def test_a_thread_without_a_prompt_has_pages_for_a_client_that_comes_back(harness: Harness) -> None:
+async def test_a_thread_without_a_prompt_has_pages_for_a_client_that_comes_back(
+    harness: Harness,
+) -> None:
     with anyio.fail_after(60):
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
@@ -104,11 +137,15 @@ async def test_an_ephemeral_fork_without_turns_is_made(harness: Harness) -> None
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
             await Conversation(client, thread_id, harness.model, harness.script).turn()
-            answer = await client.request("thread/fork", threadId=thread_id, ephemeral=True, excludeTurns=True)
+            answer = await client.request(
+                "thread/fork", threadId=thread_id, ephemeral=True, excludeTurns=True
+            )
     assert answer["thread"]["ephemeral"]
 
 
-async def test_a_thread_that_was_brought_back_is_archived_and_deleted_like_any_other(harness: Harness) -> None:
+async def test_a_thread_that_was_brought_back_is_archived_and_deleted_like_any_other(
+    harness: Harness,
+) -> None:
     with anyio.fail_after(60):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
@@ -135,13 +172,21 @@ async def test_a_thread_that_was_reverted_is_no_fork_of_its_own(harness: Harness
 
 async def test_a_trim_by_another_client_shows_a_line_and_the_new_size(harness: Harness) -> None:
     with anyio.fail_after(60):
-        async with harness.daemon(), harness.client(TUI) as client, harness.client("other") as other:
+        async with (
+            harness.daemon(),
+            harness.client(TUI) as client,
+            harness.client("other") as other,
+        ):
             thread_id = await begun(harness, client)
             await Conversation(client, thread_id, harness.model, harness.script).turn()
             after = len(client.messages)
             await other.request("commands/execute", threadId=thread_id, text="/clear")
-            usage = await client.expect(lambda message: message.get("method") == "thread/tokenUsage/updated", after)
-            line = await client.expect(lambda message: message.get("method") == "item/completed", after)
+            usage = await client.expect(
+                lambda message: message.get("method") == "thread/tokenUsage/updated", after
+            )
+            line = await client.expect(
+                lambda message: message.get("method") == "item/completed", after
+            )
             status = await other.request("context/status", threadId=thread_id)
     assert usage["params"]["tokenUsage"]["last"]["totalTokens"] == status["usedTokens"]
     assert line["params"]["item"]["text"].startswith("Context cleared")
@@ -155,7 +200,11 @@ async def test_a_typed_trim_is_said_once(harness: Harness) -> None:
             after = len(client.messages)
             await client.request("turn/start", threadId=thread_id, input=text_input(":clear"))
             await client.expect(lambda message: message.get("method") == "turn/completed", after)
-            items = [m["params"]["item"] for m in client.messages[after:] if m.get("method") == "item/completed"]
+            items = [
+                m["params"]["item"]
+                for m in client.messages[after:]
+                if m.get("method") == "item/completed"
+            ]
     assert [item["type"] for item in items] == ["userMessage", "agentMessage"]
 
 

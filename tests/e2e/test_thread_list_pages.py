@@ -1,4 +1,6 @@
-"""Lists of threads, trimmed ones among them: every thread once, in order, page by page, and filtered."""
+"""Lists of threads, trimmed ones among them: every thread once, in order, page by page, and
+filtered.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +19,9 @@ TRIMS = ("", "/clear", "/clear 1", "", "/compact --force", "/clear", "")
 
 @asynccontextmanager
 async def threads(harness: Harness) -> AsyncIterator[tuple[Client, list[str]]]:
-    """Threads in the order in which they were begun, some of them trimmed in another one; the last one cleared has a turn since."""
+    """Threads in the order in which they were begun, some of them trimmed in another one; the last
+    one cleared has a turn since.
+    """
     async with harness.daemon(), harness.client() as client:
         talks = [await one_thread(client, harness) for _ in TRIMS]
         for talk, trim in reversed(list(zip(talks, TRIMS, strict=True))):
@@ -51,7 +55,9 @@ def paged(ids: list[str], limit: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
-async def test_every_thread_is_on_one_page_in_the_order_of_its_creation(harness: Harness, limit: int) -> None:
+async def test_every_thread_is_on_one_page_in_the_order_of_its_creation(
+    harness: Harness, limit: int
+) -> None:
     async with threads(harness) as (client, ids):
         assert await pages(client, limit=limit) == paged(ids[::-1], limit)
         assert await pages(client, limit=limit, sortDirection="asc") == paged(ids, limit)
@@ -65,7 +71,9 @@ async def test_a_page_can_be_turned_back_from(harness: Harness) -> None:
     async with threads(harness) as (client, ids):
         first = await client.request("thread/list", limit=3)
         second = await client.request("thread/list", limit=3, cursor=first["nextCursor"])
-        back = await client.request("thread/list", limit=3, cursor=second["backwardsCursor"], sortDirection="asc")
+        back = await client.request(
+            "thread/list", limit=3, cursor=second["backwardsCursor"], sortDirection="asc"
+        )
     assert [row["id"] for row in back["data"]] == ids[3:6]
 
 
@@ -77,7 +85,9 @@ async def test_filters_apply_to_threads_without_a_turn_since_their_trim(harness:
         assert await pages(client, sourceKinds=["exec"]) == [[]]
         assert await pages(client, sourceKinds=["cli", "vscode", "appServer"]) == [newest_first]
         assert await pages(client, cwd="/nowhere") == [[]]
-        assert await pages(client, excludedThreadIds=[ids[1], ids[0]], limit=4) == paged(newest_first[:-2], 4)
+        assert await pages(client, excludedThreadIds=[ids[1], ids[0]], limit=4) == paged(
+            newest_first[:-2], 4
+        )
         await client.request("thread/name/set", threadId=ids[1], name="Something else")
         assert await pages(client, searchTerm="Something else") == [[ids[1]]]
 

@@ -39,7 +39,9 @@ def one_list(found: list[list[str]]) -> list[str]:
     return [thread_id for page in found for thread_id in page]
 
 
-async def test_trimmed_threads_stand_once_and_in_their_place_on_pages_of_the_size_asked_for(harness: Harness) -> None:
+async def test_trimmed_threads_stand_once_and_in_their_place_on_pages_of_the_size_asked_for(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         ids = [talk.thread_id, *await talks(talk, harness, {0, 2, 3, 5}, 7)]
@@ -62,7 +64,9 @@ async def test_trimmed_threads_stand_once_and_in_their_place_on_pages_of_the_siz
         created = [row["createdAt"] for row in oldest_first["data"]]
         assert (created, len(created)) == (sorted(created), 8)
         updated = (await talk.client.request("thread/list", sortKey="updated_at"))["data"]
-        assert [row["updatedAt"] for row in updated] == sorted((row["updatedAt"] for row in updated), reverse=True)
+        assert [row["updatedAt"] for row in updated] == sorted(
+            (row["updatedAt"] for row in updated), reverse=True
+        )
         assert sorted(row["id"] for row in updated) == sorted(ids)
 
 
@@ -83,7 +87,9 @@ async def test_filters_hold_for_trimmed_threads_too(harness: Harness) -> None:
             assert set(one_list(await pages(talk, **params))) == expected, params
 
 
-async def test_an_archived_trimmed_thread_is_listed_among_the_archived_alone(harness: Harness) -> None:
+async def test_an_archived_trimmed_thread_is_listed_among_the_archived_alone(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         trimmed, other = await talks(talk, harness, {0}, 2)

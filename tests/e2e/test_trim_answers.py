@@ -1,4 +1,6 @@
-"""What the answer to a trim says: tokens before and after, the way back, and what a dry run would do."""
+"""What the answer to a trim says: tokens before and after, the way back, and what a dry run would
+do.
+"""
 
 from typing import Any
 
@@ -29,9 +31,15 @@ async def test_a_trim_tells_tokens_and_its_last_line_undoes_it(harness: Harness,
         after = await talk.client.request("context/status", threadId=talk.thread_id)
         assert outcome["tokens"]["before"] == before["usedTokens"]
         assert outcome["tokens"]["after"] == after["usedTokens"]
-        assert (outcome["tokens"]["beforeEstimated"], outcome["tokens"]["afterEstimated"]) == (False, True)
+        assert (outcome["tokens"]["beforeEstimated"], outcome["tokens"]["afterEstimated"]) == (
+            False,
+            True,
+        )
         assert outcome["tokens"]["note"] == after["note"]
-        assert f"{before['usedTokens']:,} tokens before, about {after['usedTokens']:,} after." in outcome["message"]
+        assert (
+            f"{before['usedTokens']:,} tokens before, about {after['usedTokens']:,} after."
+            in outcome["message"]
+        )
         assert last_line(outcome) == f"To undo: {outcome['undo']}"
         undone = await talk.type(outcome["undo"])
         assert undone["status"] == "completed", undone
@@ -54,17 +62,34 @@ async def test_a_dry_run_says_what_would_happen_and_changes_nothing(harness: Har
         snapshot = await talk.snapshot()
         requests = len(harness.model.requests)
         said: dict[str, str] = {}
-        for text in ("/clear --dry-run", "/clear 1 --dry-run", "/compact --force --dry-run", "/new --dry-run"):
+        for text in (
+            "/clear --dry-run",
+            "/clear 1 --dry-run",
+            "/compact --force --dry-run",
+            "/new --dry-run",
+        ):
             outcome = await talk.type(text)
-            assert (outcome["status"], outcome["dryRun"], outcome["undo"]) == ("completed", True, None), outcome
+            assert (outcome["status"], outcome["dryRun"], outcome["undo"]) == (
+                "completed",
+                True,
+                None,
+            ), outcome
             assert outcome["tokens"]["before"] == snapshot["context"]["usedTokens"]
             said[text] = outcome["message"]
-        same = await talk.client.request("commands/execute", threadId=talk.thread_id, text="/clear 1", dryRun=True)
+        same = await talk.client.request(
+            "commands/execute", threadId=talk.thread_id, text="/clear 1", dryRun=True
+        )
         assert same["message"] == said["/clear 1 --dry-run"]
-        assert said["/clear 1 --dry-run"].startswith("Would clear 4 messages in 2 turns, the last 1 turn kept. Context: ")
+        assert said["/clear 1 --dry-run"].startswith(
+            "Would clear 4 messages in 2 turns, the last 1 turn kept. Context: "
+        )
         assert said["/compact --force --dry-run"].endswith("Nothing was changed.")
         nothing = await talk.type("/clear 3 --dry-run")
-        assert (nothing["status"], nothing["reason"], nothing["dryRun"]) == ("skipped", "nothing_to_trim", True)
+        assert (nothing["status"], nothing["reason"], nothing["dryRun"]) == (
+            "skipped",
+            "nothing_to_trim",
+            True,
+        )
         assert await talk.snapshot() == snapshot
         assert len(harness.model.requests) == requests
         assert seen_turns(await talk.turn(), 3) == [1, 2, 3]

@@ -1,4 +1,6 @@
-"""Slash commands typed as prompts by clients that know nothing of trimpoint (docs/spec/clients.md, docs/spec/traps.md)."""
+"""Slash commands typed as prompts by clients that know nothing of trimpoint (docs/spec/clients.md,
+docs/spec/traps.md).
+"""
 
 import anyio
 import pytest
@@ -17,7 +19,9 @@ async def _prompt(talk: Conversation, text: str) -> tuple[str, str]:
     turn = await talk.prompt(text)
     ended = [m["params"] for m in talk.client.messages if m.get("method") == "item/completed"]
     items = [params["item"] for params in ended if params["turnId"] == turn["id"]]
-    return turn["status"], next((item["text"] for item in items if item["type"] == "agentMessage"), "")
+    return turn["status"], next(
+        (item["text"] for item in items if item["type"] == "agentMessage"), ""
+    )
 
 
 async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(harness: Harness) -> None:
@@ -35,7 +39,9 @@ async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(harness:
 
 
 @pytest.mark.parametrize("text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/compact --keep"])
-async def test_a_wrong_command_says_what_is_right_and_is_never_sent(harness: Harness, text: str) -> None:
+async def test_a_wrong_command_says_what_is_right_and_is_never_sent(
+    harness: Harness, text: str
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         _, answer = await _prompt(talk, text)
@@ -60,7 +66,9 @@ IMAGE = {"type": "image", "url": "data:image/png;base64,AAAA"}
 
 @pytest.mark.parametrize("method", ["turn/steer", "thread/queue/add", "thread/queue/update"])
 @pytest.mark.parametrize("text", ["/clear", "/compact --keep 1", "/clear abc", "/help"])
-async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(harness: Harness, method: str, text: str) -> None:
+async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(
+    harness: Harness, method: str, text: str
+) -> None:
     async with harness.conversation() as talk:
         release = anyio.Event()
 
@@ -69,10 +77,17 @@ async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(harnes
             return say("at last")
 
         talk.script.then(held)
-        turn = (await talk.client.request("turn/start", threadId=talk.thread_id, input=[_text("go")]))["turn"]
+        turn = (
+            await talk.client.request("turn/start", threadId=talk.thread_id, input=[_text("go")])
+        )["turn"]
         with anyio.fail_after(20):
             await harness.model.wait_for_request(lambda request: request.kind == "turn")
-        params = {"threadId": talk.thread_id, "expectedTurnId": turn["id"], "queuedSubmissionId": "q", "input": [_text(text)]}
+        params = {
+            "threadId": talk.thread_id,
+            "expectedTurnId": turn["id"],
+            "queuedSubmissionId": "q",
+            "input": [_text(text)],
+        }
         with pytest.raises(RemoteError, match="nothing was sent to the agent") as refused:
             await talk.client.request(method, **params)
         assert refused.value.data["reason"] == "usage"
@@ -84,9 +99,13 @@ async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(harnes
 
 
 @pytest.mark.parametrize("text", ["/clear", "/help", "/clear abc"])
-async def test_a_command_in_an_ephemeral_thread_is_refused_and_never_sent(harness: Harness, text: str) -> None:
+async def test_a_command_in_an_ephemeral_thread_is_refused_and_never_sent(
+    harness: Harness, text: str
+) -> None:
     async with harness.daemon(), harness.client() as client:
-        thread = (await client.request("thread/start", cwd=str(harness.worktree), ephemeral=True))["thread"]
+        thread = (await client.request("thread/start", cwd=str(harness.worktree), ephemeral=True))[
+            "thread"
+        ]
         with pytest.raises(RemoteError, match="nothing was sent to the agent") as refused:
             await client.request("turn/start", threadId=thread["id"], input=[_text(text)])
         assert refused.value.data["reason"] == "not_supported"
@@ -95,9 +114,15 @@ async def test_a_command_in_an_ephemeral_thread_is_refused_and_never_sent(harnes
 
 @pytest.mark.parametrize(
     "turn_input",
-    [[_text("/clear"), IMAGE], [IMAGE, _text("/clear 1")], [_text("/clear"), {"type": "localImage", "path": "/nowhere.png"}]],
+    [
+        [_text("/clear"), IMAGE],
+        [IMAGE, _text("/clear 1")],
+        [_text("/clear"), {"type": "localImage", "path": "/nowhere.png"}],
+    ],
 )
-async def test_a_command_with_attachments_is_refused_and_never_sent(harness: Harness, turn_input: list[dict[str, str]]) -> None:
+async def test_a_command_with_attachments_is_refused_and_never_sent(
+    harness: Harness, turn_input: list[dict[str, str]]
+) -> None:
     async with harness.conversation() as talk:
         with pytest.raises(RemoteError, match="stands alone"):
             await talk.client.request("turn/start", threadId=talk.thread_id, input=turn_input)
@@ -109,19 +134,27 @@ async def test_a_command_in_several_pieces_is_one(harness: Harness) -> None:
         for _ in range(2):
             await talk.turn()
         after = len(talk.client.messages)
-        await talk.client.request("turn/start", threadId=talk.thread_id, input=[_text(" "), _text("/clear"), _text("1")])
+        await talk.client.request(
+            "turn/start", threadId=talk.thread_id, input=[_text(" "), _text("/clear"), _text("1")]
+        )
         with anyio.fail_after(20):
-            await talk.client.expect(lambda message: message.get("method") == "turn/completed", after)
+            await talk.client.expect(
+                lambda message: message.get("method") == "turn/completed", after
+            )
         request = await talk.turn()
     assert seen_turns(request, 2) == [2]
 
 
-async def test_new_names_the_thread_that_it_made_and_the_archived_one_does_so_after_it(harness: Harness) -> None:
+async def test_new_names_the_thread_that_it_made_and_the_archived_one_does_so_after_it(
+    harness: Harness,
+) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         _, answer = await _prompt(talk, "/new")
         archived = (await talk.snapshot())["archived"]
-        [new_id] = {word.rstrip(".") for word in answer.split() if word.count("-") == 4} - {talk.thread_id}
+        [new_id] = {word.rstrip(".") for word in answer.split() if word.count("-") == 4} - {
+            talk.thread_id
+        }
         read = await talk.client.request("thread/read", threadId=new_id)
         for method, params in {
             "turn/start": {"input": [_text("go on")]},

@@ -1,4 +1,6 @@
-"""A client in raw bytes, of the daemon or straight of Codex: everything it was sent is in `received`, in order, answers too."""
+"""A client in raw bytes, of the daemon or straight of Codex: everything it was sent is in
+`received`, in order, answers too.
+"""
 
 import asyncio
 import os
@@ -23,7 +25,9 @@ READ_CHUNK_BYTES = 256 * 1024
 
 
 class Socket:
-    """A Unix socket as asyncio has it: anyio's may fail in the loop when it is given up while data is coming in (measured: 4.16)."""
+    """A Unix socket as asyncio has it: anyio's may fail in the loop when it is given up while data
+    is coming in (measured: 4.16).
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -85,13 +89,16 @@ class JsonRpcClient:
     async def initialize(self, name: str = "test", **capabilities: Any) -> Message:
         """Shake hands."""
         info = {"name": name, "title": None, "version": "1"}
-        answer = await self.ask("initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities})
+        answer = await self.ask(
+            "initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities}
+        )
         await self.send({"method": "initialized"})
         return answer
 
     async def until(self, wanted: Callable[[Any], bool], after: int = 0) -> Any:
         """The first message from position `after` on that is wanted, waiting for it if need be."""
-        # Each message is looked at once: after ten thousand deltas, looking at all of them again with each one takes long.
+        # Each message is looked at once: after ten thousand deltas, looking at all of them again
+        # with each one takes long.
         position = after
         with anyio.fail_after(DEADLINE_S):
             while True:
@@ -119,12 +126,16 @@ class JsonRpcClient:
                 await self._changed.wait()
 
     async def settled(self) -> None:
-        """Return when everything that was said before now has been dealt with: answers keep their order behind it."""
+        """Return when everything that was said before now has been dealt with: answers keep their
+        order behind it.
+        """
         answer = await self.ask("thread/loaded/list")
         assert "error" not in answer, answer
 
     def methods(self, after: int = 0) -> list[str]:
-        """Methods of what was received, an answer as "answer"; `orchestration/*` and the like included."""
+        """Methods of what was received, an answer as "answer"; `orchestration/*` and the like
+        included.
+        """
         return [message.get("method", "answer") for message in self.received[after:]]
 
     async def abort(self) -> None:
@@ -139,7 +150,9 @@ class JsonRpcClient:
         try:
             with self._reading:
                 while True:
-                    *lines, rest = (rest + await self._stream.receive(READ_CHUNK_BYTES)).split(b"\n")
+                    *lines, rest = (rest + await self._stream.receive(READ_CHUNK_BYTES)).split(
+                        b"\n"
+                    )
                     self.received += [msgspec.json.decode(line) for line in lines if line]
                     self._announce()
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -170,7 +183,9 @@ async def connect_to_codex(harness: Harness) -> AsyncIterator[JsonRpcClient]:
     """A Codex of the test's own, in the harness's home and without a daemon, not initialized."""
     environment = child_environment(harness.profile, os.environ)
     command = launch_command(harness.profile)
-    process = await anyio.open_process(command, stderr=subprocess.DEVNULL, env=environment, start_new_session=True)
+    process = await anyio.open_process(
+        command, stderr=subprocess.DEVNULL, env=environment, start_new_session=True
+    )
     async with process, anyio.create_task_group() as tasks:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -7,8 +7,17 @@ from pathlib import Path
 
 def git(worktree: Path, *arguments: str, stdin: str = "") -> str:
     """Run git as somebody."""
-    command = ["git", "-c", "user.name=Somebody", "-c", "user.email=somebody@example.org", *arguments]
-    return subprocess.run(command, cwd=worktree, check=True, capture_output=True, text=True, input=stdin).stdout
+    command = [
+        "git",
+        "-c",
+        "user.name=Somebody",
+        "-c",
+        "user.email=somebody@example.org",
+        *arguments,
+    ]
+    return subprocess.run(
+        command, cwd=worktree, check=True, capture_output=True, text=True, input=stdin
+    ).stdout
 
 
 def with_repository(worktree: Path) -> None:

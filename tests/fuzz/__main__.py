@@ -15,7 +15,10 @@ async def _run(seconds: float, seed: int) -> int:
         try:
             count = await run_campaign(harness, seed, seconds=seconds)
         except Failed as failed:
-            print(f"{failed}\nAgain: scripts/fuzz --seed {str(failed).split()[1].rstrip(':')} --seconds 1", flush=True)
+            print(
+                f"{failed}\nAgain: scripts/fuzz --seed {str(failed).split()[1].rstrip(':')} --seconds 1",
+                flush=True,
+            )
             return 1
     print(f"{count} clients, all held", flush=True)
     return 0
@@ -23,9 +26,13 @@ async def _run(seconds: float, seed: int) -> int:
 
 def main() -> int:
     """Exit code 1 when something did not hold."""
-    parser = argparse.ArgumentParser(prog="scripts/fuzz", description="Send nonsense to a live daemon on the real Codex.")
+    parser = argparse.ArgumentParser(
+        prog="scripts/fuzz", description="Send nonsense to a live daemon on the real Codex."
+    )
     parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--seed", type=int, default=None, help="where to begin; by chance without it")
+    parser.add_argument(
+        "--seed", type=int, default=None, help="where to begin; by chance without it"
+    )
     arguments = parser.parse_args()
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**9)
     return anyio.run(_run, arguments.seconds, seed)

@@ -1,7 +1,8 @@
 """Nonsense sent to a live daemon on the real Codex, and what must hold all the while.
 
-Each request that was well formed gets exactly one answer; no answer is a defect's (`internal`, a traceback); another client is
-served between all of it; at the end the same process still runs, nothing went wrong in its log, and every journal is whole.
+Each request that was well formed gets exactly one answer; no answer is a defect's (`internal`, a
+traceback); another client is served between all of it; at the end the same process still runs,
+nothing went wrong in its log, and every journal is whole.
 """
 
 import asyncio
@@ -25,7 +26,11 @@ from tests.e2e.wire import DEADLINE_S, JsonRpcClient, connect_socket
 from tests.fuzz.nonsense import Nonsense
 
 FRAMES_PER_CLIENT = 40
-_HELLO = {"id": "hello", "method": "initialize", "params": {"clientInfo": {"name": "fuzz", "version": "1"}}}
+_HELLO = {
+    "id": "hello",
+    "method": "initialize",
+    "params": {"clientInfo": {"name": "fuzz", "version": "1"}},
+}
 _LAST = {"id": "last", "method": "sidecar/status"}
 
 
@@ -36,7 +41,9 @@ class Failed(AssertionError):
         super().__init__(f"seed {seed}: {problem}")
 
 
-async def run_campaign(harness: Harness, first_seed: int, *, clients: int | None = None, seconds: float | None = None) -> int:
+async def run_campaign(
+    harness: Harness, first_seed: int, *, clients: int | None = None, seconds: float | None = None
+) -> int:
     """Send what so many seeds make, or as many as the time allows; how many there were.
 
     :raises Failed: something did not hold.
@@ -47,10 +54,14 @@ async def run_campaign(harness: Harness, first_seed: int, *, clients: int | None
         raise sole_error(group) from None
 
 
-async def _campaign(harness: Harness, first_seed: int, clients: int | None, seconds: float | None) -> int:
+async def _campaign(
+    harness: Harness, first_seed: int, clients: int | None, seconds: float | None
+) -> int:
     async with daemon_process(harness) as process, connect_socket(harness.socket) as witness:
         await witness.initialize("witness")
-        started = await witness.result("thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="read-only")
+        started = await witness.result(
+            "thread/start", cwd=str(harness.worktree), approvalPolicy="never", sandbox="read-only"
+        )
         thread_id = str(started["thread"]["id"])
         ends_at = anyio.current_time() + (seconds if seconds is not None else float("inf"))
         seed = first_seed
@@ -103,7 +114,11 @@ class FrameReader:
     def _count(self) -> None:
         end = self.text.rfind(b"\n") + 1
         for line in bytes(self.text[self._read_bytes : end]).splitlines():
-            decoded: Any = json.loads(line) if line.startswith((b"{", b"[")) and line.endswith((b"}", b"]")) else []
+            decoded: Any = (
+                json.loads(line)
+                if line.startswith((b"{", b"[")) and line.endswith((b"}", b"]"))
+                else []
+            )
             for message in decoded if isinstance(decoded, list) else (decoded,):
                 if "method" not in message:
                     self.answers[message.get("id")] += 1
@@ -131,7 +146,9 @@ async def _one_client(place: Path, nonsense: Nonsense, seed: int) -> None:
 
 
 async def _speak(writer: asyncio.StreamWriter, nonsense: Nonsense) -> list[str] | None:
-    """Which ids are owed an answer; None where that cannot be told, because frames may be broken."""
+    """Which ids are owed an answer; None where that cannot be told, because frames may be
+    broken.
+    """
     in_frames = nonsense.chance(0.2)
     owed: list[str] = []
     frames = [json.dumps(_HELLO).encode()] if nonsense.chance(0.9) else []
@@ -152,30 +169,49 @@ async def _speak(writer: asyncio.StreamWriter, nonsense: Nonsense) -> list[str] 
 
 
 async def _check_answers(seed: int, owed: list[str] | None, ear: FrameReader) -> None:
-    """The last request is answered by the daemon itself, and so perhaps before those that Codex answers."""
+    """The last request is answered by the daemon itself, and so perhaps before those that Codex
+    answers.
+    """
     if owed is None:
         await ear.until(lambda: ear.is_over)
         if not ear.is_over:
-            raise Failed(seed, f"its input had ended, and the connection has not; heard {bytes(ear.text[-300:])!r}")
-    elif not await ear.until(lambda: not {*owed, "last"} - ear.answers.keys()) and not _lost_its_frames(ear):
+            raise Failed(
+                seed,
+                f"its input had ended, and the connection has not; heard {bytes(ear.text[-300:])!r}",
+            )
+    elif not await ear.until(
+        lambda: not {*owed, "last"} - ear.answers.keys()
+    ) and not _lost_its_frames(ear):
         missing = {*owed, "last"} - ear.answers.keys()
         raise Failed(seed, f"no answer to {sorted(missing)}; heard {bytes(ear.text[-300:])!r}")
     if b"Traceback" in ear.text or b'"reason":"internal"' in ear.text:
         raise Failed(seed, f"a defect: {bytes(ear.text)!r}")
-    if wrong := {request_id: ear.answers[request_id] for request_id in owed or () if ear.answers[request_id] > 1}:
+    if wrong := {
+        request_id: ear.answers[request_id]
+        for request_id in owed or ()
+        if ear.answers[request_id] > 1
+    }:
         raise Failed(seed, f"answered more than once: {wrong}")
 
 
 def _lost_its_frames(ear: FrameReader) -> bool:
-    """A first line of garbage can be the broken beginning of a frame, which ends the connection with a word."""
+    """A first line of garbage can be the broken beginning of a frame, which ends the connection
+    with a word.
+    """
     return ear.is_over and b'"reason":"parse_error"' in ear.text
 
 
 def _check_traces(harness: Harness, seed: int) -> None:
-    lines = [msgspec.json.decode(line) for line in (harness.home / "daemon.log").read_bytes().splitlines()]
+    lines = [
+        msgspec.json.decode(line)
+        for line in (harness.home / "daemon.log").read_bytes().splitlines()
+    ]
     defects = [line for line in lines if line["level"] == "error"]
     if defects:
         raise Failed(seed, f"in the log: {defects[0]}")
-    damaged = {path.name: inspect(path).report.damage for path in (harness.state_dir / "threads").glob("*.journal")}
+    damaged = {
+        path.name: inspect(path).report.damage
+        for path in (harness.state_dir / "threads").glob("*.journal")
+    }
     if wrong := {name: damage for name, damage in damaged.items() if damage is not Damage.NONE}:
         raise Failed(seed, f"journals: {wrong}")

@@ -1,6 +1,8 @@
-"""What a broken or hostile client might say: requests near what is right, mutated bytes, torn frames. A pure function of its seed.
+"""What a broken or hostile client might say: requests near what is right, mutated bytes, torn
+frames. A pure function of its seed.
 
-Nothing here would harm the machine if it were understood: no method runs a program or names a file outside of the test's folders.
+Nothing here would harm the machine if it were understood: no method runs a program or names a file
+outside of the test's folders.
 """
 
 import json
@@ -14,19 +16,24 @@ WORDS = (
 )  # fmt: skip
 NUMBERS = (0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 1e308, -0.0, 1.5, 10**40)
 MEMBERS = (
-    "threadId", "text", "commandId", "input", "turnId", "cursor", "limit", "expand", "afterSequence", "cwd", "command", "type", "keep", "items",
-    "name", "numTurns", "turnCount", "guidance", "clientInfo", "capabilities", "__proto__", "threadID", "trace", "beforeTurnId",
+    "threadId", "text", "commandId", "input", "turnId", "cursor", "limit", "expand",
+    "afterSequence", "cwd", "command", "type", "keep", "items", "name", "numTurns", "turnCount",
+    "guidance", "clientInfo", "capabilities", "__proto__", "threadID", "trace", "beforeTurnId",
 )  # fmt: skip
 COMMANDS = (
-    "thread.context.trim", "thread.context.compact", "thread.context.discard", "thread.archive-and-new", "thread.checkpoint.revert",
-    "thread.session.stop", "thread.session.start", "thread.archive", "thread.unarchive", "thread.rename", "thread.nonsense",
+    "thread.context.trim", "thread.context.compact", "thread.context.discard",
+    "thread.archive-and-new", "thread.checkpoint.revert", "thread.session.stop",
+    "thread.session.start", "thread.archive", "thread.unarchive", "thread.rename",
+    "thread.nonsense",
 )  # fmt: skip
 METHODS = (
-    "initialize", "initialized", "commands/list", "commands/complete", "commands/execute", "orchestration/dispatch",
-    "orchestration/subscribeThread", "orchestration/unsubscribeThread", "orchestration/snapshot", "timeline/read", "sidecar/status",
-    "thread/list", "thread/read", "thread/resume", "thread/turns/list", "thread/items/list", "thread/unsubscribe", "thread/name/set",
-    "thread/archive", "thread/unarchive", "thread/loaded/list", "thread/revert", "turn/start", "turn/interrupt", "turn/steer", "model/list",
-    "rpc.discover", "no/such/method", "", "thread/",
+    "initialize", "initialized", "commands/list", "commands/complete", "commands/execute",
+    "orchestration/dispatch", "orchestration/subscribeThread", "orchestration/unsubscribeThread",
+    "orchestration/snapshot", "timeline/read", "sidecar/status", "thread/list", "thread/read",
+    "thread/resume", "thread/turns/list", "thread/items/list", "thread/unsubscribe",
+    "thread/name/set", "thread/archive", "thread/unarchive", "thread/loaded/list", "thread/revert",
+    "turn/start", "turn/interrupt", "turn/steer", "model/list", "rpc.discover", "no/such/method",
+    "", "thread/",
 )  # fmt: skip
 
 
@@ -57,14 +64,21 @@ class Nonsense:
 
     def framed(self, data: bytes) -> bytes:
         """A `Content-Length` frame; now and then a wrong one."""
-        header = self._random.choice((b"Content-Length: %d", b"content-length:%d", b"X: y\r\nContent-Length: %d"))
+        header = self._random.choice(
+            (b"Content-Length: %d", b"content-length:%d", b"X: y\r\nContent-Length: %d")
+        )
         length = len(data) + self._random.choice((0,) * 20 + (1, -1, 10**12))
         return header % max(0, length) + b"\r\n\r\n" + data
 
     def cut(self, data: bytes) -> list[bytes]:
         """The same bytes in pieces, as a stream may bring them."""
-        places = sorted(self._random.randrange(len(data) + 1) for _ in range(self._random.choice((0, 0, 1, 3, 20))))
-        return [data[start:end] for start, end in zip([0, *places], [*places, len(data)], strict=True)]
+        places = sorted(
+            self._random.randrange(len(data) + 1)
+            for _ in range(self._random.choice((0, 0, 1, 3, 20)))
+        )
+        return [
+            data[start:end] for start, end in zip([0, *places], [*places, len(data)], strict=True)
+        ]
 
     def chance(self, share: float) -> bool:
         """True for a share of the times."""
@@ -76,23 +90,38 @@ class Nonsense:
 
     def _request(self) -> SentFrames:
         request_id = self._id()
-        message: dict[str, Any] = {"id": request_id, "method": self._random.choice(METHODS), "params": self._params()}
+        message: dict[str, Any] = {
+            "id": request_id,
+            "method": self._random.choice(METHODS),
+            "params": self._params(),
+        }
         if self.chance(0.3):
             message["jsonrpc"] = "2.0"
         return SentFrames(json.dumps(message).encode(), (request_id,))
 
     def _command(self) -> SentFrames:
         request_id = self._id()
-        command = {"type": self._random.choice(COMMANDS), "commandId": self._id(), "threadId": self._thread_id, **self._params()}
-        message = {"id": request_id, "method": "orchestration/dispatch", "params": {"command": command}}
+        command = {
+            "type": self._random.choice(COMMANDS),
+            "commandId": self._id(),
+            "threadId": self._thread_id,
+            **self._params(),
+        }
+        message = {
+            "id": request_id,
+            "method": "orchestration/dispatch",
+            "params": {"command": command},
+        }
         return SentFrames(json.dumps(message).encode(), (request_id,))
 
     def _batch(self) -> SentFrames:
         members = [
-            self._random.choice((self._request, self._command, self._reply))() for _ in range(self._random.choice((0, 1, 2, 9)))
+            self._random.choice((self._request, self._command, self._reply))()
+            for _ in range(self._random.choice((0, 1, 2, 9)))
         ]
         return SentFrames(
-            b"[" + b",".join(member.data for member in members) + b"]", tuple(owed for member in members for owed in member.owed)
+            b"[" + b",".join(member.data for member in members) + b"]",
+            tuple(owed for member in members for owed in member.owed),
         )
 
     def _mutated(self) -> SentFrames:
@@ -121,26 +150,41 @@ class Nonsense:
         opening, closing = self._random.choice(((b"[", b"]"), (b'{"a":', b"}")))
         depth = self._random.choice((10, 120, 130, 900, 5000))
         inner = opening * depth + b"1" + closing * depth
-        return SentFrames(b'{"id":"%s","method":"model/list","params":{"x":%s}}' % (self._id().encode(), inner))
+        return SentFrames(
+            b'{"id":"%s","method":"model/list","params":{"x":%s}}' % (self._id().encode(), inner)
+        )
 
     def _reply(self) -> SentFrames:
         """Answers to what was perhaps asked, perhaps not; nobody owes an answer to an answer."""
         member = self._random.choice(("result", "error"))
-        return SentFrames(json.dumps({"id": self._random.choice((1, "q1", "nobody", 0, -5)), member: self._value(2)}).encode())
+        return SentFrames(
+            json.dumps(
+                {"id": self._random.choice((1, "q1", "nobody", 0, -5)), member: self._value(2)}
+            ).encode()
+        )
 
     def _odd_envelope(self) -> SentFrames:
         members = ("id", "method", "params", "result", "error", "jsonrpc")
-        chosen = {name: self._value(2) for name in self._random.sample(members, self._random.randrange(len(members)))}
+        chosen = {
+            name: self._value(2)
+            for name in self._random.sample(members, self._random.randrange(len(members)))
+        }
         return SentFrames(json.dumps(chosen).encode())
 
     def _params(self) -> Any:
-        params = {self._random.choice(MEMBERS): self._value(3) for _ in range(self._random.randrange(5))}
+        params = {
+            self._random.choice(MEMBERS): self._value(3) for _ in range(self._random.randrange(5))
+        }
         if self.chance(0.7):
             params["threadId"] = self._thread_id
         if self.chance(0.3):
             params["text"] = self._random.choice(WORDS)
         # A folder of its own choice would be a place to work in.
-        return {name: value for name, value in params.items() if name != "cwd" or not isinstance(value, str)}
+        return {
+            name: value
+            for name, value in params.items()
+            if name != "cwd" or not isinstance(value, str)
+        }
 
     def _value(self, depth: int) -> Any:
         match self._random.randrange(8 if depth else 5):
@@ -151,7 +195,10 @@ class Nonsense:
             case 5:
                 return [self._value(depth - 1) for _ in range(self._random.randrange(4))]
             case 6:
-                return {self._random.choice(MEMBERS): self._value(depth - 1) for _ in range(self._random.randrange(4))}
+                return {
+                    self._random.choice(MEMBERS): self._value(depth - 1)
+                    for _ in range(self._random.randrange(4))
+                }
             case 7:
                 return [{"type": "text", "text": self._random.choice(WORDS)}]
             case _:

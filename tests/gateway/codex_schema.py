@@ -18,7 +18,8 @@ REMARKS = frozenset({"description", "default", "title"})
 class Place(NamedTuple):
     """A member of a message; `path` leads to it, `owner` is the definition that has it.
 
-    `kinds` are the ways in which text or free JSON can stand there: string, any, and lists and maps of these: [string], {any} …
+    `kinds` are the ways in which text or free JSON can stand there: string, any, and lists and maps
+    of these: [string], {any} …
     """
 
     owner: str
@@ -44,45 +45,78 @@ class CodexSchema:
     @classmethod
     def of(cls, codex: str, folder: Path) -> "CodexSchema":
         """That of a binary."""
-        command = [codex, "app-server", "generate-json-schema", "--experimental", "--out", str(folder)]
+        command = [
+            codex,
+            "app-server",
+            "generate-json-schema",
+            "--experimental",
+            "--out",
+            str(folder),
+        ]
         subprocess.run(command, check=True, capture_output=True, timeout=SCENARIO_S)
         return cls((folder / "codex_app_server_protocol.schemas.json").read_bytes())
 
     def messages(self, union: str) -> dict[str, Any]:
-        """Method → schema of its parameters, of ClientRequest, ServerNotification or ServerRequest."""
+        """Method → schema of its parameters, of ClientRequest, ServerNotification or
+        ServerRequest.
+        """
         variants = [variant["properties"] for variant in self._older[union]["oneOf"]]
         return {str(one["method"]["enum"][0]): one.get("params", {}) for one in variants}
 
     def answers(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Responses by name: Codex's, and those of clients to its own requests."""
-        every = {name: schema for name, schema in {**self._older, **self._newer}.items() if name.endswith("Response")}
-        asked = {_name(params).replace("Params", "Response") for params in self.messages("ServerRequest").values()}
+        every = {
+            name: schema
+            for name, schema in {**self._older, **self._newer}.items()
+            if name.endswith("Response")
+        }
+        asked = {
+            _name(params).replace("Params", "Response")
+            for params in self.messages("ServerRequest").values()
+        }
         theirs = {name: schema for name, schema in every.items() if name in asked}
-        return {name: schema for name, schema in every.items() if name not in asked | {"JSONRPCResponse"}}, theirs
+        return {
+            name: schema
+            for name, schema in every.items()
+            if name not in asked | {"JSONRPCResponse"}
+        }, theirs
 
     def needed_answers(self) -> dict[str, frozenset[str]]:
         """Method of a question → the members that its answer must have."""
         _, theirs = self.answers()
         questions = self.messages("ServerRequest").items()
-        names = {method: _name(params).replace("Params", "Response") for method, params in questions}
-        return {method: frozenset(theirs[name].get("required", ())) for method, name in names.items() if name in theirs}
+        names = {
+            method: _name(params).replace("Params", "Response") for method, params in questions
+        }
+        return {
+            method: frozenset(theirs[name].get("required", ()))
+            for method, name in names.items()
+            if name in theirs
+        }
 
     def places(self, schema: Any, owner: str, barriers: frozenset[str]) -> Iterator[Place]:
-        """Every member that a message can have, each by a shortest way; by one that avoids members called `barriers`, if there is one."""
+        """Every member that a message can have, each by a shortest way; by one that avoids members
+        called `barriers`, if there is one.
+        """
         seen: set[tuple[str, bool]] = set()
         waiting: list[tuple[Any, str, tuple[str, ...]]] = [(schema, owner, ())]
         while waiting:
             current, owner, path = waiting.pop(0)
             if not isinstance(current, dict):
                 continue
-            if "$ref" in current and (key := (_name(current), bool(set(path) & barriers))) not in seen:
+            if (
+                "$ref" in current
+                and (key := (_name(current), bool(set(path) & barriers))) not in seen
+            ):
                 seen.add(key)
                 waiting.append((self._definition(current), _name(current), path))
             for name, member in current.get("properties", {}).items():
                 description = member.get("description", "") if isinstance(member, dict) else ""
                 yield Place(owner, name, (*path, name), frozenset(self._kinds(member)), description)
                 waiting.append((member, owner, (*path, name)))
-            waiting += [(variant, owner, path) for kind in VARIANTS for variant in current.get(kind, ())]
+            waiting += [
+                (variant, owner, path) for kind in VARIANTS for variant in current.get(kind, ())
+            ]
             waiting += [(current.get("items"), owner, (*path, LIST_ENTRY))]
             waiting += [(current.get("additionalProperties"), owner, (*path, MAP_ENTRY))]
 
@@ -94,18 +128,32 @@ class CodexSchema:
             yield "any"
         elif "$ref" in schema:
             yield from self._kinds(self._definition(schema))
-        for variant in (variant for kind in VARIANTS for variant in schema.get(kind, ())) if isinstance(schema, dict) else ():
+        for variant in (
+            (variant for kind in VARIANTS for variant in schema.get(kind, ()))
+            if isinstance(schema, dict)
+            else ()
+        ):
             yield from self._kinds(variant)
         types = schema.get("type", ()) if isinstance(schema, dict) else ()
         if "string" in types and "enum" not in schema:
             yield "string"
         if "array" in types:
             yield from (f"[{kind}]" for kind in self._kinds(schema.get("items", True)))
-        if "object" in types and "properties" not in schema and schema.get("additionalProperties") is not False:
-            yield from (f"{{{kind}}}" for kind in self._kinds(schema.get("additionalProperties", True)))
+        if (
+            "object" in types
+            and "properties" not in schema
+            and schema.get("additionalProperties") is not False
+        ):
+            yield from (
+                f"{{{kind}}}" for kind in self._kinds(schema.get("additionalProperties", True))
+            )
 
 
 def _name(schema: Any) -> str:
-    """Of a reference, the definition's name; for parameters that may be left out, that of what they are when they are given."""
-    reference = schema.get("$ref") or next((one["$ref"] for one in schema.get("anyOf", ()) if "$ref" in one), "")
+    """Of a reference, the definition's name; for parameters that may be left out, that of what they
+    are when they are given.
+    """
+    reference = schema.get("$ref") or next(
+        (one["$ref"] for one in schema.get("anyOf", ()) if "$ref" in one), ""
+    )
     return str(reference).rsplit("/", 1)[-1]

@@ -12,7 +12,9 @@ _numbers = count(1)
 
 
 class FakeConnection:
-    """Takes what a connection takes. `lines` are the very objects that were handed over to be written to many."""
+    """Takes what a connection takes. `lines` are the very objects that were handed over to be
+    written to many.
+    """
 
     def __init__(self) -> None:
         self.id = f"fake{next(_numbers)}"
@@ -42,7 +44,11 @@ class FakeClient:
     """A client and its connection."""
 
     def __init__(
-        self, clients: Clients, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()
+        self,
+        clients: Clients,
+        *threads: str,
+        initialized: bool = True,
+        opted_out: frozenset[str] = frozenset(),
     ) -> None:
         self.connection = FakeConnection()
         self.client: Client = clients.add(cast("Connection", self.connection))

@@ -17,28 +17,52 @@ def started(by_default: bool = False, **params: Any) -> tuple[dict[str, Any], bo
 
 
 @pytest.mark.parametrize(("option", "by_default"), [(YES, False), (YES, True), (None, True)])
-def test_who_asks_or_is_configured_gets_them_beside_the_clients_own(option: Any, by_default: bool) -> None:
-    assert started(by_default, trimpoint=option) == ({"cwd": "/", "dynamicTools": [*SPECIFICATIONS]}, True)
+def test_who_asks_or_is_configured_gets_them_beside_the_clients_own(
+    option: Any, by_default: bool
+) -> None:
+    assert started(by_default, trimpoint=option) == (
+        {"cwd": "/", "dynamicTools": [*SPECIFICATIONS]},
+        True,
+    )
     assert started(by_default, trimpoint=option, dynamicTools=[OWN]) == (
         {"cwd": "/", "dynamicTools": [OWN, *SPECIFICATIONS]},
         True,
     )
 
 
-@pytest.mark.parametrize(("option", "by_default"), [(NO, True), (NO, False), ({}, True), (None, False)])
+@pytest.mark.parametrize(
+    ("option", "by_default"), [(NO, True), (NO, False), ({}, True), (None, False)]
+)
 def test_who_does_not_ask_is_left_as_they_are(option: Any, by_default: bool) -> None:
-    assert started(by_default, trimpoint=option, dynamicTools=[OWN]) == ({"cwd": "/", "dynamicTools": [OWN]}, False)
-    assert started(by_default) == ({"cwd": "/"} | ({"dynamicTools": [*SPECIFICATIONS]} if by_default else {}), by_default)
+    assert started(by_default, trimpoint=option, dynamicTools=[OWN]) == (
+        {"cwd": "/", "dynamicTools": [OWN]},
+        False,
+    )
+    assert started(by_default) == (
+        {"cwd": "/"} | ({"dynamicTools": [*SPECIFICATIONS]} if by_default else {}),
+        by_default,
+    )
 
 
 def test_a_name_that_is_taken_is_refused_to_who_asks_and_left_to_who_does_not() -> None:
-    with pytest.raises(Refusal, match="dynamicTools has get_messages, as trimpoint's own tools are called"):
+    with pytest.raises(
+        Refusal, match="dynamicTools has get_messages, as trimpoint's own tools are called"
+    ):
         started(trimpoint=YES, dynamicTools=[OWN, TAKEN])
     assert started(True, dynamicTools=[TAKEN]) == ({"cwd": "/", "dynamicTools": [TAKEN]}, False)
 
 
 @pytest.mark.parametrize(
-    "option", ["yes", True, [], {"agentTools": 1}, {"agentTools": None}, {"agenttools": True}, {**YES, "more": 1}]
+    "option",
+    [
+        "yes",
+        True,
+        [],
+        {"agentTools": 1},
+        {"agentTools": None},
+        {"agenttools": True},
+        {**YES, "more": 1},
+    ],
 )
 def test_an_option_that_is_not_right_is_refused(option: Any) -> None:
     with pytest.raises(Refusal, match=r"is \{agentTools: true\} or \{agentTools: false\}"):

@@ -1,4 +1,6 @@
-"""That a thread is put away or brought back is told to every client, of the thread and not of its lives in Codex."""
+"""That a thread is put away or brought back is told to every client, of the thread and not of its
+lives in Codex.
+"""
 
 import msgspec
 import pytest
@@ -27,7 +29,10 @@ class Setup:
     [
         (ev.ThreadArchived(), ARCHIVED),
         (ev.ThreadUnarchived(), ["thread/unarchived"]),
-        (next(sample for sample in SAMPLES if isinstance(sample, ev.ArchivedAndNewCreated)), ARCHIVED),
+        (
+            next(sample for sample in SAMPLES if isinstance(sample, ev.ArchivedAndNewCreated)),
+            ARCHIVED,
+        ),
         (ev.SessionReady(1), []),
     ],
 )
@@ -44,7 +49,12 @@ def test_who_asked_for_it_is_answered_first() -> None:
         setup.happens(ev.ThreadArchived())
         setup.announcements.on_record("u", ev.Record(1, 1, 1, (ev.ThreadUnarchived(),)))
         setup.fake_client.connection.send(msgspec.json.encode({"id": 1, "result": {}}))
-    assert setup.fake_client.methods() == ["thread/status/changed", "thread/unarchived", "answer", "thread/archived"]
+    assert setup.fake_client.methods() == [
+        "thread/status/changed",
+        "thread/unarchived",
+        "answer",
+        "thread/archived",
+    ]
 
 
 def test_a_request_that_fails_leaves_nothing_untold() -> None:

@@ -1,4 +1,6 @@
-"""Looking at checkpoints and putting old ones away: real repositories, threads whose past is written down by the test."""
+"""Looking at checkpoints and putting old ones away: real repositories, threads whose past is
+written down by the test.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -40,18 +42,25 @@ class Setup:
         self.folder = folder
         clients = Clients()
         self._call = Call(FakeClient(clients).client)
-        self._tables = CheckpointMethods(engine, Identity(engine), LIMITS).table | CheckpointStorage(engine).table
+        self._tables = (
+            CheckpointMethods(engine, Identity(engine), LIMITS).table
+            | CheckpointStorage(engine).table
+        )
 
     async def ask(self, method: str, params: Any) -> Any:
         return await self._tables[method](self._call, params)
 
     async def list(self, thread_id: str = "one", **params: Any) -> cp.CheckpointList:
-        result = await self.ask("checkpoint/list", cp.CheckpointListParams(thread_id=thread_id, **params))
+        result = await self.ask(
+            "checkpoint/list", cp.CheckpointListParams(thread_id=thread_id, **params)
+        )
         assert isinstance(result, cp.CheckpointList)
         return result
 
     async def diff(self, thread_id: str = "one", **params: Any) -> cp.CheckpointDiff:
-        result = await self.ask("checkpoint/diff", cp.CheckpointDiffParams(thread_id=thread_id, **params))
+        result = await self.ask(
+            "checkpoint/diff", cp.CheckpointDiffParams(thread_id=thread_id, **params)
+        )
         assert isinstance(result, cp.CheckpointDiff)
         return result
 
@@ -67,7 +76,9 @@ class Setup:
 
     async def thread(self, thread_id: str = "one") -> ThreadWriter:
         return await self.engine.create(
-            internal.CreateThread(thread_id, str(self.folder), "started", b"{}", f"{thread_id}-codex")
+            internal.CreateThread(
+                thread_id, str(self.folder), "started", b"{}", f"{thread_id}-codex"
+            )
         )
 
     async def turn(self, writer: ThreadWriter, files: dict[str, str | bytes]) -> str:
@@ -86,7 +97,10 @@ class Setup:
         ref = checkpoint_ref(writer.thread_id, f"{turn_id}-{moment}")
         await keep(repository, ref, checkpoint.commit)
         notes = tuple(str(left_out) for left_out in checkpoint.left_out)
-        await self._do(writer, ev.CheckpointCaptured(turn_id, moment, str(self.folder), ref, checkpoint.commit, notes))
+        await self._do(
+            writer,
+            ev.CheckpointCaptured(turn_id, moment, str(self.folder), ref, checkpoint.commit, notes),
+        )
         return checkpoint.commit
 
     async def _do(self, writer: ThreadWriter, *facts: ev.AnyEvent) -> None:
@@ -106,9 +120,14 @@ async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
         yield setup
 
 
-async def test_the_list_has_the_time_before_the_first_turn_and_every_turn_with_what_it_changed(setup: Setup) -> None:
+async def test_the_list_has_the_time_before_the_first_turn_and_every_turn_with_what_it_changed(
+    setup: Setup,
+) -> None:
     thread = await setup.thread()
-    commits = [await setup.turn(thread, {"a": "2\n", "new": "1\n2\n"}), await setup.turn(thread, {})]
+    commits = [
+        await setup.turn(thread, {"a": "2\n", "new": "1\n2\n"}),
+        await setup.turn(thread, {}),
+    ]
     await setup.turn(thread, {"big": "b" * 2000, "bin": b"\0"})
     listed = await setup.list()
     assert (listed.repository, listed.older, listed.safety) == (str(setup.folder), 0, None)
@@ -139,24 +158,38 @@ async def test_the_list_can_be_short_and_without_figures(setup: Setup) -> None:
 
 async def test_the_list_of_a_thread_without_checkpoints_says_why(setup: Setup) -> None:
     thread = await setup.thread()
-    thread.record_facts(ev.TurnStarted("turn-1", 1), ev.CheckpointFailed("turn-1", "after", "It lies in no repository."))
+    thread.record_facts(
+        ev.TurnStarted("turn-1", 1),
+        ev.CheckpointFailed("turn-1", "after", "It lies in no repository."),
+    )
     listed = await setup.list()
     assert listed.repository is None
-    assert [(row.commit, row.problem) for row in listed.turns] == [(None, None), (None, "It lies in no repository.")]
+    assert [(row.commit, row.problem) for row in listed.turns] == [
+        (None, None),
+        (None, "It lies in no repository."),
+    ]
 
 
-async def test_a_list_survives_checkpoints_and_repositories_that_are_gone(setup: Setup, tmp_path: Path) -> None:
+async def test_a_list_survives_checkpoints_and_repositories_that_are_gone(
+    setup: Setup, tmp_path: Path
+) -> None:
     thread = await setup.thread()
     await setup.turn(thread, {"a": "2\n"})
     repository = await found(setup.folder)
     await remove_all(repository)
     assert [row.changed for row in (await setup.list()).turns] == [None, None]
     refusal = await setup.refused()
-    assert (refusal.reason, "no longer in the repository" in refusal.message) == (Reason.CHECKPOINT_NOT_FOUND, True)
+    assert (refusal.reason, "no longer in the repository" in refusal.message) == (
+        Reason.CHECKPOINT_NOT_FOUND,
+        True,
+    )
     setup.folder.rename(tmp_path / "elsewhere")
     assert len((await setup.list()).turns) == 2
     refusal = await setup.refused()
-    assert (refusal.reason, "does not exist any more" in refusal.message) == (Reason.WORKTREE_FAILED, True)
+    assert (refusal.reason, "does not exist any more" in refusal.message) == (
+        Reason.WORKTREE_FAILED,
+        True,
+    )
 
 
 async def test_a_diff_tells_each_file_and_the_text(setup: Setup) -> None:
@@ -164,8 +197,15 @@ async def test_a_diff_tells_each_file_and_the_text(setup: Setup) -> None:
     commit = await setup.turn(thread, {"a": "2\n", "bin": b"\0", "näme": "x\n"})
     (setup.folder / "b").unlink()
     found_ = await setup.diff()
-    assert (found_.repository, found_.newer.commit, found_.newer.label) == (str(setup.folder), commit, "after turn 1")
-    assert [(file.path, file.status, file.additions, file.deletions, file.binary) for file in found_.files] == [
+    assert (found_.repository, found_.newer.commit, found_.newer.label) == (
+        str(setup.folder),
+        commit,
+        "after turn 1",
+    )
+    assert [
+        (file.path, file.status, file.additions, file.deletions, file.binary)
+        for file in found_.files
+    ] == [
         ("a", "modified", 1, 1, False),
         ("bin", "added", None, None, True),
         ("näme", "added", 1, 0, False),
@@ -186,7 +226,10 @@ async def test_a_diff_to_now_captures_the_files_without_keeping_them(setup: Setu
     assert [(file.path, file.status) for file in now.files] == [("mine", "added")]
     assert (now.newer.commit, now.newer.notes) == (None, ["big is too large (2,000 bytes)"])
     back = await setup.diff(older="now", newer="0")
-    assert [(file.path, file.status) for file in back.files] == [("a", "modified"), ("mine", "deleted")]
+    assert [(file.path, file.status) for file in back.files] == [
+        ("a", "modified"),
+        ("mine", "deleted"),
+    ]
     assert await list_refs(await found(setup.folder)) == refs
 
 
@@ -229,7 +272,9 @@ async def test_storage_tells_whose_checkpoints_there_are_and_their_size(setup: S
         ("two", True, 2),
     ]
     assert repository.disk_bytes > 0
-    assert await setup.ask("checkpoint/storage", cp.StorageParams(folder=str(setup.folder))) == result
+    assert (
+        await setup.ask("checkpoint/storage", cp.StorageParams(folder=str(setup.folder))) == result
+    )
 
 
 async def test_pruning_shows_first_and_then_lets_go_of_unknown_threads_only(setup: Setup) -> None:
@@ -251,13 +296,17 @@ async def test_pruning_by_name_refuses_threads_that_are_there(setup: Setup) -> N
     with pytest.raises(Refusal, match="there still"):
         await setup.prune(thread_ids=["one"], dry_run=False)
     assert (await setup.prune(thread_ids=["other"], dry_run=False)).refs == 0
-    assert (await setup.prune(thread_ids=["gone"], dry_run=False, folder=str(setup.folder))).refs == 1
+    assert (
+        await setup.prune(thread_ids=["gone"], dry_run=False, folder=str(setup.folder))
+    ).refs == 1
 
 
 async def test_a_folder_outside_of_any_repository_is_refused_by_name_and_passed_over_otherwise(
     setup: Setup, tmp_path: Path
 ) -> None:
-    await setup.engine.create(internal.CreateThread("elsewhere", str(tmp_path), "started", b"{}", "codex"))
+    await setup.engine.create(
+        internal.CreateThread("elsewhere", str(tmp_path), "started", b"{}", "codex")
+    )
     assert (await setup.prune()).repositories == []
     with pytest.raises(Refusal, match="does not lie in a git repository"):
         await setup.prune(folder=str(tmp_path))
@@ -265,4 +314,6 @@ async def test_a_folder_outside_of_any_repository_is_refused_by_name_and_passed_
 
 async def _keep_for_stranger(setup: Setup) -> None:
     repository = await found(setup.folder)
-    await keep(repository, checkpoint_ref("gone", "turn"), (await capture(repository, LIMITS)).commit)
+    await keep(
+        repository, checkpoint_ref("gone", "turn"), (await capture(repository, LIMITS)).commit
+    )

@@ -1,4 +1,6 @@
-"""Who hears what: threads, raw events, opting out, dialects; and that it is encoded once for all."""
+"""Who hears what: threads, raw events, opting out, dialects; and that it is encoded once for
+all.
+"""
 
 import msgspec
 import pytest
@@ -12,12 +14,20 @@ DELTA = "item/agentMessage/delta"
 
 
 def say(clients: Clients, method: str, thread_id: str | None = "t") -> None:
-    clients.broadcast(thread_id, method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": thread_id}}))
+    clients.broadcast(
+        thread_id,
+        method,
+        lambda: msgspec.json.encode({"method": method, "params": {"threadId": thread_id}}),
+    )
 
 
 def test_news_of_a_thread_reach_those_who_take_part_in_it() -> None:
     clients = Clients()
-    taking_part, elsewhere, nowhere = FakeClient(clients, "t", "u"), FakeClient(clients, "u"), FakeClient(clients)
+    taking_part, elsewhere, nowhere = (
+        FakeClient(clients, "t", "u"),
+        FakeClient(clients, "u"),
+        FakeClient(clients),
+    )
     say(clients, DELTA)
     assert (taking_part.methods(), elsewhere.methods(), nowhere.methods()) == ([DELTA], [], [])
 
@@ -51,7 +61,11 @@ def test_clients_receive_nothing_before_the_handshake(method: str) -> None:
 @pytest.mark.parametrize("method", sorted(RAW_EVENTS))
 def test_raw_events_reach_only_those_who_asked_for_them(method: str) -> None:
     clients = Clients()
-    asked, did_not, of_another = FakeClient(clients), FakeClient(clients, "t"), FakeClient(clients, "t")
+    asked, did_not, of_another = (
+        FakeClient(clients),
+        FakeClient(clients, "t"),
+        FakeClient(clients, "t"),
+    )
     clients.join(asked.client, "t", raw_events=True)
     clients.join(of_another.client, "u", raw_events=True)
     say(clients, method)
@@ -61,7 +75,9 @@ def test_raw_events_reach_only_those_who_asked_for_them(method: str) -> None:
 
 def test_who_opted_out_of_a_notification_is_spared_it_and_nothing_else() -> None:
     clients = Clients()
-    fake_client = FakeClient(clients, "t", opted_out=frozenset({DELTA, "thread/started", "commands/progress"}))
+    fake_client = FakeClient(
+        clients, "t", opted_out=frozenset({DELTA, "thread/started", "commands/progress"})
+    )
     for method in (DELTA, "thread/started", "turn/completed"):
         say(clients, method)
     fake_client.client.notify("commands/progress", {})
@@ -108,7 +124,13 @@ def test_a_notification_is_made_once_whatever_the_number_of_clients() -> None:
     clients.broadcast("t", DELTA, make)
     assert len(made) == 1
     assert len({id(fake_client.connection.lines[0]) for fake_client in guests}) == 2
-    assert [fake_client.received[0].get("jsonrpc") for fake_client in guests] == [None, None, None, "2.0", "2.0"]
+    assert [fake_client.received[0].get("jsonrpc") for fake_client in guests] == [
+        None,
+        None,
+        None,
+        "2.0",
+        "2.0",
+    ]
 
 
 def test_a_notification_that_nobody_wants_is_not_made() -> None:
@@ -118,7 +140,11 @@ def test_a_notification_that_nobody_wants_is_not_made() -> None:
 
 
 # Small ones: hypothesis takes most of a second to draw a large one.
-VALUES = st.recursive(st.none() | st.text(max_size=8) | st.integers(), lambda inner: st.lists(inner, max_size=3), max_leaves=8)
+VALUES = st.recursive(
+    st.none() | st.text(max_size=8) | st.integers(),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=8,
+)
 
 
 @given(st.dictionaries(st.text(max_size=8), VALUES, min_size=1, max_size=6))
@@ -154,7 +180,11 @@ def test_a_thread_that_no_client_opened_is_nobodys_own() -> None:
 
 def test_only_those_who_take_part_may_answer_and_only_followers_get_events() -> None:
     clients = Clients()
-    one, two, silent = FakeClient(clients, "t"), FakeClient(clients), FakeClient(clients, "t", initialized=False)
+    one, two, silent = (
+        FakeClient(clients, "t"),
+        FakeClient(clients),
+        FakeClient(clients, "t", initialized=False),
+    )
     two.client.followed.add("t")
     assert clients.subscribers("t") == [one.client]
     assert clients.followers("t") == [two.client]

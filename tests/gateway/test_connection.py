@@ -11,7 +11,12 @@ from typing import Any
 import anyio
 import pytest
 from structlog.testing import capture_logs
-from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES, Connection, Limits, wants_answer
+from trimpoint.gateway.transport.connection import (
+    READ_CHUNK_BYTES,
+    Connection,
+    Limits,
+    wants_answer,
+)
 from trimpoint.gateway.transport.streams import SocketEnd, Transport, dup_nonblocking
 from trimpoint_protocol import jsonrpc
 
@@ -81,15 +86,23 @@ class Recorder:
 
     @property
     def methods(self) -> list[str]:
-        return [one.method for one in self.got if isinstance(one, jsonrpc.Request | jsonrpc.Notification)]
+        return [
+            one.method
+            for one in self.got
+            if isinstance(one, jsonrpc.Request | jsonrpc.Notification)
+        ]
 
 
 def answer_everything(connection: Connection, decoded: jsonrpc.Decoded) -> None:
     match decoded:
         case jsonrpc.Request():
-            connection.answer(jsonrpc.encode_result(decoded.id, decoded.method, versioned=decoded.versioned))
+            connection.answer(
+                jsonrpc.encode_result(decoded.id, decoded.method, versioned=decoded.versioned)
+            )
         case jsonrpc.Invalid():
-            text = jsonrpc.encode_error(decoded.id, decoded.code, decoded.message, versioned=decoded.versioned)
+            text = jsonrpc.encode_error(
+                decoded.id, decoded.code, decoded.message, versioned=decoded.versioned
+            )
             connection.answer(text)
         case _:
             pass
@@ -104,13 +117,18 @@ class Talk:
 
 @asynccontextmanager
 async def connected(
-    on_message: Callable[[Connection, jsonrpc.Decoded], None] = answer_everything, limits: Limits = PATIENT
+    on_message: Callable[[Connection, jsonrpc.Decoded], None] = answer_everything,
+    limits: Limits = PATIENT,
 ) -> AsyncGenerator[Talk, None]:
     ours, theirs = socket.socketpair()
     with theirs:
         theirs.setblocking(False)
         end = SocketEnd(ours)
-        talk = Talk(Client(theirs), Connection(Transport(end, end, "a test"), limits, on_message), anyio.Event())
+        talk = Talk(
+            Client(theirs),
+            Connection(Transport(end, end, "a test"), limits, on_message),
+            anyio.Event(),
+        )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_run, talk)
             with anyio.fail_after(STEP_S):
@@ -204,7 +222,10 @@ async def test_a_content_length_client_is_answered_in_content_length() -> None:
         expected = b"Content-Length: %d\r\n\r\n" % len(answer) + answer
         assert await talk.client.receive(len(expected)) == expected
         talk.connection.send_encoded_lines(b"{}\n[]\n")
-        assert await talk.client.receive(46) == b"Content-Length: 2\r\n\r\n{}Content-Length: 2\r\n\r\n[]"
+        assert (
+            await talk.client.receive(46)
+            == b"Content-Length: 2\r\n\r\n{}Content-Length: 2\r\n\r\n[]"
+        )
 
 
 async def test_broken_framing_is_answered_and_ends_the_connection() -> None:
@@ -234,7 +255,9 @@ async def test_a_client_that_dies_in_the_middle_of_a_line_ends_quietly() -> None
 async def test_a_client_that_stopped_writing_still_gets_the_answers_it_is_owed() -> None:
     recorder = Recorder()
     async with connected(recorder) as talk:
-        await talk.client.say(request(1) + b'[{"id":2,"method":"a"},{"id":3,"method":"b"}]\n{"cut off')
+        await talk.client.say(
+            request(1) + b'[{"id":2,"method":"a"},{"id":3,"method":"b"}]\n{"cut off'
+        )
         talk.client.stop_writing()
         await recorder.until(2)
         talk.connection.answer(b"first")
@@ -292,7 +315,9 @@ async def test_a_client_that_is_gone_altogether_is_not_waited_for() -> None:
 async def test_clients_that_speak_lines_share_one_encoded_message() -> None:
     line = b'{"method":"delta"}\n'
     sinks = [RecordingEnd() for _ in range(3)]
-    connections = [Connection(Transport(sink, sink, ""), PATIENT, answer_everything) for sink in sinks]
+    connections = [
+        Connection(Transport(sink, sink, ""), PATIENT, answer_everything) for sink in sinks
+    ]
     for connection in connections:
         connection.send_encoded_lines(line)
     await asyncio.sleep(0)
@@ -452,7 +477,9 @@ class EndOfInput(SocketEnd):
         return data
 
 
-async def test_a_client_that_left_while_it_was_owed_an_answer_is_noticed_when_it_is_written_to() -> None:
+async def test_a_client_that_left_while_it_was_owed_an_answer_is_noticed_when_it_is_written_to() -> (
+    None
+):
     ours, theirs = socket.socketpair()
     end = EndOfInput(ours)
     connection = Connection(Transport(end, end, ""), PATIENT, Recorder())
@@ -493,7 +520,11 @@ async def test_each_connection_has_an_id_of_its_own_and_says_who_is_there() -> N
 async def test_files_serve_as_a_stream_too(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"".join(map(request, range(2000))))
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("ab") as sink:
-        transport = Transport(dup_nonblocking(source.fileno(), os.O_RDONLY), dup_nonblocking(sink.fileno(), os.O_WRONLY), "files")
+        transport = Transport(
+            dup_nonblocking(source.fileno(), os.O_RDONLY),
+            dup_nonblocking(sink.fileno(), os.O_WRONLY),
+            "files",
+        )
         with anyio.fail_after(STEP_S):
             await Connection(transport, PATIENT, answer_everything).run()
     answers = [json.loads(line)["id"] for line in (tmp_path / "out").read_bytes().splitlines()]
@@ -501,7 +532,9 @@ async def test_files_serve_as_a_stream_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("can_be_reopened", [True, False])
-def test_an_end_of_a_pipe_never_blocks(can_be_reopened: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_of_a_pipe_never_blocks(
+    can_be_reopened: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> int:
         raise PermissionError
 

@@ -1,4 +1,6 @@
-"""The contract of the adapter to jsonrpcserver: none of what that library is known to do wrong reaches a client."""
+"""The contract of the adapter to jsonrpcserver: none of what that library is known to do wrong
+reaches a client.
+"""
 
 import re
 from pathlib import Path
@@ -47,7 +49,9 @@ def a_call() -> Call:
     return Call(FakeClient(Clients()).client)
 
 
-async def answered(outcome: Result | BaseException, method: str = "commands/list", params: bytes | None = None) -> Answer:
+async def answered(
+    outcome: Result | BaseException, method: str = "commands/list", params: bytes | None = None
+) -> Answer:
     raw = Raw(params) if params is not None else None
     return await Handlers(outcome).methods().call(method, raw, a_call())
 
@@ -100,7 +104,9 @@ def test_a_method_without_a_handler_is_found_before_a_client_asks_for_it() -> No
 
 def test_methods_of_codex_are_not_ours() -> None:
     methods = Handlers(Empty()).methods()
-    assert not any(methods.owns(method) for method in ("thread/start", "rpc.discover", "__class__", ""))
+    assert not any(
+        methods.owns(method) for method in ("thread/start", "rpc.discover", "__class__", "")
+    )
 
 
 @pytest.mark.parametrize("params", [None, b"null", b"{}", b" {} "])
@@ -126,9 +132,13 @@ async def test_absent_parameters_are_none_at_all(params: bytes | None) -> None:
         ("commands/list", b'{"verbose":true}', "verbose"),
     ],
 )  # fmt: skip
-async def test_wrong_parameters_are_named_and_the_handler_is_not_called(method: str, params: bytes | None, names: str) -> None:
+async def test_wrong_parameters_are_named_and_the_handler_is_not_called(
+    method: str, params: bytes | None, names: str
+) -> None:
     handlers = Handlers(Empty())
-    answer = await handlers.methods().call(method, None if params is None else Raw(params), a_call())
+    answer = await handlers.methods().call(
+        method, None if params is None else Raw(params), a_call()
+    )
     error = on_the_wire(answer)
     assert (error["code"], error["data"]["reason"]) == (-32602, "invalid_params")
     assert re.search(names, error["message"])
@@ -136,7 +146,14 @@ async def test_wrong_parameters_are_named_and_the_handler_is_not_called(method: 
 
 
 @pytest.mark.parametrize(
-    "error", [RuntimeError(SECRET), KeyError(SECRET), OSError(2, SECRET), AssertionError(SECRET), ZeroDivisionError()]
+    "error",
+    [
+        RuntimeError(SECRET),
+        KeyError(SECRET),
+        OSError(2, SECRET),
+        AssertionError(SECRET),
+        ZeroDivisionError(),
+    ],
 )
 async def test_what_a_handler_did_not_mean_to_say_is_not_said(error: Exception) -> None:
     with capture_logs() as logs:
@@ -161,7 +178,12 @@ async def test_a_refusal_says_what_it_means_to_say() -> None:
 async def test_a_refusal_of_the_engine_names_the_blocker() -> None:
     block = BusyReason("turn", "turn-1", 1_764_000_000_000, "running")
     said = on_the_wire(await answered(CommandRefused(Reason.TURN_IN_PROGRESS, "Not now.", block)))
-    assert said["data"]["blocker"] == {"kind": "turn", "id": "turn-1", "since": "2025-11-24T16:00:00.000Z", "detail": "running"}
+    assert said["data"]["blocker"] == {
+        "kind": "turn",
+        "id": "turn-1",
+        "since": "2025-11-24T16:00:00.000Z",
+        "detail": "running",
+    }
     assert on_the_wire(await answered(ThreadNotFound("t")))["data"]["reason"] == "thread_not_found"
 
 
@@ -219,12 +241,26 @@ def exchange_of(request: bytes) -> tuple[ClientRequest, list[bytes]]:
     return ClientRequest(FakeClient(Clients()).client, decoded, sent.append), sent
 
 
-IDS = ["1", "0", "-7", '"text"', '""', "1.5", "1e400", "null", "123456789012345678901234567890", '"\\u00e9\\ud83d\\ude00"', '"ü"']
+IDS = [
+    "1",
+    "0",
+    "-7",
+    '"text"',
+    '""',
+    "1.5",
+    "1e400",
+    "null",
+    "123456789012345678901234567890",
+    '"\\u00e9\\ud83d\\ude00"',
+    '"ü"',
+]
 
 
 @pytest.mark.parametrize("request_id", IDS)
 @pytest.mark.parametrize("versioned", [False, True])
-def test_an_answer_carries_the_id_in_the_very_text_it_came_in(request_id: str, versioned: bool) -> None:
+def test_an_answer_carries_the_id_in_the_very_text_it_came_in(
+    request_id: str, versioned: bool
+) -> None:
     opening = '{"jsonrpc":"2.0",' if versioned else "{"
     request = f'{opening}"id":{request_id},"method":"m"}}'.encode()
     exchange, sent = exchange_of(request)
@@ -256,6 +292,10 @@ def test_a_result_that_cannot_be_encoded_leaves_room_for_an_error() -> None:
 def test_only_dispatch_imports_jsonrpcserver() -> None:
     package = Path(trimpoint.__file__).parent
     importers = [
-        path for path in package.rglob("*.py") if re.search(r"^\s*(import|from) jsonrpcserver", path.read_text(), re.MULTILINE)
+        path
+        for path in package.rglob("*.py")
+        if re.search(r"^\s*(import|from) jsonrpcserver", path.read_text(), re.MULTILINE)
     ]
-    assert [path.relative_to(package) for path in importers] == [Path("gateway/session/dispatch.py")]
+    assert [path.relative_to(package) for path in importers] == [
+        Path("gateway/session/dispatch.py")
+    ]

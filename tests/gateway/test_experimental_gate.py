@@ -59,14 +59,17 @@ class Setup:
         request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": method, "params": params}))
         assert isinstance(request, jsonrpc.Request)
         try:
-            await self.gate.check(ClientRequest(fake_client.client, request, fake_client.connection.send))
+            await self.gate.check(
+                ClientRequest(fake_client.client, request, fake_client.connection.send)
+            )
         except ProviderError as error:
             return msgspec.json.decode(error.raw)
         return None
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "used"), [("new", {}, "new"), ("new", None, "new"), ("old", {"member": 1}, "old.member")]
+    ("method", "params", "used"),
+    [("new", {}, "new"), ("new", None, "new"), ("old", {"member": 1}, "old.member")],
 )
 async def test_a_client_that_did_not_ask_for_it_is_refused_in_codexs_words(
     monkeypatch: pytest.MonkeyPatch, method: str, params: Any, used: str
@@ -77,13 +80,19 @@ async def test_a_client_that_did_not_ask_for_it_is_refused_in_codexs_words(
     assert await setup.refusal(setup.client(experimental=True), method, params) is None
 
 
-@pytest.mark.parametrize(("method", "params"), [("old", {"other": 1}), ("old", {}), ("new", [1]), ("unknown", {})])
-async def test_all_else_is_left_to_codex(monkeypatch: pytest.MonkeyPatch, method: str, params: Any) -> None:
+@pytest.mark.parametrize(
+    ("method", "params"), [("old", {"other": 1}), ("old", {}), ("new", [1]), ("unknown", {})]
+)
+async def test_all_else_is_left_to_codex(
+    monkeypatch: pytest.MonkeyPatch, method: str, params: Any
+) -> None:
     setup = Setup(monkeypatch)
     assert await setup.refusal(setup.client(experimental=False), method, params) is None
 
 
-async def test_the_binary_is_asked_when_it_matters_and_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_binary_is_asked_when_it_matters_and_after_a_restart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     setup = Setup(monkeypatch)
     await setup.refusal(setup.client(experimental=True), "new", {})
     assert setup.asked == 0
@@ -98,7 +107,9 @@ async def test_the_binary_is_asked_when_it_matters_and_after_a_restart(monkeypat
     assert setup.asked == 2
 
 
-async def test_the_gate_refuses_no_client_while_the_api_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_gate_refuses_no_client_while_the_api_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     setup = Setup(monkeypatch, api=None)
     fake_client = setup.client(experimental=False)
     with capture_logs() as logs:
@@ -107,10 +118,14 @@ async def test_the_gate_refuses_no_client_while_the_api_is_unknown(monkeypatch: 
     assert [log["event"] for log in logs] == ["experimental_api_unknown"]
 
 
-@pytest.mark.parametrize("method", [*sorted(EXPERIMENTAL), "thread/realtime/started", "thread/realtime/of/the/future"])
+@pytest.mark.parametrize(
+    "method", [*sorted(EXPERIMENTAL), "thread/realtime/started", "thread/realtime/of/the/future"]
+)
 def test_experimental_notifications_reach_only_those_who_asked(method: str) -> None:
     clients = Clients()
     asked, did_not = FakeClient(clients, "t"), FakeClient(clients, "t", initialized=False)
     did_not.client.introduce("plain", frozenset())
-    clients.broadcast("t", method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": "t"}}))
+    clients.broadcast(
+        "t", method, lambda: msgspec.json.encode({"method": method, "params": {"threadId": "t"}})
+    )
     assert (asked.methods(), did_not.methods()) == ([method], [])

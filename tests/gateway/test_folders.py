@@ -1,4 +1,6 @@
-"""What a client leaves out or names by a relative path is meant from its own folder (measured: codex 0.163)."""
+"""What a client leaves out or names by a relative path is meant from its own folder (measured:
+codex 0.163).
+"""
 
 import os
 from pathlib import Path
@@ -26,12 +28,18 @@ def sent(method: str, params: Any, folder: str | None = ELSEWHERE) -> Any:
         ("thread/start", {"cwd": None, "model": "m"}, {"cwd": ELSEWHERE, "model": "m"}),
         ("thread/start", {"cwd": "."}, {"cwd": ELSEWHERE}),
         ("thread/fork", {"threadId": "t", "cwd": ".."}, {"threadId": "t", "cwd": "/somewhere"}),
-        ("turn/start", {"input": [{"cwd": "in"}], "cwd": "in"}, {"input": [{"cwd": "in"}], "cwd": f"{ELSEWHERE}/in"}),
+        (
+            "turn/start",
+            {"input": [{"cwd": "in"}], "cwd": "in"},
+            {"input": [{"cwd": "in"}], "cwd": f"{ELSEWHERE}/in"},
+        ),
         ("command/exec", {"command": ["pwd"]}, {"command": ["pwd"], "cwd": ELSEWHERE}),
         ("skills/list", {"cwds": []}, {"cwds": [ELSEWHERE]}),
     ],
 )
-def test_a_folder_is_named_for_a_client_that_works_elsewhere(method: str, params: Any, expected: Any) -> None:
+def test_a_folder_is_named_for_a_client_that_works_elsewhere(
+    method: str, params: Any, expected: Any
+) -> None:
     assert sent(method, params) == expected
 
 
@@ -52,11 +60,15 @@ def test_anything_else_is_passed_on_as_it_is(method: str, params: Any) -> None:
 
 
 @pytest.mark.parametrize("folder", [None, os.getcwd()])
-def test_a_client_in_the_daemons_own_folder_or_in_an_unknown_one_is_taken_at_its_word(folder: str | None) -> None:
+def test_a_client_in_the_daemons_own_folder_or_in_an_unknown_one_is_taken_at_its_word(
+    folder: str | None,
+) -> None:
     assert sent("thread/start", {"cwd": "."}, folder) == {"cwd": "."}
 
 
-def test_a_daemon_whose_folder_was_removed_still_knows_its_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_whose_folder_was_removed_still_knows_its_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()

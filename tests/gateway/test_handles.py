@@ -20,14 +20,21 @@ from tests.deadlines import STEP_S
 from tests.gateway.stage import FakeClient
 
 STARTS_THAT_LAST = [kind for kind in HANDLE_TYPES if kind.over != kind.starts]
-USES = [(kind, method) for kind in HANDLE_TYPES for method in (kind.ends, *kind.uses) if method is not None]
+USES = [
+    (kind, method)
+    for kind in HANDLE_TYPES
+    for method in (kind.ends, *kind.uses)
+    if method is not None
+]
 NEWS = [(kind, method) for kind in HANDLE_TYPES for method in kind.notifications]
 CANCELLED = [(cancel, method) for cancel in CANCELS for method in cancel.requests]
 PARTIAL = "thread/search/partial"
 
 
 class Codex:
-    """Link, peer, identity and inner handler in one. `asked` is what it was sent, ends of ours included."""
+    """Link, peer, identity and inner handler in one. `asked` is what it was sent, ends of ours
+    included.
+    """
 
     request_deadline_s = 5.0
 
@@ -51,7 +58,9 @@ class Codex:
     def notification_to_client(self, method: str, line: bytes) -> bytes:
         return line.replace(b"provider", b"stable")
 
-    def begin(self, method: str, params: Any, *, deadline_s: float, on_outcome: Callable[[Outcome], None]) -> int:
+    def begin(
+        self, method: str, params: Any, *, deadline_s: float, on_outcome: Callable[[Outcome], None]
+    ) -> int:
         if self.is_gone:
             raise ProviderExited("it died", "")
         self.asked.append((method, params))
@@ -71,7 +80,9 @@ class Codex:
 
     @staticmethod
     def refusal(message: str) -> ProviderError:
-        return ProviderError(-32600, message, None, Raw(msgspec.json.encode({"code": -32600, "message": message})))
+        return ProviderError(
+            -32600, message, None, Raw(msgspec.json.encode({"code": -32600, "message": message}))
+        )
 
 
 class Setup:
@@ -80,14 +91,20 @@ class Setup:
     def __init__(self) -> None:
         self.codex = Codex()
         self.clients = Clients()
-        self.handles = Handles(self.clients, cast("CodexLink", self.codex), cast("Identity", self.codex))
+        self.handles = Handles(
+            self.clients, cast("CodexLink", self.codex), cast("Identity", self.codex)
+        )
         self.table = self.handles.wrap({}, self.codex.handle)
 
     def fake_client(self, **options: Any) -> FakeClient:
         return FakeClient(self.clients, **options)
 
-    async def send(self, fake_client: FakeClient, method: str, params: Any, request_id: Any = 1) -> dict[str, Any]:
-        request = jsonrpc.decode(msgspec.json.encode({"id": request_id, "method": method, "params": params}))
+    async def send(
+        self, fake_client: FakeClient, method: str, params: Any, request_id: Any = 1
+    ) -> dict[str, Any]:
+        request = jsonrpc.decode(
+            msgspec.json.encode({"id": request_id, "method": method, "params": params})
+        )
         assert isinstance(request, jsonrpc.Request)
         exchange = ClientRequest(fake_client.client, request, fake_client.connection.send)
         with anyio.fail_after(STEP_S):
@@ -102,7 +119,9 @@ class Setup:
 
     async def name(self, fake_client: FakeClient, kind: HandleType, chosen: str = "h") -> str:
         """What Codex knows a guest's handle as."""
-        await self.ask(fake_client, kind.uses[0] if kind.uses else kind.starts, **{kind.member: chosen})
+        await self.ask(
+            fake_client, kind.uses[0] if kind.uses else kind.starts, **{kind.member: chosen}
+        )
         return str(self.codex.asked.pop()[1][kind.member])
 
     def say(self, method: str, **params: Any) -> bool:
@@ -119,7 +138,9 @@ class Setup:
 
 
 @pytest.mark.parametrize("kind", HANDLE_TYPES, ids=lambda kind: kind.member)
-async def test_codex_sees_another_handle_for_each_client_and_the_rest_as_it_was(kind: HandleType) -> None:
+async def test_codex_sees_another_handle_for_each_client_and_the_rest_as_it_was(
+    kind: HandleType,
+) -> None:
     setup = Setup()
     for fake_client in (setup.fake_client(), setup.fake_client()):
         for method in filter(None, (kind.starts, *kind.uses, kind.ends)):
@@ -132,7 +153,9 @@ async def test_codex_sees_another_handle_for_each_client_and_the_rest_as_it_was(
 
 
 @pytest.mark.parametrize(("kind", "method"), NEWS)
-async def test_news_of_a_handle_reach_its_client_alone_under_the_name_it_chose(kind: HandleType, method: str) -> None:
+async def test_news_of_a_handle_reach_its_client_alone_under_the_name_it_chose(
+    kind: HandleType, method: str
+) -> None:
     setup = Setup()
     one, two = setup.fake_client(), setup.fake_client()
     await setup.name(one, kind, "a/b")
@@ -142,14 +165,22 @@ async def test_news_of_a_handle_reach_its_client_alone_under_the_name_it_chose(k
     assert setup.say(method, **{kind.member: name, "about": "provider", "more": [1.50]})
     assert one.received == []
     assert two.received == [
-        {"method": method, "params": {kind.member: "a/b", "about": "stable", "more": [1.5]}, "emittedAtMs": 1}
+        {
+            "method": method,
+            "params": {kind.member: "a/b", "about": "stable", "more": [1.5]},
+            "emittedAtMs": 1,
+        }
     ]
 
 
 async def test_who_opted_out_is_spared_and_news_for_those_who_left_are_dropped() -> None:
     setup = Setup()
     watch = next(kind for kind in HANDLE_TYPES if kind.member == "watchId")
-    quiet, left, other = setup.fake_client(opted_out=frozenset({"fs/changed"})), setup.fake_client(), setup.fake_client()
+    quiet, left, other = (
+        setup.fake_client(opted_out=frozenset({"fs/changed"})),
+        setup.fake_client(),
+        setup.fake_client(),
+    )
     names = [await setup.name(fake_client, watch) for fake_client in (quiet, left)]
     setup.leave(left)
     for fake_client in (quiet, left, other):
@@ -158,7 +189,10 @@ async def test_who_opted_out_is_spared_and_news_for_those_who_left_are_dropped()
     assert quiet.received == left.received == other.received == []
 
 
-@pytest.mark.parametrize("params", [{"watchId": "w"}, {"watchId": "c1/w"}, {"watchId": 7}, {}, {"processId": "trimpoint-c1/x"}])
+@pytest.mark.parametrize(
+    "params",
+    [{"watchId": "w"}, {"watchId": "c1/w"}, {"watchId": 7}, {}, {"processId": "trimpoint-c1/x"}],
+)
 def test_news_that_name_no_client_pass_as_any_other(params: dict[str, Any]) -> None:
     setup = Setup()
     assert not setup.say("fs/changed", **params)
@@ -195,7 +229,9 @@ async def test_what_was_refused_or_is_over_needs_no_end(kind: HandleType) -> Non
 
 
 @pytest.mark.parametrize("kind", STARTS_THAT_LAST, ids=lambda kind: kind.member)
-async def test_a_second_start_that_is_refused_leaves_the_first_to_be_ended(kind: HandleType) -> None:
+async def test_a_second_start_that_is_refused_leaves_the_first_to_be_ended(
+    kind: HandleType,
+) -> None:
     setup = Setup()
     fake_client = setup.fake_client()
     await setup.ask(fake_client, kind.starts, **{kind.member: "h"})
@@ -236,8 +272,12 @@ async def test_a_codex_that_is_gone_is_asked_nothing() -> None:
     assert setup.leave(two) == []
 
 
-@pytest.mark.parametrize("params", [{"processId": "p", "streamStdin": True}, {}, {"processId": None, "tty": False}])
-async def test_a_command_that_runs_ends_with_its_client_even_without_a_handle(params: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "params", [{"processId": "p", "streamStdin": True}, {}, {"processId": None, "tty": False}]
+)
+async def test_a_command_that_runs_ends_with_its_client_even_without_a_handle(
+    params: dict[str, Any],
+) -> None:
     setup = Setup()
     leaving, staying = setup.fake_client(), setup.fake_client()
     release = setup.codex.holds["command/exec"] = anyio.Event()
@@ -319,14 +359,18 @@ async def test_a_method_that_has_a_handler_keeps_it() -> None:
         seen.append(exchange.method)
         return await setup.codex.handle(exchange)
 
-    setup.table = setup.handles.wrap({"thread/search": handle, "thread/list": handle}, setup.codex.handle)
+    setup.table = setup.handles.wrap(
+        {"thread/search": handle, "thread/list": handle}, setup.codex.handle
+    )
     for method in ("thread/search", "thread/list", "thread/sample"):
         await setup.ask(setup.fake_client(), method)
     assert seen == ["thread/search", "thread/list"]
 
 
 @pytest.mark.parametrize(("cancel", "method"), CANCELLED)
-async def test_a_request_is_cancelled_by_its_own_client_under_codexs_id(cancel: Cancel, method: str) -> None:
+async def test_a_request_is_cancelled_by_its_own_client_under_codexs_id(
+    cancel: Cancel, method: str
+) -> None:
     setup = Setup()
     mine, other = setup.fake_client(), setup.fake_client()
     release = setup.codex.holds[method] = anyio.Event()
@@ -339,7 +383,11 @@ async def test_a_request_is_cancelled_by_its_own_client_under_codexs_id(cancel: 
         release.set()
     await setup.ask(mine, cancel.method, requestId="r")
     asked = [params for name, params in setup.codex.asked if name == cancel.method]
-    assert asked == [{"requestId": 2, "more": 1}, {"requestId": 1}, {"requestId": f'trimpoint-{mine.client.id}/"r"'}]
+    assert asked == [
+        {"requestId": 2, "more": 1},
+        {"requestId": 1},
+        {"requestId": f'trimpoint-{mine.client.id}/"r"'},
+    ]
 
 
 async def test_a_cancel_ends_only_what_it_is_for_and_never_a_request_of_ours() -> None:
@@ -354,10 +402,16 @@ async def test_a_cancel_ends_only_what_it_is_for_and_never_a_request_of_ours() -
         await setup.ask(fake_client, "thread/search/cancel", requestId=-5)
         release.set()
     asked = [params["requestId"] for _, params in setup.codex.asked[1:]]
-    assert asked == [f"trimpoint-{fake_client.client.id}/-5", f"trimpoint-{fake_client.client.id}/1", 1]
+    assert asked == [
+        f"trimpoint-{fake_client.client.id}/-5",
+        f"trimpoint-{fake_client.client.id}/1",
+        1,
+    ]
 
 
-@pytest.mark.parametrize("params", [{"requestId": None}, {"requestId": 1.5}, {"requestId": [1]}, {}, None])
+@pytest.mark.parametrize(
+    "params", [{"requestId": None}, {"requestId": 1.5}, {"requestId": [1]}, {}, None]
+)
 async def test_an_id_that_is_none_is_left_to_codex(params: Any) -> None:
     setup = Setup()
     await setup.send(setup.fake_client(), "thread/search/cancel", params)
@@ -385,7 +439,9 @@ async def test_a_cancel_waits_until_its_request_has_gone_out() -> None:
         release.set()
 
 
-async def test_a_request_under_way_is_cancelled_when_its_client_goes_and_one_that_goes_out_later_too() -> None:
+async def test_a_request_under_way_is_cancelled_when_its_client_goes_and_one_that_goes_out_later_too() -> (
+    None
+):
     setup = Setup()
     fake_client, ready = setup.fake_client(), anyio.Event()
 
@@ -417,7 +473,9 @@ async def test_partial_results_reach_the_client_whose_request_they_belong_to() -
             await anyio.wait_all_tasks_blocked()
         assert setup.say(PARTIAL, requestId=2, data=["provider"])
         assert one.received == []
-        assert two.received == [{"method": PARTIAL, "params": {"requestId": "s", "data": ["stable"]}, "emittedAtMs": 1}]
+        assert two.received == [
+            {"method": PARTIAL, "params": {"requestId": "s", "data": ["stable"]}, "emittedAtMs": 1}
+        ]
         release.set()
     two.received.clear()
     assert setup.say(PARTIAL, requestId=2, data=[])

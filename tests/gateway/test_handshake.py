@@ -20,7 +20,9 @@ from tests.gateway.stage import FakeClient
 
 USER_AGENT = "trimpoint/0.163.0 (Debian 12.0.0; x86_64) xterm (trimpoint; 0.1.0)"
 IDENTITY = InitializeResult(
-    USER_AGENT, (0, 163, 0), Raw(msgspec.json.encode({"userAgent": USER_AGENT, "codexHome": "/h", "future": [1]}))
+    USER_AGENT,
+    (0, 163, 0),
+    Raw(msgspec.json.encode({"userAgent": USER_AGENT, "codexHome": "/h", "future": [1]})),
 )
 INFO = {"name": "editor", "version": "2"}
 
@@ -39,7 +41,9 @@ class Link:
 
 
 class Setup:
-    def __init__(self, identity: InitializeResult | None = IDENTITY, *, is_there: bool = True) -> None:
+    def __init__(
+        self, identity: InitializeResult | None = IDENTITY, *, is_there: bool = True
+    ) -> None:
         self.link = Link(identity)
         if is_there:
             self.link.there.set()
@@ -51,9 +55,13 @@ class Setup:
         return self.fake_client.client
 
     async def initialize(self, params: Any) -> None:
-        request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": "initialize", "params": params}))
+        request = jsonrpc.decode(
+            msgspec.json.encode({"id": 1, "method": "initialize", "params": params})
+        )
         assert isinstance(request, jsonrpc.Request)
-        await self._handshake.initialize(ClientRequest(self.client, request, self.fake_client.connection.send))
+        await self._handshake.initialize(
+            ClientRequest(self.client, request, self.fake_client.connection.send)
+        )
 
 
 async def refusal_of(setup: Setup, params: Any) -> Reason:
@@ -66,13 +74,19 @@ async def test_a_client_is_told_of_codex_under_its_own_name() -> None:
     setup = Setup()
     await setup.initialize({"clientInfo": INFO})
     user_agent = "editor/0.163.0 (Debian 12.0.0; x86_64) xterm (editor; 2)"
-    assert setup.fake_client.received == [{"id": 1, "result": {"userAgent": user_agent, "codexHome": "/h", "future": [1]}}]
+    assert setup.fake_client.received == [
+        {"id": 1, "result": {"userAgent": user_agent, "codexHome": "/h", "future": [1]}}
+    ]
     assert (setup.client.name, setup.client.initialized) == ("editor", True)
 
 
 async def test_a_client_says_what_it_does_not_want_to_hear() -> None:
     setup = Setup()
-    capabilities = {"experimentalApi": True, "optOutNotificationMethods": ["thread/started"], "futureCapability": {}}
+    capabilities = {
+        "experimentalApi": True,
+        "optOutNotificationMethods": ["thread/started"],
+        "futureCapability": {},
+    }
     await setup.initialize({"clientInfo": INFO, "capabilities": capabilities, "futureMember": 1})
     assert not setup.client.wants(None, "thread/started")
     assert setup.client.wants(None, "thread/closed")

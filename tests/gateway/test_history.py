@@ -1,4 +1,6 @@
-"""A thread's history in Codex's form: defaults, directions and cursors are Codex's, and cursors hold while the thread grows."""
+"""A thread's history in Codex's form: defaults, directions and cursors are Codex's, and cursors
+hold while the thread grows.
+"""
 
 from typing import Any
 
@@ -13,7 +15,12 @@ from trimpoint_protocol.errors import Reason
 
 from tests.core.given import Conversation, started
 
-PROMPT_ITEM = {"type": "userMessage", "id": "p", "clientId": "c", "content": [{"type": "image", "url": "u"}]}
+PROMPT_ITEM = {
+    "type": "userMessage",
+    "id": "p",
+    "clientId": "c",
+    "content": [{"type": "image", "url": "u"}],
+}
 
 
 def several_generations() -> Conversation:
@@ -48,7 +55,9 @@ def test_turns_come_newest_first_as_summaries_and_trims_do_not_show() -> None:
     ],
 )
 def test_a_turn_has_as_many_items_as_the_view_asks_for(view: str, types: list[str]) -> None:
-    page = history.turns_page(several_generations().state, {"itemsView": view, "sortDirection": "asc"})
+    page = history.turns_page(
+        several_generations().state, {"itemsView": view, "sortDirection": "asc"}
+    )
     assert [item["type"] for item in page["data"][2]["items"]] == types
     assert page["data"][2]["itemsView"] == view
 
@@ -75,14 +84,26 @@ def test_a_running_and_a_failed_turn_say_so() -> None:
     conversation.begin_turn()
     first, second = history.all_turns(conversation.state)
     assert first["status"] == "failed"
-    assert first["error"] == {"message": "no room left", "codexErrorInfo": None, "additionalDetails": None}
-    assert (second["status"], second["completedAt"], second["durationMs"]) == ("inProgress", None, None)
+    assert first["error"] == {
+        "message": "no room left",
+        "codexErrorInfo": None,
+        "additionalDetails": None,
+    }
+    assert (second["status"], second["completedAt"], second["durationMs"]) == (
+        "inProgress",
+        None,
+        None,
+    )
 
 
 def test_an_item_that_was_kept_whole_is_shown_whole() -> None:
     conversation = started()
     turn_id = conversation.begin_turn()
-    conversation.report(ev.EntryRecorded(turn_id, "p", "message", "user", "[image: u]", msgspec.json.encode(PROMPT_ITEM)))
+    conversation.report(
+        ev.EntryRecorded(
+            turn_id, "p", "message", "user", "[image: u]", msgspec.json.encode(PROMPT_ITEM)
+        )
+    )
     assert history.all_turns(conversation.state)[0]["items"][1] == PROMPT_ITEM
 
 
@@ -97,21 +118,31 @@ def test_items_come_oldest_first_with_their_turns() -> None:
 def test_items_of_one_turn_alone() -> None:
     state = several_generations().state
     page = history.items_page(state, {"turnId": "turn-3", "sortDirection": "desc", "limit": 3})
-    assert [row["item"]["type"] for row in page["data"]] == ["agentMessage", "commandExecution", "commandExecution"]
-    rest = history.items_page(state, {"turnId": "turn-3", "sortDirection": "desc", "cursor": page["nextCursor"]})
+    assert [row["item"]["type"] for row in page["data"]] == [
+        "agentMessage",
+        "commandExecution",
+        "commandExecution",
+    ]
+    rest = history.items_page(
+        state, {"turnId": "turn-3", "sortDirection": "desc", "cursor": page["nextCursor"]}
+    )
     assert [row["item"]["type"] for row in rest["data"]] == ["userMessage"]
     assert history.items_page(state, {"turnId": "nonsense"})["data"] == []
 
 
 @given(st.integers(1, 20), st.sampled_from(["asc", "desc"]), st.sampled_from(["turns", "items"]))
 @settings(max_examples=60)
-def test_pages_of_any_size_put_together_are_the_history(limit: int, direction: str, kind: str) -> None:
+def test_pages_of_any_size_put_together_are_the_history(
+    limit: int, direction: str, kind: str
+) -> None:
     state = several_generations().state
     read = history.turns_page if kind == "turns" else history.items_page
     page = read(state, {"limit": limit, "sortDirection": direction})
     rows = page["data"]
     while page["nextCursor"] is not None:
-        page = read(state, {"limit": limit, "sortDirection": direction, "cursor": page["nextCursor"]})
+        page = read(
+            state, {"limit": limit, "sortDirection": direction, "cursor": page["nextCursor"]}
+        )
         assert page["data"]
         rows = [*rows, *page["data"]]
     assert rows == read(state, {"limit": 1000, "sortDirection": direction})["data"]
@@ -121,21 +152,27 @@ def test_new_turns_between_two_pages_move_nothing() -> None:
     conversation = several_generations()
     page = history.turns_page(conversation.state, {"limit": 2})
     conversation.turns(2)
-    assert turn_ids(history.turns_page(conversation.state, {"limit": 2, "cursor": page["nextCursor"]})) == ["turn-3", "turn-2"]
+    assert turn_ids(
+        history.turns_page(conversation.state, {"limit": 2, "cursor": page["nextCursor"]})
+    ) == ["turn-3", "turn-2"]
 
 
 def test_a_trim_between_two_pages_moves_nothing() -> None:
     conversation = several_generations()
     page = history.turns_page(conversation.state, {"limit": 2})
     conversation.clear()
-    assert turn_ids(history.turns_page(conversation.state, {"limit": 2, "cursor": page["nextCursor"]})) == ["turn-3", "turn-2"]
+    assert turn_ids(
+        history.turns_page(conversation.state, {"limit": 2, "cursor": page["nextCursor"]})
+    ) == ["turn-3", "turn-2"]
 
 
 def test_turning_round_includes_the_first_row_of_the_page_again() -> None:
     conversation = several_generations()
     page = history.turns_page(conversation.state, {"limit": 2})
     conversation.turn()
-    forth = history.turns_page(conversation.state, {"sortDirection": "asc", "cursor": page["backwardsCursor"]})
+    forth = history.turns_page(
+        conversation.state, {"sortDirection": "asc", "cursor": page["backwardsCursor"]}
+    )
     assert turn_ids(forth) == ["turn-5", "turn-6"]
     back = history.turns_page(conversation.state, {"cursor": forth["backwardsCursor"], "limit": 2})
     assert turn_ids(back) == ["turn-5", "turn-4"]
@@ -143,8 +180,12 @@ def test_turning_round_includes_the_first_row_of_the_page_again() -> None:
 
 def test_the_newest_of_a_resumed_thread_is_where_reading_back_begins() -> None:
     state = several_generations().state
-    turns = history.turns_page(state, {"cursor": history.newest_turns(state), "sortDirection": "desc"})
-    items = history.items_page(state, {"cursor": history.newest_items(state), "sortDirection": "desc"})
+    turns = history.turns_page(
+        state, {"cursor": history.newest_turns(state), "sortDirection": "desc"}
+    )
+    items = history.items_page(
+        state, {"cursor": history.newest_items(state), "sortDirection": "desc"}
+    )
     assert turns["data"] == history.turns_page(state, {})["data"]
     assert items["data"] == history.items_page(state, {"sortDirection": "desc"})["data"]
     empty = started().state
@@ -156,7 +197,9 @@ def test_an_item_anchors_a_page_and_is_not_on_it() -> None:
     items = history.items_page(state, {"turnId": "turn-3"})["data"]
     anchor = {"type": "item", "itemId": history.turn_entries(state, 2)[1].id}
     after = history.items_page(state, {"turnId": "turn-3", "cursor": anchor})
-    before = history.items_page(state, {"turnId": "turn-3", "cursor": anchor, "sortDirection": "desc"})
+    before = history.items_page(
+        state, {"turnId": "turn-3", "cursor": anchor, "sortDirection": "desc"}
+    )
     assert after["data"] == items[2:]
     assert before["data"] == items[:1]
     with pytest.raises(Refusal):
@@ -164,12 +207,31 @@ def test_an_item_anchors_a_page_and_is_not_on_it() -> None:
 
 
 def test_an_empty_thread_has_an_empty_page() -> None:
-    assert history.turns_page(started().state, {}) == {"data": [], "nextCursor": None, "backwardsCursor": None}
-    assert history.items_page(started().state, {}) == {"data": [], "nextCursor": None, "backwardsCursor": None}
+    assert history.turns_page(started().state, {}) == {
+        "data": [],
+        "nextCursor": None,
+        "backwardsCursor": None,
+    }
+    assert history.items_page(started().state, {}) == {
+        "data": [],
+        "nextCursor": None,
+        "backwardsCursor": None,
+    }
 
 
 @pytest.mark.parametrize(
-    "cursor", ["", "7", "t", "i0", "t-1", "t1x", "t٣", "t" + "9" * 40, '{"requestedThreadId":"x","rolloutOrdinal":3}']
+    "cursor",
+    [
+        "",
+        "7",
+        "t",
+        "i0",
+        "t-1",
+        "t1x",
+        "t٣",
+        "t" + "9" * 40,
+        '{"requestedThreadId":"x","rolloutOrdinal":3}',
+    ],
 )
 def test_a_cursor_of_another_history_is_refused_and_not_misread(cursor: str) -> None:
     with pytest.raises(Refusal) as caught:
@@ -178,7 +240,15 @@ def test_a_cursor_of_another_history_is_refused_and_not_misread(cursor: str) -> 
 
 
 @pytest.mark.parametrize(
-    "params", [{"limit": "many"}, {"limit": 1.5}, {"cursor": 3}, {"sortDirection": "up"}, {"itemsView": "all"}, {"limit": []}]
+    "params",
+    [
+        {"limit": "many"},
+        {"limit": 1.5},
+        {"cursor": 3},
+        {"sortDirection": "up"},
+        {"itemsView": "all"},
+        {"limit": []},
+    ],
 )
 def test_parameters_of_another_type_are_said_to_be(params: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
@@ -186,5 +256,7 @@ def test_parameters_of_another_type_are_said_to_be(params: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(("limit", "count"), [(0, 1), (-5, 1), (3, 3), (10**9, 5), (None, 5)])
-def test_a_page_has_at_least_one_row_and_not_more_than_is_good(limit: int | None, count: int) -> None:
+def test_a_page_has_at_least_one_row_and_not_more_than_is_good(
+    limit: int | None, count: int
+) -> None:
     assert len(history.turns_page(several_generations().state, {"limit": limit})["data"]) == count

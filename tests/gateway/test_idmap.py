@@ -1,4 +1,6 @@
-"""Ids are exchanged in the places of ids and nowhere else, and every other byte of meaning survives."""
+"""Ids are exchanged in the places of ids and nowhere else, and every other byte of meaning
+survives.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,14 +32,30 @@ NAMES = [
 
 
 def documents(ids: list[str]) -> st.SearchStrategy[Any]:
-    """Messages of any shape with `ids` and texts about them everywhere; "path" has a rule of its own."""
+    """Messages of any shape with `ids` and texts about them everywhere; "path" has a rule of its
+    own.
+    """
     texts = (
-        st.sampled_from([*ids, STRANGER]) | st.sampled_from(ids).map(lambda one: f"see thread {one} there") | st.text(max_size=8)
+        st.sampled_from([*ids, STRANGER])
+        | st.sampled_from(ids).map(lambda one: f"see thread {one} there")
+        | st.text(max_size=8)
     )
-    leaves = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | texts
-    keys = st.sampled_from(NAMES) | st.sampled_from([*ids, STRANGER]) | st.text(max_size=8).filter(lambda key: key != "path")
+    leaves = (
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**70), 2**70)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | texts
+    )
+    keys = (
+        st.sampled_from(NAMES)
+        | st.sampled_from([*ids, STRANGER])
+        | st.text(max_size=8).filter(lambda key: key != "path")
+    )
     return st.recursive(
-        leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5), max_leaves=25
+        leaves,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5),
+        max_leaves=25,
     )
 
 
@@ -73,7 +91,10 @@ def test_the_other_way_round_too(document: Any) -> None:
 
 @given(documents(PROVIDER))
 def test_only_whole_ids_in_the_places_of_ids_change(document: Any) -> None:
-    before, after = list(leaves_of(document)), list(leaves_of(idmap.rewrite_ids(document, TO_CLIENT)))
+    before, after = (
+        list(leaves_of(document)),
+        list(leaves_of(idmap.rewrite_ids(document, TO_CLIENT))),
+    )
     assert len(before) == len(after)
     for (path, old), (_, new) in zip(before, after, strict=True):
         assert new == (TO_CLIENT(old, old) if holds_an_id(path, old) else old)
@@ -82,18 +103,28 @@ def test_only_whole_ids_in_the_places_of_ids_change(document: Any) -> None:
 
 def test_a_list_of_ids_is_exchanged_as_a_whole() -> None:
     message = {"receiverThreadIds": [PROVIDER[0], STRANGER], "threads": [PROVIDER[1]]}
-    assert idmap.rewrite_ids(message, TO_CLIENT) == {"receiverThreadIds": [STABLE[0], STRANGER], "threads": [STABLE[1]]}
+    assert idmap.rewrite_ids(message, TO_CLIENT) == {
+        "receiverThreadIds": [STABLE[0], STRANGER],
+        "threads": [STABLE[1]],
+    }
 
 
 @pytest.mark.parametrize("name", sorted(idmap.CONTENT_MEMBERS))
 def test_nothing_inside_what_people_models_and_tools_wrote_is_touched(name: str) -> None:
-    content = {"id": PROVIDER[0], "threadId": PROVIDER[1], PROVIDER[2]: [PROVIDER[3], {"threadIds": [PROVIDER[0]]}]}
+    content = {
+        "id": PROVIDER[0],
+        "threadId": PROVIDER[1],
+        PROVIDER[2]: [PROVIDER[3], {"threadIds": [PROVIDER[0]]}],
+    }
     assert idmap.rewrite_ids({name: content}, TO_CLIENT) == {name: content}
     assert idmap.rewrite_ids({name: PROVIDER[0]}, TO_CLIENT) == {name: PROVIDER[0]}
 
 
 def test_maps_that_are_keyed_by_thread_are_keyed_by_the_other_id() -> None:
-    states = {"agentsStates": {PROVIDER[0]: {"status": "running"}, STRANGER: {}}, "readStates": {PROVIDER[1]: {"revision": "r"}}}
+    states = {
+        "agentsStates": {PROVIDER[0]: {"status": "running"}, STRANGER: {}},
+        "readStates": {PROVIDER[1]: {"revision": "r"}},
+    }
     assert idmap.rewrite_ids(states, TO_CLIENT) == {
         "agentsStates": {STABLE[0]: {"status": "running"}, STRANGER: {}},
         "readStates": {STABLE[1]: {"revision": "r"}},
@@ -107,9 +138,17 @@ def test_encoded_messages_are_exchanged_as_decoded_ones_are(document: Any) -> No
 
 
 def test_the_rollout_of_a_thread_under_another_id_is_not_shown() -> None:
-    renamed = {"thread": {"id": PROVIDER[0], "path": f"/sessions/rollout-{PROVIDER[0]}.jsonl", "cwd": "/work"}}
+    renamed = {
+        "thread": {
+            "id": PROVIDER[0],
+            "path": f"/sessions/rollout-{PROVIDER[0]}.jsonl",
+            "cwd": "/work",
+        }
+    }
     stranger = {"thread": {"id": STRANGER, "path": "/sessions/rollout.jsonl"}}
-    assert idmap.rewrite_ids(renamed, TO_CLIENT) == {"thread": {"id": STABLE[0], "path": None, "cwd": "/work"}}
+    assert idmap.rewrite_ids(renamed, TO_CLIENT) == {
+        "thread": {"id": STABLE[0], "path": None, "cwd": "/work"}
+    }
     assert idmap.rewrite_ids(stranger, TO_CLIENT) == stranger
     file = {"changes": [{"id": PROVIDER[0], "path": "/work/a.py"}], "path": "/work/b.py"}
     assert idmap.rewrite_ids(file, TO_CLIENT) == file
@@ -131,7 +170,9 @@ def test_a_message_mentions_an_id_wherever_it_stands(known: list[str]) -> None:
 
 def delta(thread_id: str, text: str) -> bytes:
     params = {"threadId": thread_id, "turnId": STRANGER, "itemId": "i", "delta": text}
-    return msgspec.json.encode({"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1})
+    return msgspec.json.encode(
+        {"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1}
+    )
 
 
 @given(
@@ -139,10 +180,15 @@ def delta(thread_id: str, text: str) -> bytes:
     st.text() | st.sampled_from([f'"threadId":"{PROVIDER[3]}"', PROVIDER[1], '\\"threadId":"']),
 )
 def test_a_delta_changes_its_thread_and_not_its_text(thread_id: str, text: str) -> None:
-    assert idmap.rewrite_thread_id(delta(thread_id, text), TO_CLIENT) == delta(TO_CLIENT(thread_id, thread_id), text)
+    assert idmap.rewrite_thread_id(delta(thread_id, text), TO_CLIENT) == delta(
+        TO_CLIENT(thread_id, thread_id), text
+    )
 
 
-@given(st.sampled_from([PROVIDER[1], STRANGER]), st.lists(st.text() | st.just(f'\n{{"threadId":"{PROVIDER[1]}'), min_size=1))
+@given(
+    st.sampled_from([PROVIDER[1], STRANGER]),
+    st.lists(st.text() | st.just(f'\n{{"threadId":"{PROVIDER[1]}'), min_size=1),
+)
 def test_a_run_of_deltas_changes_as_each_would_by_itself(thread_id: str, texts: list[str]) -> None:
     lines = [delta(thread_id, text) for text in texts]
     assert idmap.rewrite_thread_id_of_run(lines, TO_CLIENT) == b"\n".join(
@@ -150,13 +196,19 @@ def test_a_run_of_deltas_changes_as_each_would_by_itself(thread_id: str, texts: 
     )
 
 
-@pytest.mark.parametrize("line", [b"", b"{}", b'{"method":"m"}', b'{"threadId":"', b'{"threadId":7}', b'{"threadId":"x"}'])
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"{}", b'{"method":"m"}', b'{"threadId":"', b'{"threadId":7}', b'{"threadId":"x"}'],
+)
 def test_a_delta_without_a_thread_of_ours_is_the_same_line(line: bytes) -> None:
     assert idmap.rewrite_thread_id(line, TO_CLIENT) == line
 
 
 def test_a_raw_item_stays_byte_for_byte_what_the_model_saw() -> None:
-    item = b'{"id": "%b",  "content":[{"text":"1e3 \\/ \\u00e9 %b"}], "n": 1.0e2}' % (PROVIDER[0].encode(), PROVIDER[1].encode())
+    item = b'{"id": "%b",  "content":[{"text":"1e3 \\/ \\u00e9 %b"}], "n": 1.0e2}' % (
+        PROVIDER[0].encode(),
+        PROVIDER[1].encode(),
+    )
     line = b'{"method":"rawResponseItem/completed","params":{"item":%b,"threadId":"%b","turnId":"t"},"emittedAtMs":9}'
     shown = idmap.rewrite_ids_in_line(line % (item, PROVIDER[0].encode()), TO_CLIENT)
     assert shown == line % (item, STABLE[0].encode())
@@ -165,7 +217,9 @@ def test_a_raw_item_stays_byte_for_byte_what_the_model_saw() -> None:
 def test_raw_items_that_a_client_injects_stay_as_they_are() -> None:
     items = b'[{"threadId":"%b", "n": 1.0e2}]' % STABLE[1].encode()
     params = b'{"threadId":"%b","items":%b}'
-    assert idmap.rewrite_ids_in_params(params % (STABLE[0].encode(), items), TO_PROVIDER) == params % (
+    assert idmap.rewrite_ids_in_params(
+        params % (STABLE[0].encode(), items), TO_PROVIDER
+    ) == params % (
         PROVIDER[0].encode(),
         items,
     )
@@ -174,4 +228,7 @@ def test_raw_items_that_a_client_injects_stay_as_they_are() -> None:
 def test_an_error_of_codex_speaks_of_the_thread_by_the_id_the_client_knows() -> None:
     error = f'{{"code":-32600,"message":"thread not found: {PROVIDER[0]} ({STRANGER})"}}'.encode()
     shown = idmap.rewrite_ids_in_error(error, TO_CLIENT)
-    assert shown == f'{{"code":-32600,"message":"thread not found: {STABLE[0]} ({STRANGER})"}}'.encode()
+    assert (
+        shown
+        == f'{{"code":-32600,"message":"thread not found: {STABLE[0]} ({STRANGER})"}}'.encode()
+    )

@@ -45,7 +45,10 @@ def test_a_cursor_leads_behind_its_row_or_to_it() -> None:
 
 
 def test_a_cursor_whose_row_is_gone_leads_to_the_next_one() -> None:
-    assert values(rows_from(listed(9, 5, 1), Cursor((6, "gone"), inclusive=False), DESCENDING)) == [5, 1]
+    assert values(rows_from(listed(9, 5, 1), Cursor((6, "gone"), inclusive=False), DESCENDING)) == [
+        5,
+        1,
+    ]
 
 
 def test_a_cursor_comes_back_as_it_was() -> None:
@@ -53,14 +56,18 @@ def test_a_cursor_comes_back_as_it_was() -> None:
     assert decode_cursor(cursor.encode()) == cursor
 
 
-@pytest.mark.parametrize("text", [None, 7, "2026-11-28T12:54:19Z", "trimpoint:?", "trimpoint:e30=", "trimpoint:bm9wZQ=="])
+@pytest.mark.parametrize(
+    "text", [None, 7, "2026-11-28T12:54:19Z", "trimpoint:?", "trimpoint:e30=", "trimpoint:bm9wZQ=="]
+)
 def test_a_cursor_of_another_kind_is_none_of_ours(text: Any) -> None:
     assert decode_cursor(text) is None
 
 
 def test_an_order_that_only_codex_can_make_is_left_to_it() -> None:
     assert order_of({}) == DESCENDING
-    assert order_of({"sortKey": "updated_at", "sortDirection": "asc"}) == Order("updatedAt", descending=False)
+    assert order_of({"sortKey": "updated_at", "sortDirection": "asc"}) == Order(
+        "updatedAt", descending=False
+    )
     assert order_of({"sortKey": "section_position"}) is None
     assert order_of({"sortDirection": "up"}) is None
 
@@ -71,14 +78,29 @@ def test_a_limit_that_is_none_is_left_to_codex() -> None:
 
 
 def test_a_row_without_the_member_is_sorted_by_its_last_change() -> None:
-    assert key_of({"id": "a", "recencyAt": None, "updatedAt": 5}, Order("recencyAt", descending=True)) == (5, "a")
+    assert key_of(
+        {"id": "a", "recencyAt": None, "updatedAt": 5}, Order("recencyAt", descending=True)
+    ) == (5, "a")
 
 
 def test_filters_look_at_what_a_row_says() -> None:
     row = {"modelProvider": "openai", "source": "vscode", "projectId": "p", "section": {"id": "s"}}
     assert passes_filters(row, {})
-    assert passes_filters(row, {"modelProviders": ["openai"], "sourceKinds": ["vscode"], "projectId": "p", "sectionId": "s"})
-    for refusing in ({"modelProviders": ["x"]}, {"sourceKinds": ["cli"]}, {"projectId": None}, {"sectionId": None}):
+    assert passes_filters(
+        row,
+        {
+            "modelProviders": ["openai"],
+            "sourceKinds": ["vscode"],
+            "projectId": "p",
+            "sectionId": "s",
+        },
+    )
+    for refusing in (
+        {"modelProviders": ["x"]},
+        {"sourceKinds": ["cli"]},
+        {"projectId": None},
+        {"sectionId": None},
+    ):
         assert has_row_filter(refusing)
         assert not passes_filters(row, refusing)
     assert not passes_filters({**row, "source": "exec"}, {})

@@ -177,7 +177,9 @@ async def test_a_folder_that_others_can_write_to_is_refused(socket_path: Path, m
     assert not is_there(socket_path)
 
 
-async def test_a_folder_of_someone_else_is_refused(socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_of_someone_else_is_refused(
+    socket_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     socket_path.parent.mkdir(mode=0o700)
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
@@ -195,7 +197,9 @@ async def test_a_folder_that_others_could_replace_is_refused(folder: Path) -> No
 
 
 @pytest.mark.parametrize("is_dangling", [False, True])
-async def test_a_symbolic_link_in_the_place_of_the_folder_is_refused(folder: Path, is_dangling: bool) -> None:
+async def test_a_symbolic_link_in_the_place_of_the_folder_is_refused(
+    folder: Path, is_dangling: bool
+) -> None:
     if not is_dangling:
         (folder / "real").mkdir(mode=0o700)
     (folder / "link").symlink_to(folder / "real")
@@ -204,7 +208,9 @@ async def test_a_symbolic_link_in_the_place_of_the_folder_is_refused(folder: Pat
     assert not is_there(folder / "real" / "t.sock")
 
 
-async def test_a_folder_swapped_while_the_socket_is_made_is_noticed(socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_swapped_while_the_socket_is_made_is_noticed(
+    socket_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     remove_stale = listeners._remove_stale  # pyright: ignore[reportPrivateUsage]
 
     def swap(path: Path, folder_fd: int) -> None:
@@ -218,8 +224,12 @@ async def test_a_folder_swapped_while_the_socket_is_made_is_noticed(socket_path:
     assert "replaced" in error.problem
 
 
-@pytest.mark.parametrize("kind", ["file", "folder", "link to file", "link to socket", "link to nothing"])
-async def test_what_is_no_socket_is_left_in_its_place(socket_path: Path, folder: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", ["file", "folder", "link to file", "link to socket", "link to nothing"]
+)
+async def test_what_is_no_socket_is_left_in_its_place(
+    socket_path: Path, folder: Path, kind: str
+) -> None:
     put_in_place(socket_path, kind, folder)
     before = os.lstat(socket_path)
     assert isinstance(await refusal_of(socket_path), SocketPathTaken)
@@ -323,7 +333,9 @@ async def client_of_a_server_that_ends(path: Path) -> AsyncGenerator[socket.sock
         yield sock
 
 
-async def test_a_client_of_another_user_is_refused_and_logged(socket_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_of_another_user_is_refused_and_logged(
+    socket_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def another(sock: socket.socket) -> Credentials:
         return Credentials(pid=77, uid=os.geteuid() + 1, gid=0)
 
@@ -377,7 +389,9 @@ async def test_a_place_that_became_free_is_given_to_the_next(socket_path: Path) 
             assert await asked(second) == ANSWER
 
 
-async def test_a_defect_in_serving_one_client_is_logged_and_spares_the_others(socket_path: Path) -> None:
+async def test_a_defect_in_serving_one_client_is_logged_and_spares_the_others(
+    socket_path: Path,
+) -> None:
     async def fail_first(transport: Transport) -> None:
         if not failed:
             failed.append(True)
@@ -396,7 +410,9 @@ async def test_a_defect_in_serving_one_client_is_logged_and_spares_the_others(so
 
 @pytest.fixture
 def few_descriptors() -> Iterator[list[int]]:
-    """At most a few descriptors more than are open now; those that a test lists are closed at the end."""
+    """At most a few descriptors more than are open now; those that a test lists are closed at the
+    end.
+    """
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(map(int, os.listdir("/proc/self/fd")))
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 20, before[1]))
@@ -418,7 +434,9 @@ def take_all_descriptors(taken: list[int]) -> None:
 NO_ROOM = "accept_failed"
 
 
-async def test_running_out_of_descriptors_is_survived(socket_path: Path, few_descriptors: list[int]) -> None:
+async def test_running_out_of_descriptors_is_survived(
+    socket_path: Path, few_descriptors: list[int]
+) -> None:
     async with serving(socket_path, accept_retry_s=0.01):
         with socket.socket(socket.AF_UNIX) as client:
             client.setblocking(False)
@@ -431,7 +449,9 @@ async def test_running_out_of_descriptors_is_survived(socket_path: Path, few_des
             assert await asked(client) == ANSWER
 
 
-async def test_a_departure_makes_room_at_once_for_who_waits(socket_path: Path, few_descriptors: list[int]) -> None:
+async def test_a_departure_makes_room_at_once_for_who_waits(
+    socket_path: Path, few_descriptors: list[int]
+) -> None:
     async with serving(socket_path):
         with socket.socket(socket.AF_UNIX) as waiting, logged(NO_ROOM) as has_run_out:
             async with client_of(socket_path) as first:
@@ -470,7 +490,9 @@ async def test_a_thousand_clients_are_served_at_once(socket_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_listening", [False, True])
-async def test_a_socket_handed_over_is_served_and_its_file_left_alone(folder: Path, is_listening: bool) -> None:
+async def test_a_socket_handed_over_is_served_and_its_file_left_alone(
+    folder: Path, is_listening: bool
+) -> None:
     path = folder / "t.sock"
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.fspath(path))
@@ -541,7 +563,9 @@ STRAYS = [b"printed before", b"a stray print", b"a child read 0", b"printed last
 
 @pytest.mark.processes
 def test_over_pipes_nothing_but_answers_reaches_stdout() -> None:
-    done = subprocess.run(**server_command(), input=REQUEST + REQUEST, capture_output=True, timeout=STEP_S, check=True)
+    done = subprocess.run(
+        **server_command(), input=REQUEST + REQUEST, capture_output=True, timeout=STEP_S, check=True
+    )
     assert done.stdout == ANSWER * 2
     assert all(stray in done.stderr for stray in STRAYS)
 
@@ -552,7 +576,10 @@ def test_over_sockets_the_end_of_input_ends_it_after_the_answer() -> None:
     with ours:
         with theirs:
             process = subprocess.Popen(
-                **server_command(), stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL
+                **server_command(),
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.DEVNULL,
             )
         ours.settimeout(30)
         ours.sendall(REQUEST)
@@ -565,16 +592,32 @@ def test_over_sockets_the_end_of_input_ends_it_after_the_answer() -> None:
 def test_files_are_read_and_written_from_where_they_stand(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"skipped\n" + REQUEST)
     (tmp_path / "out").write_bytes(b"kept\n")
-    with (tmp_path / "in").open("rb", buffering=0) as source, (tmp_path / "out").open("r+b") as sink:
+    with (
+        (tmp_path / "in").open("rb", buffering=0) as source,
+        (tmp_path / "out").open("r+b") as sink,
+    ):
         source.seek(8)
         sink.seek(5)
-        subprocess.run(**server_command(), stdin=source, stdout=sink, stderr=subprocess.DEVNULL, timeout=STEP_S, check=True)
+        subprocess.run(
+            **server_command(),
+            stdin=source,
+            stdout=sink,
+            stderr=subprocess.DEVNULL,
+            timeout=STEP_S,
+            check=True,
+        )
     assert (tmp_path / "out").read_bytes() == b"kept\n" + ANSWER
 
 
 @pytest.mark.processes
 def test_no_input_at_all_ends_it() -> None:
-    done = subprocess.run(**server_command(), stdin=subprocess.DEVNULL, capture_output=True, timeout=STEP_S, check=True)
+    done = subprocess.run(
+        **server_command(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=STEP_S,
+        check=True,
+    )
     assert done.stdout == b""
 
 
@@ -582,7 +625,9 @@ def test_no_input_at_all_ends_it() -> None:
 def test_on_a_terminal_it_answers_and_leaves_the_terminal_blocking() -> None:
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
-    process = subprocess.Popen(**server_command(), stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        **server_command(), stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL
+    )
     try:
         os.write(ours, REQUEST)
         text = b""

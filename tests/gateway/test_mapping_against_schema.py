@@ -1,7 +1,8 @@
-"""Thread ids against the protocol as the very binary describes it: every place of an id is exchanged, and nothing else is (docs/spec/clients.md).
+"""Thread ids against the protocol as the very binary describes it: every place of an id is
+exchanged, and nothing else is (docs/spec/clients.md).
 
-A place that a newer Codex adds fails here until it is decided on. Each is tried by itself: the smallest message that has it goes
-through what the gateway sends such messages through.
+A place that a newer Codex adds fails here until it is decided on. Each is tried by itself: the
+smallest message that has it goes through what the gateway sends such messages through.
 """
 
 import os
@@ -31,7 +32,12 @@ NAMED_AS_ID = re.compile(r"thread_?ids?$|^conversation_?id$", re.IGNORECASE)
 NAMED_AS_TURN = re.compile(r"turn_?ids?$", re.IGNORECASE)
 SAID_TO_BE_ID = re.compile(r"thread ids?\b", re.IGNORECASE)
 # Ids of threads under names that do not say so: (definition, member).
-ALSO_IDS = {("Thread", "id"), ("Thread", "sessionId"), ("Thread", "forkedFromId"), ("ProjectImportParams", "threads")}
+ALSO_IDS = {
+    ("Thread", "id"),
+    ("Thread", "sessionId"),
+    ("Thread", "forkedFromId"),
+    ("ProjectImportParams", "threads"),
+}
 KEYED_BY_THREAD = {"agentsStates", "readStates"}
 # Ids that the tables leave alone, and who sees to them.
 ELSEWHERE = {("ThreadLoadedListResponse", "data"): "ThreadLists, which hides retired threads too"}
@@ -39,12 +45,15 @@ ELSEWHERE = {("ThreadLoadedListResponse", "data"): "ThreadLists, which hides ret
 IN_RAW_ITEMS = {("InternalChatMessageMetadataPassthrough", "turn_id")}
 # Not ids, though their description speaks of one.
 ABOUT_IDS = {("ListMcpServerStatusParams", "serverName")}
-# JSON of any shape that Codex writes by itself, and people, models and tools do not: entered, so that no id in it leaks.
+# JSON of any shape that Codex writes by itself, and people, models and tools do not: entered, so
+# that no id in it leaks.
 CODEX_S_OWN = {("Thread", "extra"), ("TurnError", "codexErrorInfo")}
 
 
 class Tried(NamedTuple):
-    """A place, and a message that holds a value there, as it came and as the gateway passes it on."""
+    """A place, and a message that holds a value there, as it came and as the gateway passes it
+    on.
+    """
 
     place: Place
     forward: Callable[[Any], Any]
@@ -66,7 +75,9 @@ def identity() -> Identity:
     """One thread is known; it is served by a provider thread of another id."""
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
-    engine = SimpleNamespace(renamed=known, retried=known, summaries={STABLE: summary}, loaded=lambda thread_id: None)
+    engine = SimpleNamespace(
+        renamed=known, retried=known, summaries={STABLE: summary}, loaded=lambda thread_id: None
+    )
     return Identity(cast("ThreadRegistry", engine))
 
 
@@ -98,9 +109,14 @@ def everything(schema: CodexSchema) -> Iterator[Tried]:
         return schema.places(of, owner, CONTENT_MEMBERS)
 
     for method, params in schema.messages("ClientRequest").items():
-        yield from (Tried(place, partial(request_through, method), True) for place in places(params, method))
+        yield from (
+            Tried(place, partial(request_through, method), True) for place in places(params, method)
+        )
     for method, params in schema.messages("ServerNotification").items():
-        yield from (Tried(place, partial(notification_through, method), False) for place in places(params, method))
+        yield from (
+            Tried(place, partial(notification_through, method), False)
+            for place in places(params, method)
+        )
     answers, _ = schema.answers()
     for name, message in (answers | schema.messages("ServerRequest")).items():
         yield from (Tried(place, through_to_client, False) for place in places(message, name))
@@ -118,7 +134,10 @@ def names_a_turn(place: Place) -> bool:
 
 
 def is_free(place: Place) -> bool:
-    return any("any" in kind or kind.startswith("{") for kind in place.kinds) and place.name not in KEYED_BY_THREAD
+    return (
+        any("any" in kind or kind.startswith("{") for kind in place.kinds)
+        and place.name not in KEYED_BY_THREAD
+    )
 
 
 def names(failed: list[Tried]) -> set[tuple[str, str]]:
@@ -127,20 +146,39 @@ def names(failed: list[Tried]) -> set[tuple[str, str]]:
 
 def test_every_id_of_a_thread_is_exchanged(tried: list[Tried]) -> None:
     ids = [one for one in tried if holds_ids(one.place)]
-    missed = [one for one in ids if "string" in one.place.kinds and not one.comes_out_as(one.old_id, one.new_id)]
-    missed += [one for one in ids if "[string]" in one.place.kinds and not one.comes_out_as([one.old_id], [one.new_id])]
+    missed = [
+        one
+        for one in ids
+        if "string" in one.place.kinds and not one.comes_out_as(one.old_id, one.new_id)
+    ]
+    missed += [
+        one
+        for one in ids
+        if "[string]" in one.place.kinds and not one.comes_out_as([one.old_id], [one.new_id])
+    ]
     assert names(missed) - ELSEWHERE.keys() == set()
     assert len(names(ids)) > 50
 
 
 def test_every_id_of_a_turn_is_exchanged(tried: list[Tried]) -> None:
     ids = [one for one in tried if names_a_turn(one.place)]
-    assert names([one for one in ids if not one.comes_out_as(one.old_id, one.new_id)]) == IN_RAW_ITEMS
-    assert {one.place.name for one in ids} >= {"turnId", "expectedTurnId", "beforeTurnId", "lastTurnId"}
+    assert (
+        names([one for one in ids if not one.comes_out_as(one.old_id, one.new_id)]) == IN_RAW_ITEMS
+    )
+    assert {one.place.name for one in ids} >= {
+        "turnId",
+        "expectedTurnId",
+        "beforeTurnId",
+        "lastTurnId",
+    }
 
 
 def test_maps_that_are_keyed_by_thread_are_keyed_by_the_other_id(tried: list[Tried]) -> None:
-    maps = [one for one in tried if one.place.name in KEYED_BY_THREAD or re.search("keyed by thread", one.place.description)]
+    maps = [
+        one
+        for one in tried
+        if one.place.name in KEYED_BY_THREAD or re.search("keyed by thread", one.place.description)
+    ]
     assert names(maps) >= {("ThreadItem", "agentsStates")}
     assert [one for one in maps if not one.comes_out_as({one.old_id: {}}, {one.new_id: {}})] == []
 
@@ -149,7 +187,12 @@ def test_free_content_comes_out_as_it_went_in(tried: list[Tried]) -> None:
     free = [one for one in tried if is_free(one.place)]
     touched = []
     for one in free:
-        content = {"threadId": one.old_id, "id": one.old_id, "threadIds": [one.old_id], one.old_id: {"threadId": one.old_id}}
+        content = {
+            "threadId": one.old_id,
+            "id": one.old_id,
+            "threadIds": [one.old_id],
+            one.old_id: {"threadId": one.old_id},
+        }
         touched += [one for value in (content, [content]) if not one.comes_out_as(value, value)]
     assert names(touched) - CODEX_S_OWN == set()
     assert len(names(free)) > 10
@@ -157,22 +200,45 @@ def test_free_content_comes_out_as_it_went_in(tried: list[Tried]) -> None:
 
 def test_text_that_is_an_id_as_a_whole_stays_text(tried: list[Tried]) -> None:
     exchanged = ID_MEMBERS | TURN_ID_MEMBERS | CURSOR_MEMBERS
-    texts = [one for one in tried if one.place.kinds & {"string"} and one.place.name not in exchanged]
+    texts = [
+        one for one in tried if one.place.kinds & {"string"} and one.place.name not in exchanged
+    ]
     assert names([one for one in texts if not one.comes_out_as(one.old_id, one.old_id)]) == set()
 
 
 def test_what_is_opaque_but_names_a_thread_is_exchanged_inside(tried: list[Tried]) -> None:
-    cursors = [one for one in tried if one.place.name.endswith(("Cursor", "cursor")) and "string" in one.place.kinds]
+    cursors = [
+        one
+        for one in tried
+        if one.place.name.endswith(("Cursor", "cursor")) and "string" in one.place.kinds
+    ]
     inside = '{{"requestedThreadId":"{}"}}'.format
-    assert names([one for one in cursors if not one.comes_out_as(inside(one.old_id), inside(one.new_id))]) == set()
+    assert (
+        names(
+            [one for one in cursors if not one.comes_out_as(inside(one.old_id), inside(one.new_id))]
+        )
+        == set()
+    )
 
 
 def test_a_delta_names_one_thread_and_at_its_top(schema: CodexSchema) -> None:
-    deltas = {method: of for method, of in schema.messages("ServerNotification").items() if method.endswith(("delta", "Delta"))}
-    paths = {place.path for method, of in deltas.items() for place in schema.places(of, method, frozenset()) if holds_ids(place)}
+    deltas = {
+        method: of
+        for method, of in schema.messages("ServerNotification").items()
+        if method.endswith(("delta", "Delta"))
+    }
+    paths = {
+        place.path
+        for method, of in deltas.items()
+        for place in schema.places(of, method, frozenset())
+        if holds_ids(place)
+    }
     assert paths == {("threadId",)}
     turns = {
-        place.path for method, of in deltas.items() for place in schema.places(of, method, frozenset()) if names_a_turn(place)
+        place.path
+        for method, of in deltas.items()
+        for place in schema.places(of, method, frozenset())
+        if names_a_turn(place)
     }
     assert turns == {("turnId",)}
 
@@ -180,7 +246,12 @@ def test_a_delta_names_one_thread_and_at_its_top(schema: CodexSchema) -> None:
 def test_what_clients_answer_to_codex_names_no_thread(schema: CodexSchema) -> None:
     _, theirs = schema.answers()
     assert theirs
-    assert [place for name, of in theirs.items() for place in schema.places(of, name, frozenset()) if holds_ids(place)] == []
+    assert [
+        place
+        for name, of in theirs.items()
+        for place in schema.places(of, name, frozenset())
+        if holds_ids(place)
+    ] == []
 
 
 def test_every_method_that_brings_input_looks_for_commands_in_it(schema: CodexSchema) -> None:

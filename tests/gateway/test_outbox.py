@@ -16,7 +16,9 @@ MIB = 1024 * 1024
 
 
 class ScriptedSink:
-    """Takes `room_bytes` and then no more; what `write` was given, and kept, is there to look at."""
+    """Takes `room_bytes` and then no more; what `write` was given, and kept, is there to look
+    at.
+    """
 
     def __init__(self, fd: int, room_bytes: int = 1 << 60) -> None:
         self.fd = fd
@@ -154,7 +156,9 @@ async def test_a_dropped_client_holds_no_memory_and_takes_nothing_more(writable_
     assert len(watched.reasons) == 1
 
 
-async def test_a_burst_larger_than_the_bound_passes_if_it_is_read_meanwhile(writable_fd: int) -> None:
+async def test_a_burst_larger_than_the_bound_passes_if_it_is_read_meanwhile(
+    writable_fd: int,
+) -> None:
     sink = ScriptedSink(writable_fd)
     watched = Watched(sink, max_bytes=MIB)
     for _ in range(64):
@@ -164,7 +168,9 @@ async def test_a_burst_larger_than_the_bound_passes_if_it_is_read_meanwhile(writ
     assert watched.outbox.dropped_because is None
 
 
-async def test_room_that_came_within_the_turn_is_used_before_anyone_is_dropped(writable_fd: int) -> None:
+async def test_room_that_came_within_the_turn_is_used_before_anyone_is_dropped(
+    writable_fd: int,
+) -> None:
     sink = ScriptedSink(writable_fd, room_bytes=0)
     watched = Watched(sink, max_bytes=MIB)
     watched.outbox.append(b"x" * MIB)

@@ -1,4 +1,6 @@
-"""Questions of the agent: answered to Codex exactly once, by the first client that really answers (docs/spec/clients.md)."""
+"""Questions of the agent: answered to Codex exactly once, by the first client that really answers
+(docs/spec/clients.md).
+"""
 
 from typing import Any
 
@@ -45,21 +47,41 @@ class Setup:
         self.codex = Codex()
         self.notes: list[tuple[str, ...]] = []
         self.questions = PendingServerRequests(
-            self.clients, lambda: self.codex, lambda *note: self.notes.append(note), lambda *note: self.notes.append(note)
+            self.clients,
+            lambda: self.codex,
+            lambda *note: self.notes.append(note),
+            lambda *note: self.notes.append(note),
         )
 
-    def fake_client(self, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()) -> FakeClient:
+    def fake_client(
+        self, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()
+    ) -> FakeClient:
         return FakeClient(self.clients, *threads, initialized=initialized, opted_out=opted_out)
 
-    def ask(self, provider_id: bytes = b"0", thread_id: str | None = "t", *, to_everyone: bool = False) -> None:
+    def ask(
+        self, provider_id: bytes = b"0", thread_id: str | None = "t", *, to_everyone: bool = False
+    ) -> None:
         self.questions.ask(thread_id, Raw(provider_id), METHOD, PARAMS, to_everyone=to_everyone)
 
-    def answer(self, fake_client: FakeClient, result: Any = ACCEPT, *, question: int = 0, question_id: str | None = None) -> bool:
+    def answer(
+        self,
+        fake_client: FakeClient,
+        result: Any = ACCEPT,
+        *,
+        question: int = 0,
+        question_id: str | None = None,
+    ) -> bool:
         asked = question_id or asked_of(fake_client)[question]["id"]
         text = msgspec.json.encode(result)
-        return self.questions.answered(fake_client.client, asked, jsonrpc.Response(b"", b'"x"', Raw(text), False))
+        return self.questions.answered(
+            fake_client.client, asked, jsonrpc.Response(b"", b'"x"', Raw(text), False)
+        )
 
-    def refuse(self, fake_client: FakeClient, error: bytes = b'{"code":-32601,"message":"Method not found"}') -> bool:
+    def refuse(
+        self,
+        fake_client: FakeClient,
+        error: bytes = b'{"code":-32601,"message":"Method not found"}',
+    ) -> bool:
         message = jsonrpc.ErrorResponse(b"", b'"x"', Raw(error), False)
         return self.questions.answered(fake_client.client, asked_of(fake_client)[0]["id"], message)
 
@@ -69,7 +91,11 @@ def asked_of(fake_client: FakeClient) -> list[dict[str, Any]]:
 
 
 def resolved_for(fake_client: FakeClient) -> list[dict[str, Any]]:
-    return [message["params"] for message in fake_client.received if message.get("method") == "serverRequest/resolved"]
+    return [
+        message["params"]
+        for message in fake_client.received
+        if message.get("method") == "serverRequest/resolved"
+    ]
 
 
 def test_a_question_goes_to_the_clients_of_its_thread_as_codex_put_it() -> None:
@@ -168,7 +194,9 @@ def test_a_client_that_refused_and_joins_again_is_asked_anew() -> None:
 
 
 @pytest.mark.parametrize("disconnects", [True, False])
-def test_a_question_is_refused_when_the_last_client_that_could_answer_leaves(disconnects: bool) -> None:
+def test_a_question_is_refused_when_the_last_client_that_could_answer_leaves(
+    disconnects: bool,
+) -> None:
     setup = Setup()
     refuser, capable = setup.fake_client("t"), setup.fake_client("t")
     setup.ask()
@@ -229,7 +257,9 @@ def test_a_result_without_an_answer_leaves_the_question_to_the_others(result: An
     assert setup.codex.heard == [(b"0", ACCEPT)]
 
 
-@pytest.mark.parametrize("result", [*NO_ANSWERS, {"decision": {"acceptWithExecpolicyAmendment": {"x": [1]}}}])
+@pytest.mark.parametrize(
+    "result", [*NO_ANSWERS, {"decision": {"acceptWithExecpolicyAmendment": {"x": [1]}}}]
+)
 def test_the_result_of_the_only_client_is_passed_on_as_it_is(result: Any) -> None:
     setup = Setup()
     fake_client = setup.fake_client("t")
@@ -382,7 +412,11 @@ def test_an_answer_that_codex_cannot_take_leaves_the_question_to_expire() -> Non
 
 def test_what_belongs_to_no_thread_is_asked_of_everyone_who_has_shaken_hands() -> None:
     setup = Setup()
-    one, two, silent = setup.fake_client("t"), setup.fake_client(), setup.fake_client(initialized=False)
+    one, two, silent = (
+        setup.fake_client("t"),
+        setup.fake_client(),
+        setup.fake_client(initialized=False),
+    )
     setup.ask(thread_id=None, to_everyone=True)
     assert len(asked_of(one)) == len(asked_of(two)) == 1
     assert asked_of(silent) == []
@@ -403,7 +437,10 @@ def test_a_question_of_a_sub_agent_is_everyones_and_can_be_joined_by_its_thread(
 
 def test_a_client_that_opted_out_is_asked_but_not_told() -> None:
     setup = Setup()
-    quiet, other = setup.fake_client("t", opted_out=frozenset({"serverRequest/resolved"})), setup.fake_client("t")
+    quiet, other = (
+        setup.fake_client("t", opted_out=frozenset({"serverRequest/resolved"})),
+        setup.fake_client("t"),
+    )
     setup.ask()
     setup.answer(other)
     assert quiet.methods() == [METHOD]

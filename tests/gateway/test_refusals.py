@@ -1,4 +1,6 @@
-"""The one place where an exception becomes what a client reads: every reason has a code, and nothing slips out."""
+"""The one place where an exception becomes what a client reads: every reason has a code, and
+nothing slips out.
+"""
 
 from typing import Any
 
@@ -6,7 +8,13 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.appserver.peer import ProviderError, ProviderExited, ProviderFailure, ProviderOverloaded, ProviderTimeout
+from trimpoint.codex.appserver.peer import (
+    ProviderError,
+    ProviderExited,
+    ProviderFailure,
+    ProviderOverloaded,
+    ProviderTimeout,
+)
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable
 from trimpoint.core.model.decision import BusyReason
 from trimpoint.gateway.session.errors import DEFAULT_HINTS, Refusal, as_wire_error, wire_error
@@ -27,7 +35,9 @@ SHARED_CODE = -32600
 
 
 def on_the_wire(error: Exception, *, versioned: bool = False) -> dict[str, Any]:
-    message: dict[str, Any] = msgspec.json.decode(as_wire_error(error).encode(b'"id"', versioned=versioned))
+    message: dict[str, Any] = msgspec.json.decode(
+        as_wire_error(error).encode(b'"id"', versioned=versioned)
+    )
     assert message["id"] == "id"
     return message["error"] | {}
 
@@ -57,7 +67,9 @@ def test_a_hint_is_given_where_none_was(reason: Reason) -> None:
 
 def test_an_error_of_codex_is_passed_on_as_it_came() -> None:
     raw = b'{"message": "thread not found: x", "code": -32600, "data": {"input_error_code":"y"}, "future": [1e3]}'
-    encoded = as_wire_error(ProviderError(-32600, "thread not found: x", None, Raw(raw))).encode(b"7", versioned=True)
+    encoded = as_wire_error(ProviderError(-32600, "thread not found: x", None, Raw(raw))).encode(
+        b"7", versioned=True
+    )
     assert encoded == b'{"jsonrpc":"2.0","id":7,"error":' + raw + b"}"
 
 
@@ -77,7 +89,9 @@ def test_an_error_of_codex_is_passed_on_as_it_came() -> None:
         (ProviderFailure("some new kind"), Reason.PROVIDER_UNAVAILABLE),
     ],
 )
-def test_every_failure_has_its_reason_a_sentence_and_a_hint(error: Exception, reason: Reason) -> None:
+def test_every_failure_has_its_reason_a_sentence_and_a_hint(
+    error: Exception, reason: Reason
+) -> None:
     said = on_the_wire(error)
     assert (said["data"]["reason"], said["code"]) == (reason, ERROR_KINDS[reason].code)
     assert said["message"] == str(error)
@@ -96,13 +110,18 @@ def test_a_busy_thread_says_with_what_and_since_when() -> None:
     }
 
 
-@pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), OSError(13, "denied", SECRET), RuntimeError(SECRET)])
+@pytest.mark.parametrize(
+    "error",
+    [ValueError(SECRET), KeyError(SECRET), OSError(13, "denied", SECRET), RuntimeError(SECRET)],
+)
 def test_what_is_none_of_ours_is_said_with_an_id_and_without_its_text(error: Exception) -> None:
     with capture_logs() as logs:
         said = on_the_wire(error)
     assert SECRET not in str(said)
     assert said["data"]["reason"] == "internal"
-    assert [(log["error_id"], log["exc_info"]) for log in logs] == [(said["data"]["errorId"], error)]
+    assert [(log["error_id"], log["exc_info"]) for log in logs] == [
+        (said["data"]["errorId"], error)
+    ]
 
 
 def test_each_internal_error_has_an_id_of_its_own() -> None:

@@ -27,7 +27,9 @@ class Codex:
     async def connected(self) -> "Codex":
         return self
 
-    def begin(self, method: str, params: Any, *, deadline_s: float, on_outcome: Callable[[Outcome], None]) -> int:
+    def begin(
+        self, method: str, params: Any, *, deadline_s: float, on_outcome: Callable[[Outcome], None]
+    ) -> int:
         self._on_outcome = on_outcome
         self.deadline_s = deadline_s
         self.asked.set()
@@ -49,7 +51,9 @@ async def test_the_answer_is_dealt_with_before_the_next_word_of_codex() -> None:
 
     async def ask() -> None:
         assert (
-            await request_in_order(codex.link(), "m", {}, lambda raw: order.append(bytes(raw).decode()) or "made of it")
+            await request_in_order(
+                codex.link(), "m", {}, lambda raw: order.append(bytes(raw).decode()) or "made of it"
+            )
             == "made of it"
         )
         order.append("awaited")
@@ -68,7 +72,9 @@ async def test_an_error_of_codex_is_raised_and_nothing_is_made_of_it() -> None:
 
     async def ask() -> None:
         with pytest.raises(ProviderExited):
-            await request_in_order(codex.link(), "m", {}, lambda _: pytest.fail("there was no answer"))
+            await request_in_order(
+                codex.link(), "m", {}, lambda _: pytest.fail("there was no answer")
+            )
 
     with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
@@ -98,7 +104,9 @@ async def test_who_is_cancelled_forgets_the_request_and_a_late_answer_does_no_ha
     codex = Codex()
     with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(request_in_order, codex.link(), "m", {}, lambda _: pytest.fail("nobody waits"))
+            tasks.start_soon(
+                request_in_order, codex.link(), "m", {}, lambda _: pytest.fail("nobody waits")
+            )
             await codex.asked.wait()
             tasks.cancel_scope.cancel()
     assert codex.abandoned == [7]

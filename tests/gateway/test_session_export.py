@@ -30,14 +30,18 @@ async def test_a_document_holds_what_the_agent_knows_and_on_request_the_rest() -
     assert said == ["pruned prompt", "pruned answer", None, "kept prompt", "kept answer"]
 
 
-async def test_a_thread_too_large_for_an_answer_is_refused_with_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_thread_too_large_for_an_answer_is_refused_with_another_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(session_export, "MAX_EXPORT_BYTES", 300)
     with pytest.raises(Refusal) as refused:
         await export(lived().state, ExportParams(thread_id="thread-1", pruned=True))
     assert refused.value.reason is Reason.NOT_SUPPORTED
 
 
-async def test_a_thread_that_goes_on_meanwhile_is_not_mixed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_thread_that_goes_on_meanwhile_is_not_mixed_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(session_export, "ENTRIES_AT_ONCE", 1)
     thread = lived()
     assert (await export(thread.state, ExportParams(thread_id="thread-1"))).content

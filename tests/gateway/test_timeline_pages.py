@@ -1,4 +1,6 @@
-"""Pages of the timeline: put together they are the timeline, whatever their size and whatever is added meanwhile."""
+"""Pages of the timeline: put together they are the timeline, whatever their size and whatever is
+added meanwhile.
+"""
 
 import base64
 from typing import Any
@@ -51,7 +53,9 @@ def test_pages_of_any_size_put_together_are_the_timeline(limit: int, expand: boo
     points = [conversation.compact(keep=1)]
     conversation.turns(1)
     assert points[0] in {point.id for point in conversation.state.trim_points}
-    expected = whole(conversation, *(point.id for point in conversation.state.trim_points if expand))
+    expected = whole(
+        conversation, *(point.id for point in conversation.state.trim_points if expand)
+    )
     assert read_all(conversation, limit=limit, expand="all" if expand else None) == expected
 
 
@@ -105,7 +109,10 @@ def test_without_a_limit_a_page_has_as_many_entries_as_are_useful() -> None:
     assert len(read(conversation)[0]) == timeline_pages.DEFAULT_ENTRIES
 
 
-@pytest.mark.parametrize("plain", ["", "t", "t1", "5", "t-1.0", "x1.2", "t1.2.3", "t99999999999999999999.1", "t1.\u0661", "é"])
+@pytest.mark.parametrize(
+    "plain",
+    ["", "t", "t1", "5", "t-1.0", "x1.2", "t1.2.3", "t99999999999999999999.1", "t1.\u0661", "é"],
+)
 def test_a_cursor_that_was_never_given_out_is_refused(plain: str) -> None:
     conversation = started(turns=2)
     for cursor in (plain, base64.urlsafe_b64encode(plain.encode()).decode()):

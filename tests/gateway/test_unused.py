@@ -22,7 +22,9 @@ METHOD_NOT_FOUND = ProviderError(-32601, "unknown method", None, msgspec.Raw(b"{
 class Codex:
     """Stands for the link to a Codex: `terminals` run in its one loaded thread."""
 
-    def __init__(self, *terminals: str, failure: ProviderFailure | None = None, is_connected: bool = True) -> None:
+    def __init__(
+        self, *terminals: str, failure: ProviderFailure | None = None, is_connected: bool = True
+    ) -> None:
         self.peer = object() if is_connected else None
         self.terminals = list(terminals)
         self.failure = failure
@@ -41,7 +43,9 @@ class Threads:
 
     def __init__(self, *, is_running: bool = False, read_only: str | None = None) -> None:
         self.state = SimpleNamespace(
-            open_operation=SimpleNamespace(id="o", started_at_ms=0, kind="trim") if is_running else None,
+            open_operation=SimpleNamespace(id="o", started_at_ms=0, kind="trim")
+            if is_running
+            else None,
             running_turn_id=None,
             turn_requests={},
             pending_requests={},
@@ -107,7 +111,9 @@ async def test_open_work_keeps_the_daemon_until_it_ends() -> None:
             await ended.wait()
 
 
-@pytest.mark.parametrize("codex", [Codex("a dev server"), Codex(failure=ProviderTimeout("thread/loaded/list", 60.0))])
+@pytest.mark.parametrize(
+    "codex", [Codex("a dev server"), Codex(failure=ProviderTimeout("thread/loaded/list", 60.0))]
+)
 async def test_a_terminal_or_a_codex_that_does_not_tell_keeps_the_daemon(codex: Codex) -> None:
     ended = anyio.Event()
     async with anyio.create_task_group() as tasks:

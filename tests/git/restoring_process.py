@@ -1,4 +1,5 @@
-"""A process that restores, and kills itself at a certain call: `restoring_process <folder> <present> <target> <call> <number>`.
+"""A process that restores, and kills itself at a certain call: `restoring_process <folder>
+<present> <target> <call> <number>`.
 
 Run by test_killed_restore.
 """
@@ -42,7 +43,10 @@ def _die_at(owner: Any, name: str, number: int) -> None:
 
 async def _main(folder: Path, present: str, target: str) -> None:
     repository = await found(folder)
-    await restore(repository, await plan_restore(repository, present=present, last_seen=present, target=target))
+    await restore(
+        repository,
+        await plan_restore(repository, present=present, last_seen=present, target=target),
+    )
 
 
 if __name__ == "__main__":

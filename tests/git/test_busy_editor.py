@@ -1,4 +1,6 @@
-"""A restore beside an editor that keeps writing: the restore is done or refused, and what was written last is never lost."""
+"""A restore beside an editor that keeps writing: the restore is done or refused, and what was
+written last is never lost.
+"""
 
 import sys
 from pathlib import Path
@@ -33,12 +35,16 @@ for number in itertools.count():
 @pytest.mark.parametrize("way", ["rename", "in place"])
 async def test_an_editor_that_keeps_saving_loses_nothing(tmp_path: Path, way: str) -> None:
     names = [f"f{number}" for number in range(20)]
-    folder = new_repository(tmp_path / "tree", {".gitignore": "*.ignored\n", **dict.fromkeys(names, "old")})
+    folder = new_repository(
+        tmp_path / "tree", {".gitignore": "*.ignored\n", **dict.fromkeys(names, "old")}
+    )
     repository = await found(folder)
     first, before = await captured(folder), contents(folder)
     write(folder, dict.fromkeys(names, "new"))
     edited = folder / "f10"
-    async with await anyio.open_process([sys.executable, "-c", _EDITOR, str(edited), way]) as editor:
+    async with await anyio.open_process(
+        [sys.executable, "-c", _EDITOR, str(edited), way]
+    ) as editor:
         assert editor.stdin is not None
         assert editor.stdout is not None
         with anyio.fail_after(SCENARIO_S):
@@ -46,14 +52,24 @@ async def test_an_editor_that_keeps_saving_loses_nothing(tmp_path: Path, way: st
                 saved = (await editor.stdout.receive()).decode().split()[-1]
                 present = await captured(folder)
                 await editor.stdin.send(b"\n")  # it saves again from here on, at any moment
-                plan = await plan_restore(repository, present=present.commit, last_seen=present.commit, target=first.commit)
+                plan = await plan_restore(
+                    repository,
+                    present=present.commit,
+                    last_seen=present.commit,
+                    target=first.commit,
+                )
                 if refused := await _restored(repository, plan):
                     assert refused == (b"f10",)
                     assert contents(folder)[b"f9"] == ("file", b"new")
                 else:
                     assert contents(folder) == before | {b"f10": contents(folder)[b"f10"]}
                     write(folder, {name: "new" for name in names if name != "f10"})
-                assert contents(folder)[b"f10"][1] in {b"old", b"", str(int(saved)).encode(), str(int(saved) + 1).encode()}
+                assert contents(folder)[b"f10"][1] in {
+                    b"old",
+                    b"",
+                    str(int(saved)).encode(),
+                    str(int(saved) + 1).encode(),
+                }
         editor.kill()
 
 

@@ -23,11 +23,21 @@ from tests.git.worktrees import captured, found, git, kept, new_repository, user
 async def test_hooks_monitors_reflogs_and_signing_are_not_touched(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     asked = tmp_path / "asked"
-    for hook in ("post-index-change", "reference-transaction", "pre-commit", "post-commit", "fsmonitor"):
+    for hook in (
+        "post-index-change",
+        "reference-transaction",
+        "pre-commit",
+        "post-commit",
+        "fsmonitor",
+    ):
         path = folder / ".git" / "hooks" / hook
         path.write_text(f"#!/bin/sh\necho {hook} >> {asked}\n")
         path.chmod(0o755)
-    for setting in ("core.fsmonitor=.git/hooks/fsmonitor", "core.logAllRefUpdates=always", "commit.gpgSign=true"):
+    for setting in (
+        "core.fsmonitor=.git/hooks/fsmonitor",
+        "core.logAllRefUpdates=always",
+        "commit.gpgSign=true",
+    ):
         git(folder, "config", *setting.split("=", 1))
     asked.unlink(missing_ok=True)
     write(folder, {"a": "y", "b": "z"})
@@ -41,7 +51,9 @@ async def test_hooks_monitors_reflogs_and_signing_are_not_touched(tmp_path: Path
     assert not (folder / ".git" / "logs" / "refs" / "trimpoint").exists()
 
 
-async def test_variables_that_leaked_in_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_variables_that_leaked_in_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     other = new_repository(tmp_path / "other", {"a": "x"})
     before, others = users_side(folder), users_side(other)
@@ -94,7 +106,9 @@ async def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     assert updates == [b"file7\0new\0"]
 
 
-async def test_a_file_that_was_changed_in_the_very_tick_of_a_capture_is_not_missed(tmp_path: Path) -> None:
+async def test_a_file_that_was_changed_in_the_very_tick_of_a_capture_is_not_missed(
+    tmp_path: Path,
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     for number in range(20):
         write(folder, {"a": str(number % 10)})
@@ -162,7 +176,9 @@ async def test_who_waits_too_long_for_another_daemon_is_told(tmp_path: Path) -> 
     async with await anyio.open_process([sys.executable, "-c", script, str(lock)]) as holder:
         assert holder.stdout is not None
         await holder.stdout.receive()
-        with pytest.raises(GitFailed, match=r"somebody else has been at this work tree for 0\.2 seconds"):
+        with pytest.raises(
+            GitFailed, match=r"somebody else has been at this work tree for 0\.2 seconds"
+        ):
             await capture(repository, CaptureLimits(deadline_s=0.2))
         holder.kill()
     await capture(repository)
@@ -188,7 +204,9 @@ async def test_a_cancelled_capture_leaves_no_process_and_the_next_one_works(
 ) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     script = tmp_path / "slow"
-    script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 600 &\necho $! >> {tmp_path}/pid\nwait\n")
+    script.write_text(
+        f"#!/bin/sh\necho $$ > {tmp_path}/pid\nsleep 600 &\necho $! >> {tmp_path}/pid\nwait\n"
+    )
     script.chmod(0o755)
     repository = await found(folder)
     real = capturing.gather
@@ -226,7 +244,9 @@ async def test_a_file_that_will_not_be_read_is_left_out_after_another_look(
 
     async def refusing(run: GitRun) -> GitOutput:
         if "update-index" in run.arguments and refused in run.stdin:
-            return GitOutput(128, b"", b"error: open: denied\nfatal: Unable to process path " + refused + b"\n")
+            return GitOutput(
+                128, b"", b"error: open: denied\nfatal: Unable to process path " + refused + b"\n"
+            )
         return await real(run)
 
     monkeypatch.setattr(process, "run_git", refusing)
@@ -260,11 +280,15 @@ def _without_status(side: dict[str, bytes | None]) -> dict[str, bytes | None]:
     return {name: value for name, value in side.items() if not name.endswith("/index")}
 
 
-async def test_a_private_folder_that_vanishes_under_a_capture_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_private_folder_that_vanishes_under_a_capture_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository = await found(new_repository(tmp_path / "tree", {"a": "x"}))
 
     def gone(*_: object) -> None:
-        raise FileNotFoundError(2, "No such file or directory", str(repository.private_dir / "index"))
+        raise FileNotFoundError(
+            2, "No such file or directory", str(repository.private_dir / "index")
+        )
 
     with monkeypatch.context() as patched:
         patched.setattr(initial_index.shutil, "copy2", gone)

@@ -8,7 +8,10 @@ from tests.git.worktrees import captured, found, git, new_repository, write
 
 
 async def test_every_kind_of_change_is_told_with_its_lines(tmp_path: Path) -> None:
-    folder = new_repository(tmp_path / "tree", {"a": "1\n2\n3\n", "gone": "1\n", "type": "x\n", "bin": b"\0\1", "mode": "m\n"})
+    folder = new_repository(
+        tmp_path / "tree",
+        {"a": "1\n2\n3\n", "gone": "1\n", "type": "x\n", "bin": b"\0\1", "mode": "m\n"},
+    )
     write(folder, {"long name": "".join(f"line {number}\n" for number in range(20))})
     first = await captured(folder)
     write(folder, {"a": "1\n3\n4\n5\n", "new\nline": "x\n", "bin": b"\0\2", "crlf": "x\r\n"})
@@ -32,7 +35,9 @@ async def test_every_kind_of_change_is_told_with_its_lines(tmp_path: Path) -> No
 
 
 async def test_a_diff_is_gits_and_names_binary_files_without_showing_them(tmp_path: Path) -> None:
-    folder = new_repository(tmp_path / "tree", {"a": "1\n", "bin": b"\0\1", ".gitattributes": "a diff=shout\n"})
+    folder = new_repository(
+        tmp_path / "tree", {"a": "1\n", "bin": b"\0\1", ".gitattributes": "a diff=shout\n"}
+    )
     git(folder, "config", "diff.shout.textconv", "tr a-z A-Z")
     git(folder, "config", "diff.external", "false")
     first = await captured(folder)

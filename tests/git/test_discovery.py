@@ -35,7 +35,9 @@ async def test_a_linked_work_tree_has_a_git_directory_of_its_own(tmp_path: Path)
     assert (linked.common_dir, linked.objects_dir) == (main.common_dir, main.objects_dir)
 
 
-async def test_a_work_tree_of_a_bare_repository_is_found_and_the_repository_itself_is_refused(tmp_path: Path) -> None:
+async def test_a_work_tree_of_a_bare_repository_is_found_and_the_repository_itself_is_refused(
+    tmp_path: Path,
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "--quiet", "--bare", str(folder), str(bare))
@@ -57,14 +59,18 @@ async def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     assert "does not exist any more" in (await _refused(tmp_path / "gone")).reason
 
 
-async def test_missing_git_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_git_is_said_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     refusal = await _refused(tmp_path)
     assert "git is not installed" in refusal.reason
     assert "Install git" in refusal.hint
 
 
-async def test_a_git_that_is_too_old_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_git_that_is_too_old_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "git").write_text("#!/bin/sh\necho git version 1.8.3\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -79,7 +85,9 @@ async def test_a_git_directory_that_is_not_understood_is_said_in_gits_words(tmp_
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a repository away")
-async def test_a_repository_of_somebody_else_is_refused_with_the_command_that_trusts_it(tmp_path: Path) -> None:
+async def test_a_repository_of_somebody_else_is_refused_with_the_command_that_trusts_it(
+    tmp_path: Path,
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     for path in (folder, *folder.rglob("*")):
         os.chown(path, 12345, 12345)
@@ -88,7 +96,9 @@ async def test_a_repository_of_somebody_else_is_refused_with_the_command_that_tr
     assert f"git config --global --add safe.directory {folder}" in refusal.hint
 
 
-async def test_variables_that_leaked_in_do_not_lead_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_variables_that_leaked_in_do_not_lead_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     other = new_repository(tmp_path / "other", {"b": "y"})
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))

@@ -1,4 +1,6 @@
-"""SIGKILL in the middle of a restore: doing it again finishes it, doing it the other way round undoes it."""
+"""SIGKILL in the middle of a restore: doing it again finishes it, doing it the other way round
+undoes it.
+"""
 
 import os
 import shutil
@@ -27,7 +29,9 @@ _KILLS = [
 
 @pytest.mark.parametrize("forward", [True, False], ids=["finish", "undo"])
 @pytest.mark.parametrize(("call", "number"), _KILLS)
-async def test_a_killed_restore_is_finished_or_undone(tmp_path: Path, call: str, number: int, forward: bool) -> None:
+async def test_a_killed_restore_is_finished_or_undone(
+    tmp_path: Path, call: str, number: int, forward: bool
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "1", "b/c": "1", "swap/x": "1", "same": "0"})
     first, before = await captured(folder), contents(folder)
     shutil.rmtree(folder / "swap")
@@ -35,7 +39,9 @@ async def test_a_killed_restore_is_finished_or_undone(tmp_path: Path, call: str,
     second, after = await captured(folder), contents(folder)
     _killed(folder, second.commit, first.commit, call, number)
     repository = await found(folder)
-    plan = await plan_restore(repository, present=second.commit, last_seen=second.commit, target=first.commit)
+    plan = await plan_restore(
+        repository, present=second.commit, last_seen=second.commit, target=first.commit
+    )
     await restore(repository, plan if forward else plan.reversed())
     assert contents(folder) == (before if forward else after)
     private = folder / ".git" / "trimpoint"
@@ -54,13 +60,27 @@ async def test_what_was_swapped_out_at_the_moment_of_the_kill_is_rescued(tmp_pat
     assert aside.read_text() == "2"
     aside.write_text("written by an editor in that very moment")
     repository = await found(folder)
-    await restore(repository, await plan_restore(repository, present=second.commit, last_seen=second.commit, target=first.commit))
+    await restore(
+        repository,
+        await plan_restore(
+            repository, present=second.commit, last_seen=second.commit, target=first.commit
+        ),
+    )
     rescued = folder / ".git" / "trimpoint" / "rescued" / "1-0"
     assert rescued.read_text() == "written by an editor in that very moment"
 
 
 def _killed(folder: Path, present: str, target: str, call: str, number: int) -> None:
-    command = [sys.executable, "-m", "tests.git.restoring_process", str(folder), present, target, call, str(number)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.git.restoring_process",
+        str(folder),
+        present,
+        target,
+        call,
+        str(number),
+    ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=environment, check=False, timeout=SCENARIO_S)
     assert done.returncode == -signal.SIGKILL

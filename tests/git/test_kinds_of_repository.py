@@ -20,7 +20,9 @@ async def _back_to(folder: Path, target: Checkpoint) -> RestorePlan:
     """As a thread would that has seen all up to now."""
     repository = await found(folder)
     present = await captured(folder)
-    plan = await plan_restore(repository, present=present.commit, last_seen=present.commit, target=target.commit)
+    plan = await plan_restore(
+        repository, present=present.commit, last_seen=present.commit, target=target.commit
+    )
     await restore(repository, plan)
     return plan
 
@@ -110,12 +112,19 @@ async def test_submodules_and_nested_repositories_are_left_alone_and_said(tmp_pa
     before = users_side(folder)
     checkpoint = await captured(folder)
     assert users_side(folder) == before
-    assert checkpoint.left_out == tuple(Omission(path, "nestedRepository") for path in (b"nested/", b"unborn/", b"vendor/lib/"))
-    write(folder, {"a": "z", "nested/n": "2", "unborn/u": "2", "vendor/lib/lib": "2", "unborn/v": "3"})
+    assert checkpoint.left_out == tuple(
+        Omission(path, "nestedRepository") for path in (b"nested/", b"unborn/", b"vendor/lib/")
+    )
+    write(
+        folder, {"a": "z", "nested/n": "2", "unborn/u": "2", "vendor/lib/lib": "2", "unborn/v": "3"}
+    )
     git(folder / "vendor" / "lib", "commit", "--quiet", "-am", "moved")
     await _back_to(folder, checkpoint)
     assert (folder / "a").read_text() == "x"
-    assert [(folder / name).read_text() for name in ("nested/n", "unborn/u", "vendor/lib/lib", "unborn/v")] == [
+    assert [
+        (folder / name).read_text()
+        for name in ("nested/n", "unborn/u", "vendor/lib/lib", "unborn/v")
+    ] == [
         "2",
         "2",
         "2",
@@ -123,7 +132,9 @@ async def test_submodules_and_nested_repositories_are_left_alone_and_said(tmp_pa
     ]
 
 
-async def test_a_folder_that_becomes_a_repository_is_left_alone_from_then_on(tmp_path: Path) -> None:
+async def test_a_folder_that_becomes_a_repository_is_left_alone_from_then_on(
+    tmp_path: Path,
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     write(folder, {"sub/s": "1"})
     checkpoint = await captured(folder)
@@ -150,7 +161,9 @@ async def test_a_repository_that_becomes_a_folder_is_not_removed(tmp_path: Path)
 async def test_a_sparse_checkout_stays_sparse(tmp_path: Path, cone: str, sparse_index: str) -> None:
     if (cone, sparse_index) == ("--no-cone", "--sparse-index"):
         pytest.skip("git has no sparse index without cone mode")
-    folder = new_repository(tmp_path / "tree", {"top": "x", "in/a": "1", "out/b": "1", "out/deep/c": "1"})
+    folder = new_repository(
+        tmp_path / "tree", {"top": "x", "in/a": "1", "out/b": "1", "out/deep/c": "1"}
+    )
     checkpoint_before = await captured(folder)
     git(folder, "sparse-checkout", "init", cone, sparse_index)
     git(folder, "sparse-checkout", "set", *(["in"] if cone == "--cone" else ["/in/", "/top"]))
@@ -158,7 +171,10 @@ async def test_a_sparse_checkout_stays_sparse(tmp_path: Path, cone: str, sparse_
     await _there_and_back(folder, lambda: write(folder, {"in/a": "2", "in/new": "3"}))
     plan = await _back_to(folder, checkpoint_before)
     assert not (folder / "out").exists()
-    assert {each.path for each in plan.left_alone if each.reason == "sparse"} == {b"out/b", b"out/deep/c"}
+    assert {each.path for each in plan.left_alone if each.reason == "sparse"} == {
+        b"out/b",
+        b"out/deep/c",
+    }
     git(folder, "sparse-checkout", "disable")
     await _there_and_back(folder, lambda: write(folder, {"out/b": "2", "in/a": "3"}))
 
@@ -198,7 +214,9 @@ async def test_a_partial_clone_whose_origin_is_gone(tmp_path: Path) -> None:
 
 
 async def test_links_permissions_and_swaps(tmp_path: Path) -> None:
-    folder = new_repository(tmp_path / "tree", {"file": "x", "folder/a": "1", "script": "#!/bin/sh\n", "gone": "g"})
+    folder = new_repository(
+        tmp_path / "tree", {"file": "x", "folder/a": "1", "script": "#!/bin/sh\n", "gone": "g"}
+    )
     (folder / "script").chmod(0o755)
     (folder / "link").symlink_to("folder")
     (folder / "broken").symlink_to("/nowhere/at all")
@@ -221,7 +239,19 @@ async def test_links_permissions_and_swaps(tmp_path: Path) -> None:
 async def test_names_of_any_bytes(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     top = os.fsencode(folder)
-    names = [b"\xff\xfe", b"new\nline", b"*", b":(top)", b"-rf", b'"quoted"', b"\ttab", b" ", b"a\\b", b"git~1", b"\x01"]
+    names = [
+        b"\xff\xfe",
+        b"new\nline",
+        b"*",
+        b":(top)",
+        b"-rf",
+        b'"quoted"',
+        b"\ttab",
+        b" ",
+        b"a\\b",
+        b"git~1",
+        b"\x01",
+    ]
 
     def edit(said: str) -> None:
         for name in names:
@@ -233,14 +263,17 @@ async def test_names_of_any_bytes(tmp_path: Path) -> None:
 
 async def test_line_endings_that_git_would_convert(tmp_path: Path) -> None:
     folder = new_repository(
-        tmp_path / "tree", {".gitattributes": "* text=auto\n*.bat eol=crlf\n", "a.txt": "1\n2\n", "b.bat": "1\r\n"}
+        tmp_path / "tree",
+        {".gitattributes": "* text=auto\n*.bat eol=crlf\n", "a.txt": "1\n2\n", "b.bat": "1\r\n"},
     )
     git(folder, "config", "core.autocrlf", "true")
     git(folder, "rm", "--quiet", "--cached", "-r", ".")
     git(folder, "reset", "--quiet", "--hard")
     assert (folder / "a.txt").read_bytes() == b"1\r\n2\r\n"
     write(folder, {"mixed.txt": "1\r\n2\n", "b.bat": "1\n2\r\n"})
-    await _there_and_back(folder, lambda: write(folder, {"a.txt": "1\n2\n", "mixed.txt": "1\n2\n", "b.bat": "1\n2\n"}))
+    await _there_and_back(
+        folder, lambda: write(folder, {"a.txt": "1\n2\n", "mixed.txt": "1\n2\n", "b.bat": "1\n2\n"})
+    )
 
 
 async def test_filters_are_not_asked(tmp_path: Path) -> None:
@@ -266,13 +299,19 @@ async def test_files_that_git_was_told_to_take_for_unchanged(tmp_path: Path) -> 
     await _there_and_back(folder, lambda: write(folder, {"a": "2"}))
 
 
-async def test_tracked_files_that_are_ignored_are_captured_and_ignored_ones_are_not(tmp_path: Path) -> None:
+async def test_tracked_files_that_are_ignored_are_captured_and_ignored_ones_are_not(
+    tmp_path: Path,
+) -> None:
     folder = new_repository(tmp_path / "tree", {"forced.log": "1", "a": "x"})
     write(folder, {".gitignore": "*.log\n", "other.log": "1"})
     first = await captured(folder)
     write(folder, {"forced.log": "2", "other.log": "2", "a": "y"})
     await _back_to(folder, first)
-    assert [(folder / name).read_text() for name in ("forced.log", "other.log", "a")] == ["1", "2", "x"]
+    assert [(folder / name).read_text() for name in ("forced.log", "other.log", "a")] == [
+        "1",
+        "2",
+        "x",
+    ]
 
 
 async def test_what_becomes_ignored_is_left_alone_from_then_on(tmp_path: Path) -> None:
@@ -310,8 +349,13 @@ async def test_a_file_over_the_cap_is_left_out_said_and_left_alone(tmp_path: Pat
         file.truncate(300 * 1024 * 1024)
     write(folder, {"grows": "g" * 2000, "a": "y"})
     second = await captured(folder, max_file_bytes=1000)
-    assert second.left_out == (Omission(b"grows", "tooLarge", 2000), Omission(b"huge", "tooLarge", 300 * 1024 * 1024))
-    plan = await plan_restore(await found(folder), present=second.commit, last_seen=second.commit, target=first.commit)
+    assert second.left_out == (
+        Omission(b"grows", "tooLarge", 2000),
+        Omission(b"huge", "tooLarge", 300 * 1024 * 1024),
+    )
+    plan = await plan_restore(
+        await found(folder), present=second.commit, last_seen=second.commit, target=first.commit
+    )
     assert {each.path for each in plan.left_alone} == {b"grows", b"huge"}
     await restore(await found(folder), plan)
     assert (folder / "a").read_text() == "x"
@@ -319,7 +363,9 @@ async def test_a_file_over_the_cap_is_left_out_said_and_left_alone(tmp_path: Pat
     assert (folder / "huge").exists()
 
 
-async def test_a_committed_file_over_the_cap_is_captured_while_it_is_unchanged(tmp_path: Path) -> None:
+async def test_a_committed_file_over_the_cap_is_captured_while_it_is_unchanged(
+    tmp_path: Path,
+) -> None:
     folder = new_repository(tmp_path / "tree", {"big": "b" * 2000})
     first = await captured(folder, max_file_bytes=1000)
     assert first.left_out == ()
@@ -337,7 +383,9 @@ async def test_pipes_and_sockets_are_passed_over(tmp_path: Path) -> None:
     second = await captured(folder)
     assert second.left_out == (Omission(b"was-a-file", "notAFile"),)
     repository, third = await found(folder), await captured(folder)
-    plan = await plan_restore(repository, present=third.commit, last_seen=third.commit, target=first.commit)
+    plan = await plan_restore(
+        repository, present=third.commit, last_seen=third.commit, target=first.commit
+    )
     assert plan.conflicts == (Conflict(b"was-a-file", "inTheWay", b"was-a-file"),)
     await restore(repository, plan.forced())
     assert (folder / "pipe").is_fifo()
@@ -360,10 +408,14 @@ def _captured_without_privileges(folder: Path) -> list[str]:
     if os.getuid() == 0:
         run = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *run]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run(run, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    return subprocess.run(
+        run, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.splitlines()
 
 
-@pytest.mark.skipif(os.getuid() == 0 and not shutil.which("setpriv"), reason="root can read everything")
+@pytest.mark.skipif(
+    os.getuid() == 0 and not shutil.which("setpriv"), reason="root can read everything"
+)
 def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x", "tracked": "1", "closed/b": "1"})
     write(folder, {"secret": "s", "a": "changed", "tracked": "2"})

@@ -1,13 +1,36 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of, notes_of
+from trimpoint.git.capture.omissions import (
+    LeftOutReason,
+    Omission,
+    left_out_of,
+    message_of,
+    notes_of,
+)
 from trimpoint.git.errors import FilesChanged, RestoreFailed, name_paths
 
-_REASONS: list[LeftOutReason] = ["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse", "secret", "tooMuch"]
+_REASONS: list[LeftOutReason] = [
+    "tooLarge",
+    "unreadable",
+    "nestedRepository",
+    "notAFile",
+    "sparse",
+    "secret",
+    "tooMuch",
+]
 
 
-@given(st.lists(st.builds(Omission, st.binary(min_size=1), st.sampled_from(_REASONS), st.none() | st.integers(0, 2**60))))
+@given(
+    st.lists(
+        st.builds(
+            Omission,
+            st.binary(min_size=1),
+            st.sampled_from(_REASONS),
+            st.none() | st.integers(0, 2**60),
+        )
+    )
+)
 def test_what_is_left_out_is_read_back_from_the_message(left_out: list[Omission]) -> None:
     message = message_of(left_out)
     assert left_out_of(message) == tuple(left_out)
@@ -50,4 +73,7 @@ def test_many_paths_are_named_in_part() -> None:
     assert name_paths([b"\xff"]) == "'\\xff'"
     assert str(FilesChanged([b"a"])).endswith("so nothing was: a.")
     failed = RestoreFailed(b"a", "No space left on device", [b"b"])
-    assert str(failed) == "The files could not be restored: a: No space left on device. Could not be put back as they were: b."
+    assert (
+        str(failed)
+        == "The files could not be restored: a: No space left on device. Could not be put back as they were: b."
+    )

@@ -1,9 +1,18 @@
-"""Checkpoints stay in this repository, survive the user's upkeep, and leave nothing behind when they are removed."""
+"""Checkpoints stay in this repository, survive the user's upkeep, and leave nothing behind when
+they are removed.
+"""
 
 from pathlib import Path
 
 import pytest
-from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, find, keep, list_refs, refs_disk_bytes
+from trimpoint.git.capture.refs import (
+    checkpoint_ref,
+    delete_refs,
+    find,
+    keep,
+    list_refs,
+    refs_disk_bytes,
+)
 from trimpoint.git.capture.upkeep import collect, remove_all, upkeep
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
@@ -12,7 +21,17 @@ from trimpoint.git.plumbing.store import alternates, borrow
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
 
-from tests.git.worktrees import captured, contents, found, git, kept, new_repository, store_of, users_side, write
+from tests.git.worktrees import (
+    captured,
+    contents,
+    found,
+    git,
+    kept,
+    new_repository,
+    store_of,
+    users_side,
+    write,
+)
 
 
 async def _kept(folder: Path, name: str, thread: str = "thread") -> str:
@@ -23,7 +42,10 @@ async def _kept(folder: Path, name: str, thread: str = "thread") -> str:
 
 async def _go_to(folder: Path, commit: str) -> None:
     repository, present = await found(folder), (await captured(folder)).commit
-    await restore(repository, await plan_restore(repository, present=present, last_seen=present, target=commit))
+    await restore(
+        repository,
+        await plan_restore(repository, present=present, last_seen=present, target=commit),
+    )
 
 
 async def _as_earlier_versions_did(folder: Path, name: str) -> str:
@@ -36,7 +58,11 @@ async def _as_earlier_versions_did(folder: Path, name: str) -> str:
         if source.is_file() and source.parent.name != "info" and not target.exists():
             target.parent.mkdir(exist_ok=True)
             target.write_bytes(source.read_bytes())
-    await git_answer(ShadowRepository(repository, 20).users("update-ref", checkpoint_ref("thread", name), commit, doing="keep"))
+    await git_answer(
+        ShadowRepository(repository, 20).users(
+            "update-ref", checkpoint_ref("thread", name), commit, doing="keep"
+        )
+    )
     await delete_from_store(repository, name)
     return commit
 
@@ -109,7 +135,9 @@ async def test_upkeep_leaves_the_user_alone_and_packs_what_is_loose(tmp_path: Pa
     assert len(list((repository.store_objects / "pack").glob("*.pack"))) == 2
 
 
-async def test_checkpoints_of_earlier_versions_are_read_where_they_are_and_taken_over(tmp_path: Path) -> None:
+async def test_checkpoints_of_earlier_versions_are_read_where_they_are_and_taken_over(
+    tmp_path: Path,
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     write(folder, {"a": "one", "untracked": "1"})
     copy = contents(folder)
@@ -129,7 +157,9 @@ async def test_checkpoints_of_earlier_versions_are_read_where_they_are_and_taken
     assert contents(folder) == copy
 
 
-async def test_what_cannot_be_taken_over_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_cannot_be_taken_over_stays_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     write(folder, {"untracked": "1"})
     await _as_earlier_versions_did(folder, "old")
@@ -208,7 +238,11 @@ async def test_everything_of_ours_can_be_removed(tmp_path: Path) -> None:
     assert await remove_all(repository) == []
     assert await list_refs(repository) == []
     assert list((folder / ".git").rglob("*trimpoint*")) == []
-    assert git(folder, "status", "--porcelain") == git(tmp_path / "linked", "status", "--porcelain") == b""
+    assert (
+        git(folder, "status", "--porcelain")
+        == git(tmp_path / "linked", "status", "--porcelain")
+        == b""
+    )
     assert await remove_all(repository) == []
     await _kept(folder, "again")
 

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.process import GitRun, gather, git_answer, git_environment, git_failure, run_git
+from trimpoint.git.plumbing.process import (
+    GitRun,
+    gather,
+    git_answer,
+    git_environment,
+    git_failure,
+    run_git,
+)
 
 
 def _script(folder: Path, text: str) -> GitRun:
@@ -38,8 +45,14 @@ def test_what_git_complains_of_becomes_a_sentence(stderr: bytes, said: str, hint
 
 
 def test_leaked_variables_go_and_ours_come() -> None:
-    environment = git_environment({"GIT_DIR": "/ours"}, {"GIT_DIR": "/theirs", "GIT_TRACE": "1", "HOME": "/home", "LC_ALL": "de"})
-    assert environment.items() >= {"GIT_DIR": "/ours", "HOME": "/home", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}.items()
+    environment = git_environment(
+        {"GIT_DIR": "/ours"},
+        {"GIT_DIR": "/theirs", "GIT_TRACE": "1", "HOME": "/home", "LC_ALL": "de"},
+    )
+    assert (
+        environment.items()
+        >= {"GIT_DIR": "/ours", "HOME": "/home", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}.items()
+    )
     assert "GIT_TRACE" not in environment
 
 
@@ -52,17 +65,27 @@ async def test_a_git_that_cannot_be_run_is_said(tmp_path: Path) -> None:
 async def test_large_input_and_output_pass_at_once(tmp_path: Path) -> None:
     data = bytes(range(256)) * 20_000
     run = _script(tmp_path, "exec cat")
-    assert await git_answer(GitRun(git=run.git, arguments=(), doing="do it", cwd=tmp_path, stdin=data)) == data
+    assert (
+        await git_answer(GitRun(git=run.git, arguments=(), doing="do it", cwd=tmp_path, stdin=data))
+        == data
+    )
 
 
 async def test_input_that_is_not_read_is_no_failure(tmp_path: Path) -> None:
     run = _script(tmp_path, "exec echo done")
-    assert await git_answer(GitRun(git=run.git, arguments=(), doing="do it", cwd=tmp_path, stdin=b"x" * 10**6)) == b"done\n"
+    assert (
+        await git_answer(
+            GitRun(git=run.git, arguments=(), doing="do it", cwd=tmp_path, stdin=b"x" * 10**6)
+        )
+        == b"done\n"
+    )
 
 
 async def test_output_is_cut_where_it_was_bounded(tmp_path: Path) -> None:
     run = _script(tmp_path, "yes")
-    output = await run_git(GitRun(git=run.git, arguments=(), doing="do it", cwd=tmp_path, max_bytes=1000))
+    output = await run_git(
+        GitRun(git=run.git, arguments=(), doing="do it", cwd=tmp_path, max_bytes=1000)
+    )
     assert (len(output.stdout), output.truncated) == (1000, True)
 
 

@@ -1,4 +1,6 @@
-"""Random edits, a checkpoint after each, back to random ones: each time every byte is as a copy made then."""
+"""Random edits, a checkpoint after each, back to random ones: each time every byte is as a copy
+made then.
+"""
 
 import os
 import random
@@ -11,7 +13,16 @@ from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
 
-from tests.git.worktrees import captured, contents, found, git, kept, new_repository, users_side, write
+from tests.git.worktrees import (
+    captured,
+    contents,
+    found,
+    git,
+    kept,
+    new_repository,
+    users_side,
+    write,
+)
 
 _NAMES = [
     b"a",
@@ -51,7 +62,9 @@ _ATTRIBUTES = "* text=auto\n*.crlf text eol=crlf\n*.id ident\n*.enc working-tree
 @pytest.mark.parametrize("seed", range(4))
 async def test_every_state_comes_back_byte_for_byte(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    folder = new_repository(tmp_path / "tree", {"a": "x", "c.txt": "one\ntwo\n", "sub/b": "y", "e.id": "$Id$\n"})
+    folder = new_repository(
+        tmp_path / "tree", {"a": "x", "c.txt": "one\ntwo\n", "sub/b": "y", "e.id": "$Id$\n"}
+    )
     _convert_in_git(folder, chance)
     repository = await found(folder)
     states: list[tuple[str, dict[bytes, tuple[str, bytes]]]] = []
@@ -95,7 +108,9 @@ async def _go_to(repository: Repository, last_seen: str, target: str) -> None:
 
 def _edit(folder: Path, chance: random.Random) -> None:
     top = os.fsencode(folder)
-    path = os.path.join(top, *chance.choices([b"sub", b"deep", b"a"], k=chance.randrange(3)), chance.choice(_NAMES))
+    path = os.path.join(
+        top, *chance.choices([b"sub", b"deep", b"a"], k=chance.randrange(3)), chance.choice(_NAMES)
+    )
     match chance.randrange(6):
         case 0:
             _remove(path)
@@ -108,7 +123,14 @@ def _edit(folder: Path, chance: random.Random) -> None:
         case 3:
             git(
                 folder,
-                *chance.choice([("add", "--all"), ("stash", "--quiet"), ("commit", "--quiet", "-am", "x"), ("reset", "--quiet")]),
+                *chance.choice(
+                    [
+                        ("add", "--all"),
+                        ("stash", "--quiet"),
+                        ("commit", "--quiet", "-am", "x"),
+                        ("reset", "--quiet"),
+                    ]
+                ),
                 check=False,
             )
         case _:

@@ -1,7 +1,14 @@
 from pathlib import Path
 
 import pytest
-from trimpoint.git.capture.refs import checkpoint_ref, delete_refs, find, keep, list_refs, refs_disk_bytes
+from trimpoint.git.capture.refs import (
+    checkpoint_ref,
+    delete_refs,
+    find,
+    keep,
+    list_refs,
+    refs_disk_bytes,
+)
 from trimpoint.git.errors import GitFailed
 
 from tests.git.worktrees import captured, found, git, new_repository, write
@@ -44,7 +51,10 @@ async def test_refs_are_listed_by_thread_and_deleted_on_request(tmp_path: Path) 
 
 async def test_only_our_refs_can_be_written_or_deleted(tmp_path: Path) -> None:
     repository = await found(new_repository(tmp_path / "tree", {"a": "x"}))
-    for attempt in (keep(repository, "refs/heads/main", "HEAD"), delete_refs(repository, ["refs/heads/main"])):
+    for attempt in (
+        keep(repository, "refs/heads/main", "HEAD"),
+        delete_refs(repository, ["refs/heads/main"]),
+    ):
         with pytest.raises(ValueError, match="refs/heads/main"):
             await attempt
 

@@ -19,7 +19,14 @@ from trimpoint.git.restore.restore import restore
 from tests.deadlines import STEP_S
 from tests.git.worktrees import captured, contents, found, git, new_repository, write
 
-_BEFORE: dict[str, str | bytes] = {"a": "1", "b": "1", "folder/c": "1", "swap/x": "1", "gone/deep/d": "1", "same": "0"}
+_BEFORE: dict[str, str | bytes] = {
+    "a": "1",
+    "b": "1",
+    "folder/c": "1",
+    "swap/x": "1",
+    "gone/deep/d": "1",
+    "same": "0",
+}
 
 
 def _edit(folder: Path) -> None:
@@ -52,14 +59,21 @@ class _Scene:
         """Back to the first, from what is there now."""
         present = await captured(self.folder)
         seen = (last_seen or self.second).commit
-        return await plan_restore(await found(self.folder), present=present.commit, last_seen=seen, target=self.first.commit)
+        return await plan_restore(
+            await found(self.folder),
+            present=present.commit,
+            last_seen=seen,
+            target=self.first.commit,
+        )
 
     async def restore(self, plan: RestorePlan, **options: Any) -> None:
         await restore(await found(self.folder), plan, **options)
 
     def leftovers(self) -> list[str]:
         private = self.folder / ".git" / "trimpoint"
-        return sorted(path.name for path in private.iterdir() if path.name in ("restore", "rescued"))
+        return sorted(
+            path.name for path in private.iterdir() if path.name in ("restore", "rescued")
+        )
 
 
 @pytest.fixture
@@ -71,7 +85,13 @@ async def test_only_what_differs_is_written(setup: _Scene) -> None:
     untouched = (setup.folder / "same").stat()
     plan = await setup.plan()
     assert [step.path for step in plan.remove] == [b"f", b"new/deep/e", b"swap"]
-    assert [step.path for step in plan.write] == [b"a", b"b", b"folder/c", b"gone/deep/d", b"swap/x"]
+    assert [step.path for step in plan.write] == [
+        b"a",
+        b"b",
+        b"folder/c",
+        b"gone/deep/d",
+        b"swap/x",
+    ]
     assert plan.conflicts == ()
     seen: list[tuple[int, int]] = []
     await setup.restore(plan, on_progress=lambda done, total: seen.append((done, total)))
@@ -92,9 +112,17 @@ async def test_the_reversed_plan_leads_back(setup: _Scene) -> None:
 async def test_a_restore_that_is_done_already_does_nothing(setup: _Scene) -> None:
     plan = await setup.plan()
     await setup.restore(plan)
-    times = {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts}
+    times = {
+        path: path.lstat().st_ctime_ns
+        for path in setup.folder.rglob("*")
+        if ".git" not in path.parts
+    }
     await setup.restore(plan)
-    assert {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts} == times
+    assert {
+        path: path.lstat().st_ctime_ns
+        for path in setup.folder.rglob("*")
+        if ".git" not in path.parts
+    } == times
 
 
 @pytest.mark.parametrize("after", range(1, 9))
@@ -112,8 +140,12 @@ async def test_a_failure_after_any_step_takes_everything_back(setup: _Scene, aft
 
 
 @pytest.mark.parametrize("at", range(8))
-async def test_a_refused_move_takes_everything_back_and_is_named(setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = _failing_at(monkeypatch, atomic_rename, "_renamed", at, OSError(errno.EACCES, "Permission denied"))
+async def test_a_refused_move_takes_everything_back_and_is_named(
+    setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = _failing_at(
+        monkeypatch, atomic_rename, "_renamed", at, OSError(errno.EACCES, "Permission denied")
+    )
     plan = await setup.plan()
     with pytest.raises(RestoreFailed, match="Permission denied") as caught:
         await setup.restore(plan)
@@ -124,18 +156,32 @@ async def test_a_refused_move_takes_everything_back_and_is_named(setup: _Scene, 
 
 
 @pytest.mark.parametrize("at", range(5))
-async def test_a_full_disk_is_met_before_anything_is_touched(setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    _failing_at(monkeypatch, staging.Staging, "write", at, OSError(errno.ENOSPC, "No space left on device"))
-    times = {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts}
+async def test_a_full_disk_is_met_before_anything_is_touched(
+    setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _failing_at(
+        monkeypatch, staging.Staging, "write", at, OSError(errno.ENOSPC, "No space left on device")
+    )
+    times = {
+        path: path.lstat().st_ctime_ns
+        for path in setup.folder.rglob("*")
+        if ".git" not in path.parts
+    }
     with pytest.raises(RestoreFailed, match="No space left on device"):
         await setup.restore(await setup.plan())
-    assert {path: path.lstat().st_ctime_ns for path in setup.folder.rglob("*") if ".git" not in path.parts} == times
+    assert {
+        path: path.lstat().st_ctime_ns
+        for path in setup.folder.rglob("*")
+        if ".git" not in path.parts
+    } == times
     assert setup.leftovers() == []
 
 
 async def test_content_that_was_collected_is_said_before_anything_is_touched(setup: _Scene) -> None:
     plan = await setup.plan()
-    blob = next(step.target.blob for step in plan.write if step.target and step.path == b"gone/deep/d")
+    blob = next(
+        step.target.blob for step in plan.write if step.target and step.path == b"gone/deep/d"
+    )
     (setup.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(GitFailed, match="is gone from the repository"):
         await setup.restore(plan)
@@ -217,7 +263,9 @@ async def test_what_cannot_be_put_back_is_named_and_rescued(setup: _Scene) -> No
     assert contents(setup.folder) == setup.after | dict.fromkeys((b"a", b"f"), ("file", b"after"))
 
 
-async def test_without_the_kernels_exchange_it_works_too(setup: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_kernels_exchange_it_works_too(
+    setup: _Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(atomic_rename, "_renamed", lambda *_: False)
     plan = await setup.plan()
     await setup.restore(plan)
@@ -226,7 +274,9 @@ async def test_without_the_kernels_exchange_it_works_too(setup: _Scene, monkeypa
     assert contents(setup.folder) == setup.after
 
 
-async def test_without_links_either_it_works_too(setup: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_links_either_it_works_too(
+    setup: _Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError
 
@@ -237,7 +287,9 @@ async def test_without_links_either_it_works_too(setup: _Scene, monkeypatch: pyt
     assert contents(setup.folder) == setup.before
 
 
-async def test_on_another_file_system_than_the_git_directory(setup: _Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_on_another_file_system_than_the_git_directory(
+    setup: _Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(staging.Staging, "is_home", lambda *_: False)
     plan = await setup.plan()
     await setup.restore(plan)
@@ -285,10 +337,14 @@ async def test_what_no_checkpoint_of_the_thread_has_seen_stays(setup: _Scene) ->
     assert plan.kept_unknown == (b"new/deep/mine", b"notes.txt")
     assert plan.conflicts == ()
     await setup.restore(plan)
-    assert contents(setup.folder) == setup.before | dict.fromkeys(plan.kept_unknown, ("file", b"mine"))
+    assert contents(setup.folder) == setup.before | dict.fromkeys(
+        plan.kept_unknown, ("file", b"mine")
+    )
 
 
-async def test_what_somebody_else_changed_meanwhile_is_a_conflict_that_force_overrules(setup: _Scene) -> None:
+async def test_what_somebody_else_changed_meanwhile_is_a_conflict_that_force_overrules(
+    setup: _Scene,
+) -> None:
     write(setup.folder, {"a": "somebody else", "same": "not to be touched? it is"})
     (setup.folder / "f").unlink()
     plan = await setup.plan()
@@ -298,7 +354,9 @@ async def test_what_somebody_else_changed_meanwhile_is_a_conflict_that_force_ove
 
 
 async def test_a_file_open_for_writing_is_a_conflict(setup: _Scene, tmp_path: Path) -> None:
-    script = "import sys; f = open(sys.argv[1], 'a'); g = open(sys.argv[2]); print(flush=True); input()"
+    script = (
+        "import sys; f = open(sys.argv[1], 'a'); g = open(sys.argv[2]); print(flush=True); input()"
+    )
     async with _process(script, str(setup.folder / "a"), str(setup.folder / "folder" / "c")):
         plan = await setup.plan()
     assert plan.conflicts == (Conflict(b"a", "open", b"a"),)
@@ -329,17 +387,29 @@ async def test_an_ignored_file_where_a_folder_must_go_is_a_conflict(setup: _Scen
     assert (await setup.plan()).conflicts == (Conflict(b"gone", "inTheWay", b"gone/deep/d"),)
 
 
-async def test_an_ignored_file_in_a_folder_where_a_file_must_go_is_a_conflict(tmp_path: Path) -> None:
+async def test_an_ignored_file_in_a_folder_where_a_file_must_go_is_a_conflict(
+    tmp_path: Path,
+) -> None:
     setup = _Scene(tmp_path / "tree")
     first = await captured(setup.folder)
     (setup.folder / "a").unlink()
     write(setup.folder, {"a/x": "1", "a/y.ignored": "mine", ".git/info/exclude": "*.ignored\n"})
     present = await captured(setup.folder)
-    plan = await plan_restore(await found(setup.folder), present=present.commit, last_seen=present.commit, target=first.commit)
+    plan = await plan_restore(
+        await found(setup.folder),
+        present=present.commit,
+        last_seen=present.commit,
+        target=first.commit,
+    )
     assert plan.conflicts == (Conflict(b"a/y.ignored", "inTheWay", b"a"),)
     (setup.folder / "a" / "y.ignored").unlink()
     (setup.folder / "a" / "empty" / "folders").mkdir(parents=True)
-    plan = await plan_restore(await found(setup.folder), present=present.commit, last_seen=present.commit, target=first.commit)
+    plan = await plan_restore(
+        await found(setup.folder),
+        present=present.commit,
+        last_seen=present.commit,
+        target=first.commit,
+    )
     assert plan.conflicts == ()
     await restore(await found(setup.folder), plan)
     assert (setup.folder / "a").read_text() == "1"
@@ -348,7 +418,12 @@ async def test_an_ignored_file_in_a_folder_where_a_file_must_go_is_a_conflict(tm
 async def test_a_plan_without_its_checkpoint_is_refused(setup: _Scene) -> None:
     commit = git(setup.folder, "rev-parse", "HEAD").decode().strip()
     with pytest.raises(GitFailed, match="there is no checkpoint"):
-        await plan_restore(await found(setup.folder), present=setup.second.commit, last_seen=setup.second.commit, target=commit)
+        await plan_restore(
+            await found(setup.folder),
+            present=setup.second.commit,
+            last_seen=setup.second.commit,
+            target=commit,
+        )
 
 
 @contextlib.asynccontextmanager
@@ -364,7 +439,9 @@ async def _process(script: str, *arguments: str) -> AsyncGenerator[None]:
             process.kill()
 
 
-def _failing_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, at: int, error: OSError) -> list[int]:
+def _failing_at(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, at: int, error: OSError
+) -> list[int]:
     """Let the call with number `at` fail, from 0."""
     real: Callable[..., Any] = getattr(owner, name)
     calls: list[int] = []
@@ -379,7 +456,9 @@ def _failing_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, at: int,
     return calls
 
 
-def _before_first(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, act: Callable[[], None]) -> None:
+def _before_first(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, act: Callable[[], None]
+) -> None:
     real: Callable[..., Any] = getattr(owner, name)
     acted: list[bool] = []
 

@@ -17,7 +17,14 @@ from trimpoint.git.plumbing.compare import Side
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
-from trimpoint.git.restore.taking_back import Author, Leg, PathHistory, TakingBack, commit_of, take_back
+from trimpoint.git.restore.taking_back import (
+    Author,
+    Leg,
+    PathHistory,
+    TakingBack,
+    commit_of,
+    take_back,
+)
 
 from tests.git.worktrees import captured, contents, found, git, new_repository, users_side, write
 
@@ -31,7 +38,8 @@ def side(word: str | None) -> Side | None:
 class Account:
     """One path as a person would keep account of it, with whole lists instead of a fold.
 
-    Each value is remembered with the set of all who had a hand in it since the last time that only others had.
+    Each value is remembered with the set of all who had a hand in it since the last time that only
+    others had.
     """
 
     def __init__(self) -> None:
@@ -52,7 +60,9 @@ class Account:
         return base, values[-1] != base and values[-1] in lost
 
 
-def test_what_was_found_is_kept_unless_somebody_insists_and_refused_where_the_thread_was_at_work() -> None:
+def test_what_was_found_is_kept_unless_somebody_insists_and_refused_where_the_thread_was_at_work() -> (
+    None
+):
     history = PathHistory(side("0"))
     history.becomes(side("1"), "found")
     assert (history.wanted, history.mixed) == (side("0"), "found")
@@ -68,9 +78,15 @@ def test_what_was_found_is_kept_unless_somebody_insists_and_refused_where_the_th
 
 @given(
     st.sampled_from([None, "0"]),
-    st.lists(st.tuples(st.sampled_from([None, "0", "1", "2"]), st.sampled_from(["thread", "others", "unknown"]))),
+    st.lists(
+        st.tuples(
+            st.sampled_from([None, "0", "1", "2"]), st.sampled_from(["thread", "others", "unknown"])
+        )
+    ),
 )
-def test_a_path_goes_back_to_what_others_had_made_of_it(start: str | None, log: list[tuple[str | None, Author]]) -> None:
+def test_a_path_goes_back_to_what_others_had_made_of_it(
+    start: str | None, log: list[tuple[str | None, Author]]
+) -> None:
     history, account = PathHistory(side(start)), Account()
     for value, author in log:
         history.becomes(side(value), author)
@@ -90,7 +106,9 @@ def test_words_of_others_on_top_of_the_threads_are_never_lost_in_silence() -> No
 
 
 class Walk:
-    """A thread and others who change files in turns. `legs` is what was captured, `actions` what was done, by whom."""
+    """A thread and others who change files in turns. `legs` is what was captured, `actions` what
+    was done, by whom.
+    """
 
     def __init__(self, repository: Repository, start: str, chance: random.Random) -> None:
         self.repository = repository
@@ -134,12 +152,16 @@ class Walk:
             git(self.top, *each, check=False)
 
     def expected(self) -> tuple[dict[bytes, tuple[str, bytes]], set[bytes]]:
-        """The files without what the thread did, and the paths where others would lose something."""
+        """The files without what the thread did, and the paths where others would lose
+        something.
+        """
         names = {*self.first, *(name for state, _ in self.states for name in state)}
         files: dict[bytes, tuple[str, bytes]] = {}
         lost: set[bytes] = set()
         for name in names:
-            path = PathLog(self.first.get(name), [(state.get(name), author) for state, author in self.states])
+            path = PathLog(
+                self.first.get(name), [(state.get(name), author) for state, author in self.states]
+            )
             if (content := path.without_the_thread()) is not None:
                 files[name] = content
             if path.others_lose():
@@ -163,7 +185,9 @@ class PathLog(NamedTuple):
         return base
 
     def others_lose(self) -> bool:
-        """Whether others made something else out of what the thread had made, and it is still in there."""
+        """Whether others made something else out of what the thread had made, and it is still in
+        there.
+        """
         base = before = self.start
         theirs: list[tuple[str, bytes] | None] = []
         for after, author in self.copies:
@@ -200,7 +224,10 @@ async def test_only_what_the_thread_did_is_taken_back(tmp_path: Path, seed: int)
 
 
 async def _go(repository: Repository, present: str, target: str) -> None:
-    await restore(repository, await plan_restore(repository, present=present, last_seen=present, target=target))
+    await restore(
+        repository,
+        await plan_restore(repository, present=present, last_seen=present, target=target),
+    )
 
 
 async def _taken_back(folder: Path, *steps: tuple[Author, Callable[[], object]]) -> TakingBack:
@@ -215,9 +242,13 @@ async def _taken_back(folder: Path, *steps: tuple[Author, Callable[[], object]])
 async def test_a_folder_of_others_where_a_file_was_is_in_the_way(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     taking = await _taken_back(
-        folder, ("thread", lambda: (folder / "a").unlink()), ("others", lambda: write(folder, {"a/mine": "y"}))
+        folder,
+        ("thread", lambda: (folder / "a").unlink()),
+        ("others", lambda: write(folder, {"a/mine": "y"})),
     )
-    assert [(conflict.path, conflict.reason) for conflict in taking.plan.conflicts] == [(b"a/mine", "inTheWay")]
+    assert [(conflict.path, conflict.reason) for conflict in taking.plan.conflicts] == [
+        (b"a/mine", "inTheWay")
+    ]
     assert taking.kept == (b"a/mine",)
     forced = msgspec.structs.replace(taking, plan=taking.plan.forced())
     assert forced.plan.write == ()
@@ -242,7 +273,9 @@ async def test_a_state_that_is_gone_leaves_a_doubt(tmp_path: Path) -> None:
     write(folder, {"a": "y"})
     end = (await captured(folder)).commit
     taking = await take_back(repository, start, [Leg("0" * 39 + "1", "thread"), Leg(end, "thread")])
-    assert [(conflict.path, conflict.reason) for conflict in taking.plan.conflicts] == [(b"a", "unknown")]
+    assert [(conflict.path, conflict.reason) for conflict in taking.plan.conflicts] == [
+        (b"a", "unknown")
+    ]
     with pytest.raises(GitFailed, match="no longer in the repository"):
         await take_back(repository, "0" * 39 + "1", [Leg(end, "thread")])
 
@@ -255,6 +288,9 @@ async def test_many_states_cost_two_runs_of_git(tmp_path: Path) -> None:
         write(folder, {"a": f"{number // 2}", os.fsdecode(b"new\nline\xff"): "x"})
         legs.append(Leg((await captured(folder)).commit, "thread"))
     taking = await take_back(repository, start, legs)
-    assert {step.path for step in (*taking.plan.write, *taking.plan.remove)} == {b"a", b"new\nline\xff"}
+    assert {step.path for step in (*taking.plan.write, *taking.plan.remove)} == {
+        b"a",
+        b"new\nline\xff",
+    }
     shutil.rmtree(repository.private_dir)
     assert await take_back(repository, start, legs) == taking

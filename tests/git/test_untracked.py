@@ -1,4 +1,6 @@
-"""Which untracked files are left out: by `.trimpointignore`, by their names, and when they are too much together."""
+"""Which untracked files are left out: by `.trimpointignore`, by their names, and when they are too
+much together.
+"""
 
 import os
 from pathlib import Path
@@ -13,7 +15,16 @@ from trimpoint.git.plumbing.process import GitOutput, GitRun
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
 
-from tests.git.worktrees import captured, contents, found, git, kept, new_repository, users_side, write
+from tests.git.worktrees import (
+    captured,
+    contents,
+    found,
+    git,
+    kept,
+    new_repository,
+    users_side,
+    write,
+)
 
 
 def names_in(folder: Path, commit: str) -> list[str]:
@@ -21,13 +32,34 @@ def names_in(folder: Path, commit: str) -> list[str]:
 
 
 def test_names_of_secrets_are_known_in_any_case_and_examples_are_none() -> None:
-    paths = [b".env", b"sub/.ENV.local", b"x/Server.PEM", b"id_rsa", b".env.example", b"id_rsa.pub", b"environment", b"\xff.key"]
-    assert called_like_secrets(paths, SECRET_NAMES) == {b".env", b"sub/.ENV.local", b"x/Server.PEM", b"id_rsa", b"\xff.key"}
+    paths = [
+        b".env",
+        b"sub/.ENV.local",
+        b"x/Server.PEM",
+        b"id_rsa",
+        b".env.example",
+        b"id_rsa.pub",
+        b"environment",
+        b"\xff.key",
+    ]
+    assert called_like_secrets(paths, SECRET_NAMES) == {
+        b".env",
+        b"sub/.ENV.local",
+        b"x/Server.PEM",
+        b"id_rsa",
+        b"\xff.key",
+    }
     assert called_like_secrets(paths, ()) == set()
 
 
-@given(st.dictionaries(st.binary(min_size=1), st.integers(0, 100)), st.sets(st.binary(min_size=1)), st.integers(0, 300))
-def test_what_stays_in_fits_and_what_was_out_stays_out(sizes: dict[bytes, int], before: set[bytes], most: int) -> None:
+@given(
+    st.dictionaries(st.binary(min_size=1), st.integers(0, 100)),
+    st.sets(st.binary(min_size=1)),
+    st.integers(0, 300),
+)
+def test_what_stays_in_fits_and_what_was_out_stays_out(
+    sizes: dict[bytes, int], before: set[bytes], most: int
+) -> None:
     out = too_much(sizes, before, most)
     assert sum(size for path, size in sizes.items() if path not in out) <= most
     if sum(sizes.values()) <= most:
@@ -42,39 +74,71 @@ async def test_what_the_ignore_file_names_is_not_captured(tmp_path: Path) -> Non
     (folder / ".git" / "info").mkdir(exist_ok=True)
     (folder / ".git" / "info" / "exclude").write_text("*.local\n")
     write(
-        folder, {".trimpointignore": "*.big\n/data/\n!keep.big\n", "b.big": "1", "keep.big": "1", "data/x": "1", "c.local": "1"}
+        folder,
+        {
+            ".trimpointignore": "*.big\n/data/\n!keep.big\n",
+            "b.big": "1",
+            "keep.big": "1",
+            "data/x": "1",
+            "c.local": "1",
+        },
     )
     before = users_side(folder)
     checkpoint = await captured(folder)
     assert users_side(folder) == before
-    assert names_in(folder, checkpoint.commit) == [".trimpointignore", "a", "keep.big", "tracked.big"]
+    assert names_in(folder, checkpoint.commit) == [
+        ".trimpointignore",
+        "a",
+        "keep.big",
+        "tracked.big",
+    ]
     assert checkpoint.left_out == ()
     write(folder, {".trimpointignore": "keep.*\n"})
     later = await captured(folder)
-    assert names_in(folder, later.commit) == [".trimpointignore", "a", "b.big", "data/x", "tracked.big"]
+    assert names_in(folder, later.commit) == [
+        ".trimpointignore",
+        "a",
+        "b.big",
+        "data/x",
+        "tracked.big",
+    ]
     (folder / ".trimpointignore").unlink()
     assert "keep.big" in names_in(folder, (await captured(folder)).commit)
 
 
 async def test_secrets_are_left_out_said_and_left_alone(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x", "tracked.pem": "public"})
-    write(folder, {".env": "PASSWORD=marked-words", "deep/id_rsa": "marked-words", ".env.example": "PASSWORD="})
+    write(
+        folder,
+        {
+            ".env": "PASSWORD=marked-words",
+            "deep/id_rsa": "marked-words",
+            ".env.example": "PASSWORD=",
+        },
+    )
     first = await captured(folder)
     assert first.left_out == (Omission(b".env", "secret"), Omission(b"deep/id_rsa", "secret"))
     assert names_in(folder, first.commit) == [".env.example", "a", "tracked.pem"]
     assert await captured(folder) == first
     write(folder, {".env": "PASSWORD=other", "a": "y"})
     repository, present = await found(folder), (await captured(folder)).commit
-    await restore(repository, await plan_restore(repository, present=present, last_seen=present, target=first.commit))
+    await restore(
+        repository,
+        await plan_restore(repository, present=present, last_seen=present, target=first.commit),
+    )
     assert (folder / ".env").read_text() == "PASSWORD=other"
     assert (folder / "a").read_text() == "x"
-    everything = b"".join(path.read_bytes() for path in (folder / ".git").rglob("*") if path.is_file())
+    everything = b"".join(
+        path.read_bytes() for path in (folder / ".git").rglob("*") if path.is_file()
+    )
     assert b"marked-words" not in everything
     git(folder, "add", "--force", ".env")
     assert ".env" in names_in(folder, (await captured(folder)).commit)
 
 
-async def test_what_is_too_much_is_not_even_read_and_stays_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_too_much_is_not_even_read_and_stays_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     for number in range(6):
         with (folder / f"large{number}").open("wb") as file:
@@ -91,7 +155,9 @@ async def test_what_is_too_much_is_not_even_read_and_stays_out(tmp_path: Path, m
     monkeypatch.setattr(process, "run_git", watching)
     first = await captured(folder, max_untracked_bytes=1_000)
     assert read == [b"small\0"]
-    assert [(each.path, each.reason) for each in first.left_out] == [(b"large%d" % number, "tooMuch") for number in range(6)]
+    assert [(each.path, each.reason) for each in first.left_out] == [
+        (b"large%d" % number, "tooMuch") for number in range(6)
+    ]
     write(folder, {"later": "l", "a": "y"})
     second = await captured(folder, max_untracked_bytes=1_000)
     assert second.left_out == first.left_out
@@ -103,7 +169,9 @@ async def test_what_is_too_much_is_not_even_read_and_stays_out(tmp_path: Path, m
 
 
 async def test_tracked_files_that_git_converts_are_not_too_much(tmp_path: Path) -> None:
-    folder = new_repository(tmp_path / "tree", {".gitattributes": "* text eol=crlf\n", "a": "line\r\n" * 1000})
+    folder = new_repository(
+        tmp_path / "tree", {".gitattributes": "* text eol=crlf\n", "a": "line\r\n" * 1000}
+    )
     write(folder, {"b": "x" * 200})
     checkpoint = await captured(folder, max_untracked_bytes=100)
     assert names_in(folder, checkpoint.commit) == [".gitattributes", "a"]

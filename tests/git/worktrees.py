@@ -17,9 +17,21 @@ _WHO = {
 
 def git(folder: Path, *arguments: str, check: bool = True, stdin: bytes = b"") -> bytes:
     """What the person's git says."""
-    settings = ("-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", "-c", "gc.auto=0")
+    settings = (
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "protocol.file.allow=always",
+        "-c",
+        "gc.auto=0",
+    )
     return subprocess.run(
-        ["git", *settings, *arguments], cwd=folder, env=os.environ | _WHO, input=stdin, stdout=subprocess.PIPE, check=check
+        ["git", *settings, *arguments],
+        cwd=folder,
+        env=os.environ | _WHO,
+        input=stdin,
+        stdout=subprocess.PIPE,
+        check=check,
     ).stdout
 
 
@@ -33,7 +45,9 @@ def kept(folder: Path, *arguments: str, check: bool = True) -> bytes:
     return git(folder, f"--git-dir={store_of(folder)}", *arguments, check=check)
 
 
-def new_repository(folder: Path, files: dict[str, str | bytes] | None = None, *, commit: bool = True) -> Path:
+def new_repository(
+    folder: Path, files: dict[str, str | bytes] | None = None, *, commit: bool = True
+) -> Path:
     """A repository with these files, committed."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet")
@@ -84,14 +98,28 @@ def users_side(folder: Path) -> dict[str, bytes | None]:
     common = (folder / os.fsdecode(git(folder, "rev-parse", "--git-common-dir").strip())).resolve()
     files = {str(path): path.read_bytes() for path in _own_files(git_dir) | _own_files(common)}
     refs = git(folder, "for-each-ref")
-    status = git(folder, "--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--ignored")
+    status = git(
+        folder,
+        "--no-optional-locks",
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--branch",
+        "--show-stash",
+        "--ignored",
+    )
     return files | {"refs": refs, "status": status}
 
 
 def _own_files(git_dir: Path) -> set[Path]:
-    # Our folders are all that is allowed to be new. Objects are those of the user, which tests add to.
+    # Our folders are all that is allowed to be new. Objects are those of the user, which tests add
+    # to.
     ours = {"objects", "trimpoint", "trimpoint-checkpoints.git", "worktrees", "modules"}
-    return {path for path in git_dir.rglob("*") if path.is_file() and path.relative_to(git_dir).parts[0] not in ours}
+    return {
+        path
+        for path in git_dir.rglob("*")
+        if path.is_file() and path.relative_to(git_dir).parts[0] not in ours
+    }
 
 
 def _content(path: bytes) -> tuple[str, bytes]:

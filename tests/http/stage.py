@@ -19,7 +19,12 @@ from trimpoint.http.token_file import token_at
 from tests.deadlines import SCENARIO_S
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
-UPGRADE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
+UPGRADE = {
+    "Upgrade": "websocket",
+    "Connection": "Upgrade",
+    "Sec-WebSocket-Key": KEY,
+    "Sec-WebSocket-Version": "13",
+}
 MAX_BYTES = 128 * 1024 * 1024
 
 
@@ -41,18 +46,28 @@ class Wire:
         self.stream = stream
         self.buffered = BufferedByteReceiveStream(stream)
 
-    async def ask(self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> Answer:
+    async def ask(
+        self,
+        method: str,
+        target: str,
+        headers: dict[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> Answer:
         given = {"Host": "localhost", **(headers or {})}
         if body is not None:
             given["Content-Length"] = str(len(body))
-        head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in given.items() if v)
+        head = f"{method} {target} HTTP/1.1\r\n" + "".join(
+            f"{k}: {v}\r\n" for k, v in given.items() if v
+        )
         await self.stream.send(f"{head}\r\n".encode() + (body or b""))
         return await self.answer(with_body=method != "HEAD")
 
     async def answer(self, *, with_body: bool = True) -> Answer:
         head = (await self.buffered.receive_until(b"\r\n\r\n", 65_536)).decode("latin-1")
         line, *rest = head.split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in rest)}
+        headers = {
+            name.lower(): value.strip() for name, _, value in (one.partition(":") for one in rest)
+        }
         size = int(headers.get("content-length", "0")) if with_body else 0
         body = await self.buffered.receive_exactly(size) if size else b""
         return Answer(int(line.split(" ")[1]), headers, body)
@@ -97,7 +112,9 @@ class Stage(NamedTuple):
     def bearer(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
-    async def asked(self, method: str, target: str, headers: dict[str, str] | None = None) -> Answer:
+    async def asked(
+        self, method: str, target: str, headers: dict[str, str] | None = None
+    ) -> Answer:
         """One request over TCP, with the token unless `headers` say otherwise."""
         async with self.tcp() as wire:
             return await wire.ask(method, target, {**self.bearer, **(headers or {})})
@@ -106,12 +123,22 @@ class Stage(NamedTuple):
 @asynccontextmanager
 async def staged(folder: Path, limits: LimitsSection | None = None) -> AsyncIterator[Stage]:
     """A daemon without a thread; its Codex is never needed."""
-    config = Config(http=HttpSection(listen="127.0.0.1:0", hosts=("trim.example",)), limits=limits or LimitsSection())
+    config = Config(
+        http=HttpSection(listen="127.0.0.1:0", hosts=("trim.example",)),
+        limits=limits or LimitsSection(),
+    )
     profile = LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), (), folder / "codex")
     state_dir, path = folder / "state", folder / "s" / "t.sock"
     with anyio.fail_after(SCENARIO_S):
-        async with running_daemon(config, state_dir, profile) as daemon, anyio.create_task_group() as tasks:
-            await tasks.start(lambda task_status: serve_unix(path, daemon.serve, task_status=task_status))
+        async with (
+            running_daemon(config, state_dir, profile) as daemon,
+            anyio.create_task_group() as tasks,
+        ):
+            await tasks.start(
+                lambda task_status: serve_unix(path, daemon.serve, task_status=task_status)
+            )
             [address] = daemon.http.addresses.known
-            yield Stage(daemon, path, int(address.rpartition(":")[2]), token_at(state_dir), state_dir)
+            yield Stage(
+                daemon, path, int(address.rpartition(":")[2]), token_at(state_dir), state_dir
+            )
             tasks.cancel_scope.cancel()

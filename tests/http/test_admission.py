@@ -9,14 +9,20 @@ from tests.http.stage import UPGRADE, Stage
 EVIL = "http://evil.example"
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.0.1:9", "[::1]:80", "LOCALHOST:1", "trim.example"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "127.0.0.1:9", "[::1]:80", "LOCALHOST:1", "trim.example"]
+)
 async def test_the_names_of_this_machine_are_answered(stage: Stage, host: str) -> None:
     assert (await stage.asked("GET", "/api/v1/threads", {"Host": host})).status == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.:80", "0.0.0.0", "::1", "a:b:1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.:80", "0.0.0.0", "::1", "a:b:1"]
+)
 @pytest.mark.parametrize("path", ["/api/v1/threads", "/healthz", "/login?code=x", "/metrics"])
-async def test_a_name_that_was_rebound_to_this_machine_is_refused_on_every_path(stage: Stage, host: str, path: str) -> None:
+async def test_a_name_that_was_rebound_to_this_machine_is_refused_on_every_path(
+    stage: Stage, host: str, path: str
+) -> None:
     answer = await stage.asked("GET", path, {"Host": host})
     assert (answer.status, answer.json()["reason"]) == (421, "wrong_host")
 
@@ -28,7 +34,10 @@ async def test_a_request_without_a_host_is_refused(stage: Stage) -> None:
         assert (await wire.answer()).status == 421
 
 
-@pytest.mark.parametrize("origin", [EVIL, "null", "http://localhost:1", "https://localhost", "vscode-webview://x", "file://"])
+@pytest.mark.parametrize(
+    "origin",
+    [EVIL, "null", "http://localhost:1", "https://localhost", "vscode-webview://x", "file://"],
+)
 @pytest.mark.parametrize("path", ["/rpc", "/api/v1/threads", "/healthz"])
 async def test_a_page_of_another_origin_is_refused(stage: Stage, origin: str, path: str) -> None:
     headers = {"Origin": origin, **(UPGRADE if path == "/rpc" else {})}
@@ -37,13 +46,21 @@ async def test_a_page_of_another_origin_is_refused(stage: Stage, origin: str, pa
 
 
 async def test_a_page_of_our_own_origin_is_answered(stage: Stage) -> None:
-    for host, origin in (("localhost:7", "http://localhost:7"), ("trim.example", "https://trim.example")):
+    for host, origin in (
+        ("localhost:7", "http://localhost:7"),
+        ("trim.example", "https://trim.example"),
+    ):
         answer = await stage.asked("GET", "/rpc", {"Host": host, "Origin": origin, **UPGRADE})
         assert answer.status == 101
 
 
-@pytest.mark.parametrize(("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)])
-async def test_what_a_page_of_another_site_writes_is_refused(stage: Stage, site: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("site", "status"),
+    [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)],
+)
+async def test_what_a_page_of_another_site_writes_is_refused(
+    stage: Stage, site: str, status: int
+) -> None:
     async with stage.tcp() as wire:
         headers = {**stage.bearer, "Sec-Fetch-Site": site, "Content-Type": "application/json"}
         answer = await wire.ask("POST", "/api/v1/commands/help", headers, b"{}")
@@ -52,11 +69,25 @@ async def test_what_a_page_of_another_site_writes_is_refused(stage: Stage, site:
 
 @pytest.mark.parametrize(
     "authorization",
-    ["", "Bearer", "Bearer ", "Bearer wrong", "Basic {token}", "{token}", "Bearer {token}x", "Bearer {token} {token}"],
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        "Basic {token}",
+        "{token}",
+        "Bearer {token}x",
+        "Bearer {token} {token}",
+    ],
 )
 @pytest.mark.parametrize("path", ["/rpc", "/", "/api/v1/threads", "/metrics", "/nothing"])
-async def test_without_the_token_nothing_is_answered(stage: Stage, authorization: str, path: str) -> None:
-    headers = {"Authorization": authorization.format(token=stage.token), **(UPGRADE if path in ("/rpc", "/") else {})}
+async def test_without_the_token_nothing_is_answered(
+    stage: Stage, authorization: str, path: str
+) -> None:
+    headers = {
+        "Authorization": authorization.format(token=stage.token),
+        **(UPGRADE if path in ("/rpc", "/") else {}),
+    }
     answer = await stage.asked("GET", path, headers)
     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert stage.token not in answer.body.decode()
@@ -85,7 +116,9 @@ async def test_health_is_told_without_a_token_and_without_content(stage: Stage, 
 async def test_every_answer_carries_the_headers_that_keep_browsers_away(stage: Stage) -> None:
     for path in ("/healthz", "/api/v1/threads", "/nothing", "/api/v1/threads/none"):
         headers = (await stage.asked("GET", path)).headers
-        assert headers["content-security-policy"].startswith("default-src 'none'; frame-ancestors 'none'")
+        assert headers["content-security-policy"].startswith(
+            "default-src 'none'; frame-ancestors 'none'"
+        )
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
         assert headers["cache-control"] == "no-store"
@@ -105,7 +138,9 @@ class TestLogin:
         async with stage.tcp() as wire:
             assert (await wire.ask("GET", "/api/v1/threads", mine)).status == 200
         async with stage.tcp() as wire:
-            assert (await wire.ask("GET", "/rpc", {**mine, **UPGRADE, "Origin": "http://localhost"})).status == 101
+            assert (
+                await wire.ask("GET", "/rpc", {**mine, **UPGRADE, "Origin": "http://localhost"})
+            ).status == 101
         for site in ("same-site", "cross-site"):
             async with stage.tcp() as wire:
                 refused = await wire.ask("GET", "/api/v1/threads", {**mine, "Sec-Fetch-Site": site})
@@ -120,16 +155,26 @@ class TestLogin:
         assert "set-cookie" not in answer.headers
 
     @pytest.mark.parametrize("age_s", [0, 31 * 24 * 3600])
-    async def test_a_cookie_ends_with_its_time_and_cannot_be_prolonged(self, stage: Stage, age_s: int) -> None:
+    async def test_a_cookie_ends_with_its_time_and_cannot_be_prolonged(
+        self, stage: Stage, age_s: int
+    ) -> None:
         from trimpoint.http.credentials import Credentials
 
         credentials = Credentials(stage.token)
         cookie = credentials.new_cookie(int(time.time()) - age_s)
         async with stage.tcp() as wire:
-            good = await wire.ask("GET", "/api/v1/threads", {"Cookie": f"{credentials.cookie_name}={cookie}"})
+            good = await wire.ask(
+                "GET", "/api/v1/threads", {"Cookie": f"{credentials.cookie_name}={cookie}"}
+            )
         assert good.status == (401 if age_s else 200)
         expires, _, signature = cookie.partition(".")
-        for forged in (f"{int(expires) + 9**9}.{signature}", f"{expires}.", expires, ".", f"x.{signature}"):
+        for forged in (
+            f"{int(expires) + 9**9}.{signature}",
+            f"{expires}.",
+            expires,
+            ".",
+            f"x.{signature}",
+        ):
             assert not credentials.accepts_cookies(f"{credentials.cookie_name}={forged}", 0)
 
 

@@ -1,4 +1,6 @@
-"""docs/http.md and docs/openapi.json say what the daemon does: each example is run, the document is made anew."""
+"""docs/http.md and docs/openapi.json say what the daemon does: each example is run, the document is
+made anew.
+"""
 
 import json
 import os
@@ -38,12 +40,18 @@ def test_every_reference_of_the_document_leads_somewhere() -> None:
 
 def test_every_operation_has_a_handler() -> None:
     api = Api(None, None, None, openapi.encoded)  # type: ignore[arg-type]
-    assert api.handlers.keys() == {one.id for one in OPERATIONS.values() if one.path.startswith(BASE)}
+    assert api.handlers.keys() == {
+        one.id for one in OPERATIONS.values() if one.path.startswith(BASE)
+    }
 
 
 @pytest.mark.codex
 async def test_the_daemon_serves_the_document() -> None:
-    async with opened_harness() as harness, harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
+    async with (
+        opened_harness() as harness,
+        harness.daemon(),
+        await anyio.connect_unix(harness.socket) as stream,
+    ):
         answer = await Wire(stream).ask("GET", "/api/v1/openapi.json")
     assert msgspec.json.decode(answer.body) == openapi.document()
 
@@ -54,18 +62,28 @@ async def test_the_printed_examples_work() -> None:
     endless = [block for block in blocks if "/events" in block]
     async with opened_harness() as harness:
         port = free_port()
-        harness.config = msgspec.structs.replace(harness.config, http=HttpSection(f"127.0.0.1:{port}"))
+        harness.config = msgspec.structs.replace(
+            harness.config, http=HttpSection(f"127.0.0.1:{port}")
+        )
         harness.socket = harness.home / "trimpoint" / "trimpoint.sock"
         async with harness.conversation() as talk:
             await talk.turn()
             await talk.turn()
-            script = "\n".join(block for block in blocks if block not in endless).replace("4750", str(port))
-            printed = await _run(harness, talk, script.replace("curl --silent", "curl --silent --fail-with-body"))
+            script = "\n".join(block for block in blocks if block not in endless).replace(
+                "4750", str(port)
+            )
+            printed = await _run(
+                harness, talk, script.replace("curl --silent", "curl --silent --fail-with-body")
+            )
             assert '"name":"over HTTP"' in json.dumps(await talk.snapshot(), separators=(",", ":"))
             assert re.findall(r"^event: (.*)$", printed, re.MULTILINE)[-1] == "result"
             assert printed.count('"threads":[') == 2
             assert len(endless) == 1
-            await _stream(harness, talk, f'SOCKET="$XDG_RUNTIME_DIR/trimpoint/trimpoint.sock"\nexec {endless[0]}')
+            await _stream(
+                harness,
+                talk,
+                f'SOCKET="$XDG_RUNTIME_DIR/trimpoint/trimpoint.sock"\nexec {endless[0]}',
+            )
 
 
 def _environment(harness: Harness, talk: Conversation) -> dict[str, str]:
@@ -86,7 +104,9 @@ def _environment(harness: Harness, talk: Conversation) -> dict[str, str]:
 
 async def _run(harness: Harness, talk: Conversation, script: str) -> str:
     with anyio.fail_after(STEP_S):
-        done = await anyio.run_process(["bash", "-euc", script], env=_environment(harness, talk), stderr=-2, check=False)
+        done = await anyio.run_process(
+            ["bash", "-euc", script], env=_environment(harness, talk), stderr=-2, check=False
+        )
     assert done.returncode == 0, done.stdout.decode()
     return done.stdout.decode()
 

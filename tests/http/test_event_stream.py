@@ -41,12 +41,18 @@ async def stream(limits: Limits) -> AsyncIterator[tuple[Connection, Wire, anyio.
 
 def test_a_notification_becomes_an_event_with_its_sequence_as_id() -> None:
     line = b'{"jsonrpc":"2.0","method":"orchestration/event","params":{"sequence":7,\n"type":"x"}}'
-    assert encode_event(line) == b'event: orchestration/event\nid: 7\ndata: {"sequence":7, "type":"x"}\n\n'
+    assert (
+        encode_event(line)
+        == b'event: orchestration/event\nid: 7\ndata: {"sequence":7, "type":"x"}\n\n'
+    )
     assert encode_event(b'{"method":"m","params":{}}') == b"event: m\ndata: {}\n\n"
 
 
 def test_lines_become_one_event_each() -> None:
-    assert frame_lines(b'{"method":"a","params":1}\n' * 2, Dialect.EVENT_STREAM) == b"event: a\ndata: 1\n\n" * 2
+    assert (
+        frame_lines(b'{"method":"a","params":1}\n' * 2, Dialect.EVENT_STREAM)
+        == b"event: a\ndata: 1\n\n" * 2
+    )
 
 
 async def test_an_event_for_many_readers_is_encoded_once() -> None:
@@ -72,7 +78,9 @@ async def test_a_reader_that_does_not_read_costs_its_limit_and_is_then_dropped()
             assert connection.queued_bytes <= MIB + 70_000
             await anyio.lowlevel.checkpoint()
         assert connection.dropped_because is not None
-        assert (await wire.rest()).startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
+        assert (await wire.rest()).startswith(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+        )
 
 
 async def test_a_quiet_stream_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +89,10 @@ async def test_a_quiet_stream_shows_that_it_is_alive(monkeypatch: pytest.MonkeyP
     end = SocketEnd(ours)
     connection = event_connection(Transport(end, end, "a test"), Limits())
     with anyio.fail_after(STEP_S):
-        async with await UNIXSocketStream.from_socket(theirs) as reader, anyio.create_task_group() as tasks:
+        async with (
+            await UNIXSocketStream.from_socket(theirs) as reader,
+            anyio.create_task_group() as tasks,
+        ):
             produced = anyio.Event()
             tasks.start_soon(event_stream.run, connection, produced.wait)
             assert (await reader.receive()).startswith(b": still here\n\n")

@@ -1,6 +1,7 @@
 """Pages that mean harm, in a real Chromium that is logged in: what they try comes to nothing.
 
-Needs Debian's `chromium-headless-shell` and PyPI's `playwright`; skipped where they are not installed.
+Needs Debian's `chromium-headless-shell` and PyPI's `playwright`; skipped where they are not
+installed.
 """
 
 import shutil
@@ -59,18 +60,26 @@ async def _serve_blank_page(stream: SocketStream) -> None:
         await stream.receive()
         body = b"<!doctype html><title>harmless</title>"
         await stream.send(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+            % len(body)
+            + body
         )
 
 
 @asynccontextmanager
 async def browser(stage: Stage) -> AsyncIterator[tuple[Any, int]]:
-    """A context of a browser that is logged in, and the port of a server of other pages, at 127.0.0.1 and evil.example."""
+    """A context of a browser that is logged in, and the port of a server of other pages, at
+    127.0.0.1 and evil.example.
+    """
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
     port = int(listener.extra(anyio.abc.SocketAttribute.local_port))
     arguments = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
     with anyio.fail_after(SCENARIO_S):
-        async with listener, playwright.async_playwright() as started, anyio.create_task_group() as tasks:
+        async with (
+            listener,
+            playwright.async_playwright() as started,
+            anyio.create_task_group() as tasks,
+        ):
             tasks.start_soon(listener.serve, _serve_blank_page)
             chromium = await started.chromium.launch(executable_path=CHROMIUM, args=arguments)
             context = await chromium.new_context()
@@ -93,14 +102,17 @@ async def test_a_page_of_another_origin_can_neither_read_nor_write(stage: Stage,
         page = await context.new_page()
         await page.goto(f"http://{host}:{port}/")
         outcome = await page.evaluate(ATTACKS, f"http://127.0.0.1:{stage.port}")
-    # "opaque" is all that a blind request ever tells; that it was refused is in the tests with raw bytes.
+    # "opaque" is all that a blind request ever tells; that it was refused is in the tests with raw
+    # bytes.
     assert outcome.pop("blind") in ("opaque", "blocked")
     assert set(outcome.values()) == {"blocked"}, outcome
     assert stage.daemon.clients.connected == 0
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1"])
-async def test_a_page_of_another_origin_can_send_no_form_and_show_no_frame(stage: Stage, host: str) -> None:
+async def test_a_page_of_another_origin_can_send_no_form_and_show_no_frame(
+    stage: Stage, host: str
+) -> None:
     target = f"http://127.0.0.1:{stage.port}"
     async with browser(stage) as (context, port):
         page = await context.new_page()
@@ -109,14 +121,20 @@ async def test_a_page_of_another_origin_can_send_no_form_and_show_no_frame(stage
         await page.set_content(form)
         async with page.expect_navigation() as navigation:
             await page.evaluate("document.forms[0].submit()")
-        assert (await (await navigation.value).json())["reason"] in ("foreign_origin", "foreign_site")
+        assert (await (await navigation.value).json())["reason"] in (
+            "foreign_origin",
+            "foreign_site",
+        )
         await page.goto(f"http://{host}:{port}/")
         await page.evaluate(
             "target => new Promise(done => { const frame = document.createElement('iframe'); frame.src = target;"
             " frame.onload = done; document.body.append(frame); })",
             f"{target}/api/v1/threads",
         )
-        shown = [await frame.evaluate("document.body ? document.body.innerText : ''") for frame in page.frames[1:]]
+        shown = [
+            await frame.evaluate("document.body ? document.body.innerText : ''")
+            for frame in page.frames[1:]
+        ]
     assert not any("threads" in text for text in shown), shown
 
 

@@ -1,4 +1,6 @@
-"""The TCP listeners: limits, silent and broken clients, the metrics' own address, the token's file."""
+"""The TCP listeners: limits, silent and broken clients, the metrics' own address, the token's
+file.
+"""
 
 import os
 import socket
@@ -24,10 +26,14 @@ from tests.http.stage import Stage, Wire
 
 
 @asynccontextmanager
-async def running(folder: Path, config: Config, *handed_over: socket.socket) -> AsyncIterator[Daemon]:
+async def running(
+    folder: Path, config: Config, *handed_over: socket.socket
+) -> AsyncIterator[Daemon]:
     profile = LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), (), folder / "codex")
     with anyio.fail_after(STEP_S):
-        async with running_daemon(config, folder / "state", profile, http_listeners=handed_over) as daemon:
+        async with running_daemon(
+            config, folder / "state", profile, http_listeners=handed_over
+        ) as daemon:
             yield daemon
 
 
@@ -44,7 +50,9 @@ async def said(port: int, request: bytes) -> bytes:
 
 
 class TestMetricsAddress:
-    async def test_it_answers_with_metrics_and_nothing_else_without_a_token(self, tmp_path: Path) -> None:
+    async def test_it_answers_with_metrics_and_nothing_else_without_a_token(
+        self, tmp_path: Path
+    ) -> None:
         port = free_port()
         async with running(tmp_path, Config(metrics=MetricsSection(f"127.0.0.1:{port}"))):
             for method, path, status in (
@@ -57,17 +65,23 @@ class TestMetricsAddress:
                 ("GET", "/healthz", 404),
             ):
                 async with await anyio.connect_tcp("127.0.0.1", port) as stream:
-                    answer = await Wire(stream).ask(method, path, {"Host": "prometheus.example:9464"})
+                    answer = await Wire(stream).ask(
+                        method, path, {"Host": "prometheus.example:9464"}
+                    )
                 assert answer.status == status
             async with await anyio.connect_tcp("127.0.0.1", port) as stream:
                 answer = await Wire(stream).ask("GET", "/metrics")
         assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         assert b"trimpoint_threads 0.0" in answer.body
 
-    async def test_an_address_that_is_taken_is_logged_and_harms_nothing(self, tmp_path: Path) -> None:
+    async def test_an_address_that_is_taken_is_logged_and_harms_nothing(
+        self, tmp_path: Path
+    ) -> None:
         with bind(Address("127.0.0.1", 0)) as taken, capture_logs() as logs:
             place = str(address_of(taken))
-            async with running(tmp_path, Config(metrics=MetricsSection(place), http=HttpSection(place))) as daemon:
+            async with running(
+                tmp_path, Config(metrics=MetricsSection(place), http=HttpSection(place))
+            ) as daemon:
                 assert daemon.http.addresses.first is None
         told = {entry["event"]: entry["address"] for entry in logs if entry["log_level"] == "error"}
         assert told == {"metrics_not_served": place, "http_not_served": place}
@@ -85,13 +99,19 @@ class TestClients:
             b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * MAX_HEAD_BYTES,
         ],
     )
-    async def test_what_is_no_request_is_told_so_and_ends(self, stage: Stage, request_: bytes) -> None:
+    async def test_what_is_no_request_is_told_so_and_ends(
+        self, stage: Stage, request_: bytes
+    ) -> None:
         answer = await said(stage.port, request_)
         assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
         assert b"X-Content-Type-Options: nosniff" in answer
 
     async def test_a_client_that_leaves_in_the_middle_harms_nobody(self, stage: Stage) -> None:
-        for part in (b"", b"GET /heal", b"POST /api/v1/commands/help HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"):
+        for part in (
+            b"",
+            b"GET /heal",
+            b"POST /api/v1/commands/help HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+        ):
             async with await anyio.connect_tcp("127.0.0.1", stage.port) as stream:
                 await stream.send(part or b" ")
         assert (await stage.asked("GET", "/healthz")).status == 200
@@ -113,14 +133,23 @@ class TestClients:
         head = f"POST /api/v1/commands/help HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {stage.token}\r\n"
         assert await said(stage.port, f"{head}Content-Length: 5\r\n\r\n".encode()) == b""
 
-    async def test_a_body_is_asked_for_where_the_client_waits_to_be_asked(self, stage: Stage) -> None:
+    async def test_a_body_is_asked_for_where_the_client_waits_to_be_asked(
+        self, stage: Stage
+    ) -> None:
         async with stage.tcp() as wire:
-            expect = {**stage.bearer, "Content-Type": "application/json", "Expect": "100-continue", "Content-Length": "2"}
+            expect = {
+                **stage.bearer,
+                "Content-Type": "application/json",
+                "Expect": "100-continue",
+                "Content-Length": "2",
+            }
             assert (await wire.ask("POST", "/api/v1/commands/help", expect)).status == 100
             await wire.stream.send(b"{}")
             assert (await wire.answer()).status == 200
 
-    async def test_one_too_many_is_told_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_one_too_many_is_told_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(tcp_listener, "MAX_CONNECTIONS", 1)
         async with running(tmp_path, Config(http=HttpSection("127.0.0.1:0"))) as daemon:
             port = int(str(daemon.http.addresses.first).rpartition(":")[2])
@@ -129,7 +158,9 @@ class TestClients:
                 assert (await said(port, b"GET /healthz HTTP/1.1\r\n")).startswith(b"HTTP/1.1 503 ")
 
     async def test_lines_are_not_spoken_over_tcp(self, stage: Stage) -> None:
-        assert (await said(stage.port, b'{"id":1,"method":"initialize"}\n\n')).startswith(b"HTTP/1.1 400 ")
+        assert (await said(stage.port, b'{"id":1,"method":"initialize"}\n\n')).startswith(
+            b"HTTP/1.1 400 "
+        )
 
 
 class TestHandedOverSockets:
@@ -194,4 +225,7 @@ class TestToken:
 
 
 def test_an_address_is_written_as_it_is_typed() -> None:
-    assert (str(Address("127.0.0.1", 9464)), str(Address("::1", 9464))) == ("127.0.0.1:9464", "[::1]:9464")
+    assert (str(Address("127.0.0.1", 9464)), str(Address("::1", 9464))) == (
+        "127.0.0.1:9464",
+        "[::1]:9464",
+    )

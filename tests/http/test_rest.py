@@ -45,12 +45,18 @@ async def get(harness: Harness, path: str, headers: dict[str, str] | None = None
         return await wire.ask("GET", path, headers)
 
 
-async def post(harness: Harness, path: str, body: Any, headers: dict[str, str] | None = None) -> Answer:
+async def post(
+    harness: Harness, path: str, body: Any, headers: dict[str, str] | None = None
+) -> Answer:
     async with wire_to(harness) as wire:
-        return await wire.ask("POST", path, {**AS_JSON, **(headers or {})}, json.dumps(body).encode())
+        return await wire.ask(
+            "POST", path, {**AS_JSON, **(headers or {})}, json.dumps(body).encode()
+        )
 
 
-async def test_threads_and_their_views_are_those_of_the_methods(harness: Harness, talk: Conversation) -> None:
+async def test_threads_and_their_views_are_those_of_the_methods(
+    harness: Harness, talk: Conversation
+) -> None:
     await talk.turn()
     thread = f"/api/v1/threads/{talk.thread_id}"
     for path, method, member in (
@@ -67,7 +73,9 @@ async def test_threads_and_their_views_are_those_of_the_methods(harness: Harness
     assert listed["id"] == talk.thread_id
 
 
-async def test_several_requests_go_over_one_connection(harness: Harness, talk: Conversation) -> None:
+async def test_several_requests_go_over_one_connection(
+    harness: Harness, talk: Conversation
+) -> None:
     async with wire_to(harness) as wire:
         for _ in range(3):
             assert (await wire.ask("GET", "/api/v1/commands")).status == 200
@@ -78,16 +86,31 @@ async def test_several_requests_go_over_one_connection(harness: Harness, talk: C
 
 async def test_the_seeds_bodies_are_understood(harness: Harness, talk: Conversation) -> None:
     await talk.turn()
-    done = await post(harness, "/api/v1/commands/compact", {"session_id": talk.thread_id, "force": True})
-    assert (done.status, done.json()["status"], done.json()["summary"]) == (200, "completed", "The gist of it all.")
+    done = await post(
+        harness, "/api/v1/commands/compact", {"session_id": talk.thread_id, "force": True}
+    )
+    assert (done.status, done.json()["status"], done.json()["summary"]) == (
+        200,
+        "completed",
+        "The gist of it all.",
+    )
     every = await post(harness, "/api/v1/commands/help", {})
-    assert [one["name"] for one in every.json()["commands"]] == ["clear", "compact", "compress", "revert", "new", "help"]
+    assert [one["name"] for one in every.json()["commands"]] == [
+        "clear",
+        "compact",
+        "compress",
+        "revert",
+        "new",
+        "help",
+    ]
     one = await post(harness, "/api/v1/commands/help", {"command": "compact"})
     assert [one["name"] for one in one.json()["commands"]] == ["compact"]
     assert (await post(harness, "/api/v1/commands/help", {"command": "nothing"})).status == 404
 
 
-async def test_a_command_streams_its_progress_and_then_its_result(harness: Harness, talk: Conversation) -> None:
+async def test_a_command_streams_its_progress_and_then_its_result(
+    harness: Harness, talk: Conversation
+) -> None:
     for _ in range(2):
         await talk.turn()
     body = json.dumps({"threadId": talk.thread_id, "args": "1"}).encode()
@@ -113,7 +136,9 @@ async def test_what_failed_is_told_as_problem_details(harness: Harness, talk: Co
         return say("at last")
 
     harness.script.then(slowly)
-    await talk.client.request("turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go"}])
+    await talk.client.request(
+        "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": "go"}]
+    )
     await asked.wait()
     refused = await post(harness, "/api/v1/commands/compact", {"threadId": talk.thread_id})
     release.set()
@@ -148,7 +173,13 @@ async def test_what_failed_is_told_as_problem_details(harness: Harness, talk: Co
     ],
 )  # fmt: skip
 async def test_what_is_not_right_is_refused_with_its_reason(
-    harness: Harness, method: str, path: str, body: bytes | None, headers: dict[str, str], status: int, reason: str
+    harness: Harness,
+    method: str,
+    path: str,
+    body: bytes | None,
+    headers: dict[str, str],
+    status: int,
+    reason: str,
 ) -> None:
     async with harness.daemon(), wire_to(harness) as wire:
         answer = await wire.ask(method, path, headers, body)
@@ -157,7 +188,9 @@ async def test_what_is_not_right_is_refused_with_its_reason(
     assert told["title"]
 
 
-async def test_a_dispatched_command_is_answered_once_it_is_durable(harness: Harness, talk: Conversation) -> None:
+async def test_a_dispatched_command_is_answered_once_it_is_durable(
+    harness: Harness, talk: Conversation
+) -> None:
     await talk.turn()
     path = f"/api/v1/threads/{talk.thread_id}/dispatch"
     answer = await post(harness, path, {"type": "thread.context.trim", "keepLastNTurns": 0})
@@ -166,7 +199,9 @@ async def test_a_dispatched_command_is_answered_once_it_is_durable(harness: Harn
 
 
 class TestEvents:
-    async def test_a_stream_begins_with_a_snapshot_and_goes_on_live(self, harness: Harness, talk: Conversation) -> None:
+    async def test_a_stream_begins_with_a_snapshot_and_goes_on_live(
+        self, harness: Harness, talk: Conversation
+    ) -> None:
         await talk.turn()
         async with wire_to(harness) as wire:
             await wire.ask("GET", f"/api/v1/threads/{talk.thread_id}/events")
@@ -178,7 +213,9 @@ class TestEvents:
         assert live["event"] == "orchestration/event"
         assert int(live["id"]) > int(second["id"])
 
-    async def test_a_replay_has_neither_gap_nor_repeat_wherever_it_was_cut(self, harness: Harness, talk: Conversation) -> None:
+    async def test_a_replay_has_neither_gap_nor_repeat_wherever_it_was_cut(
+        self, harness: Harness, talk: Conversation
+    ) -> None:
         path = f"/api/v1/threads/{talk.thread_id}/events"
         async with wire_to(harness) as whole:
             await whole.ask("GET", path)
@@ -187,7 +224,11 @@ class TestEvents:
             await talk.turn()
             await talk.turn()
             await talk.client.request("commands/execute", text="/clear 1", threadId=talk.thread_id)
-            end = str((await talk.client.request("orchestration/snapshot", threadId=talk.thread_id))["thread"]["sequence"])
+            end = str(
+                (await talk.client.request("orchestration/snapshot", threadId=talk.thread_id))[
+                    "thread"
+                ]["sequence"]
+            )
             ids = [(await whole.event())["id"]]
             while ids[-1] != end:
                 ids.append((await whole.event())["id"])
@@ -201,13 +242,17 @@ class TestEvents:
             assert again == ids[cut:]
             assert (event["event"], event["id"]) == ("orchestration/synchronized", end)
 
-    async def test_a_client_that_was_away_too_long_begins_anew(self, harness: Harness, talk: Conversation) -> None:
+    async def test_a_client_that_was_away_too_long_begins_anew(
+        self, harness: Harness, talk: Conversation
+    ) -> None:
         await talk.turn()
         async with wire_to(harness) as wire:
             await wire.ask("GET", f"/api/v1/threads/{talk.thread_id}/events?after=99999999")
             assert (await wire.event())["event"] == "snapshot"
 
-    async def test_a_stream_that_its_client_left_is_forgotten(self, harness: Harness, talk: Conversation) -> None:
+    async def test_a_stream_that_its_client_left_is_forgotten(
+        self, harness: Harness, talk: Conversation
+    ) -> None:
         async with wire_to(harness) as wire:
             await wire.ask("GET", f"/api/v1/threads/{talk.thread_id}/events")
             await wire.event()
@@ -221,4 +266,9 @@ def test_problem_details_have_no_empty_members() -> None:
     from trimpoint.http.problems import HttpReason, problem
 
     told = msgspec.json.decode(msgspec.json.encode(problem(HttpReason.NOT_FOUND, "Nothing.")))
-    assert told == {"title": "Not Found", "status": 404, "detail": "Nothing.", "reason": "not_found"}
+    assert told == {
+        "title": "Not Found",
+        "status": 404,
+        "detail": "Nothing.",
+        "reason": "not_found",
+    }

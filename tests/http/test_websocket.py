@@ -17,10 +17,23 @@ from hypothesis import strategies as st
 from trimpoint.config import LimitsSection
 from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.gateway.transport.streams import SocketEnd, Transport
-from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Reply, encode_text_frame, frame_lines
+from trimpoint.gateway.transport.wire import (
+    CloseCode,
+    Dialect,
+    Ended,
+    Reply,
+    encode_text_frame,
+    frame_lines,
+)
 from trimpoint.http import websocket
 from trimpoint.http.exchange import Request
-from trimpoint.http.websocket import UpgradeRefused, WebSocketWire, accept_upgrade, keep_alive, wants_upgrade
+from trimpoint.http.websocket import (
+    UpgradeRefused,
+    WebSocketWire,
+    accept_upgrade,
+    keep_alive,
+    wants_upgrade,
+)
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol
@@ -48,7 +61,9 @@ def masked(payload: bytes, opcode: int = 1, *, fin: bool = True) -> bytes:
 
 def _xor(payload: bytes, mask: bytes) -> bytes:
     padded = (mask * (len(payload) // 4 + 1))[: len(payload)]
-    return (int.from_bytes(payload, "big") ^ int.from_bytes(padded, "big")).to_bytes(len(payload), "big")
+    return (int.from_bytes(payload, "big") ^ int.from_bytes(padded, "big")).to_bytes(
+        len(payload), "big"
+    )
 
 
 async def frame(wire: Wire) -> tuple[int, bytes]:
@@ -93,14 +108,26 @@ class TestHandshake:
         assert told == min(LimitsSection().max_message_bytes, 16 * MIB)
 
     async def test_subprotocols_and_extensions_are_not_taken_up(self, stage: Stage) -> None:
-        offered = {"Sec-WebSocket-Protocol": "mcp, token.x", "Sec-WebSocket-Extensions": "permessage-deflate"}
+        offered = {
+            "Sec-WebSocket-Protocol": "mcp, token.x",
+            "Sec-WebSocket-Extensions": "permessage-deflate",
+        }
         async with stage.unix() as wire:
-            answer = await wire.ask("GET", "/rpc", {**UPGRADE, **offered, "x-codex-app-server-compression": "zstd-stream-v1"})
+            answer = await wire.ask(
+                "GET",
+                "/rpc",
+                {**UPGRADE, **offered, "x-codex-app-server-compression": "zstd-stream-v1"},
+            )
         assert answer.status == 101
         assert not {"sec-websocket-protocol", "sec-websocket-extensions"} & answer.headers.keys()
 
-    @pytest.mark.parametrize(("path", "status"), [("/", 101), ("/rpc", 101), ("/rpc?a=1", 101), ("/rpc/x", 101), ("/other", 404)])
-    async def test_paths_outside_rpc_have_no_websocket(self, stage: Stage, path: str, status: int) -> None:
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [("/", 101), ("/rpc", 101), ("/rpc?a=1", 101), ("/rpc/x", 101), ("/other", 404)],
+    )
+    async def test_paths_outside_rpc_have_no_websocket(
+        self, stage: Stage, path: str, status: int
+    ) -> None:
         async with stage.unix() as wire:
             assert (await wire.ask("GET", path, UPGRADE)).status == status
 
@@ -114,21 +141,33 @@ class TestHandshake:
             ({"Connection": "keep-alive"}, 426),
         ],
     )
-    async def test_what_is_not_right_is_refused(self, stage: Stage, changed: dict[str, str], status: int) -> None:
+    async def test_what_is_not_right_is_refused(
+        self, stage: Stage, changed: dict[str, str], status: int
+    ) -> None:
         async with stage.unix() as wire:
             answer = await wire.ask("GET", "/rpc", {**UPGRADE, **changed})
-        assert (answer.status, answer.json()["status"], answer.json()["reason"]) == (status, status, "upgrade_refused")
+        assert (answer.status, answer.json()["status"], answer.json()["reason"]) == (
+            status,
+            status,
+            "upgrade_refused",
+        )
         assert answer.headers["sec-websocket-version"] == "13"
 
     async def test_a_frame_behind_the_handshake_is_not_lost(self, stage: Stage) -> None:
-        head = "GET /rpc HTTP/1.1\r\nHost: x\r\n" + "".join(f"{k}: {v}\r\n" for k, v in UPGRADE.items())
+        head = "GET /rpc HTTP/1.1\r\nHost: x\r\n" + "".join(
+            f"{k}: {v}\r\n" for k, v in UPGRADE.items()
+        )
         async with stage.unix() as wire:
             await wire.stream.send(f"{head}\r\n".encode() + masked(PING_INIT))
             assert (await wire.answer()).status == 101
             assert (await message(wire))["error"]["message"] == "Not initialized"
 
     async def test_a_handshake_byte_by_byte_is_taken(self, stage: Stage) -> None:
-        head = "GET /rpc HTTP/1.1\r\nHost: x\r\n" + "".join(f"{k}: {v}\r\n" for k, v in UPGRADE.items()) + "\r\n"
+        head = (
+            "GET /rpc HTTP/1.1\r\nHost: x\r\n"
+            + "".join(f"{k}: {v}\r\n" for k, v in UPGRADE.items())
+            + "\r\n"
+        )
         async with stage.unix() as wire:
             for byte in head.encode():
                 await wire.stream.send(bytes([byte]))
@@ -136,7 +175,11 @@ class TestHandshake:
 
     async def test_a_thousand_broken_upgrades_harm_nobody(self, stage: Stage) -> None:
         chance = random.Random(7)
-        whole = "GET /rpc HTTP/1.1\r\nHost: localhost\r\n" + "".join(f"{k}: {v}\r\n" for k, v in UPGRADE.items()) + "\r\n"
+        whole = (
+            "GET /rpc HTTP/1.1\r\nHost: localhost\r\n"
+            + "".join(f"{k}: {v}\r\n" for k, v in UPGRADE.items())
+            + "\r\n"
+        )
         for _ in range(1000):
             broken = bytearray(whole.encode())
             for _ in range(chance.randint(1, 8)):
@@ -147,7 +190,9 @@ class TestHandshake:
                     case 1:
                         del broken[at : at + chance.randint(1, 20)]
                     case _:
-                        broken[at:at] = bytes(chance.randrange(256) for _ in range(chance.randint(1, 20)))
+                        broken[at:at] = bytes(
+                            chance.randrange(256) for _ in range(chance.randint(1, 20))
+                        )
                 broken = broken or bytearray(b"G")
             sock = socket.socket(socket.AF_UNIX)
             sock.setblocking(False)
@@ -165,7 +210,11 @@ class TestFrames:
     @pytest.mark.codex
     async def test_text_is_a_message_and_is_answered_in_one_frame(self, stage: Stage) -> None:
         async with opened(stage) as wire:
-            hello = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "x", "version": "1"}}}
+            hello = {
+                "id": 1,
+                "method": "initialize",
+                "params": {"clientInfo": {"name": "x", "version": "1"}},
+            }
             await wire.stream.send(masked(json.dumps(hello).encode()))
             assert (await message(wire))["id"] == 1
             await wire.stream.send(masked(b'{"id":2,"method":"commands/list"}'))
@@ -182,7 +231,9 @@ class TestFrames:
             assert (await message(wire))["id"] == 1
 
     @pytest.mark.parametrize("payload", [b"", b"{", b"\xff\xfe", b"hello", b"[" * 100_000])
-    async def test_text_that_is_no_json_is_answered_as_on_the_socket(self, stage: Stage, payload: bytes) -> None:
+    async def test_text_that_is_no_json_is_answered_as_on_the_socket(
+        self, stage: Stage, payload: bytes
+    ) -> None:
         async with opened(stage) as wire:
             await wire.stream.send(masked(payload))
             assert (await message(wire))["error"]["code"] == -32700
@@ -202,7 +253,9 @@ class TestFrames:
             (masked(struct.pack(">H", 3), 8), 1002),
         ],
     )
-    async def test_what_breaks_the_rules_is_closed_with_its_code(self, stage: Stage, sent: bytes, code: int) -> None:
+    async def test_what_breaks_the_rules_is_closed_with_its_code(
+        self, stage: Stage, sent: bytes, code: int
+    ) -> None:
         async with opened(stage) as wire:
             await wire.stream.send(sent)
             assert await close_code(wire) == code
@@ -226,22 +279,37 @@ class TestSizes:
                 await wire.stream.send(masked(part, 1 if start == 0 else 0, fin=start == 48 * MIB))
             assert (await message(wire))["id"] == 1
 
-    @pytest.mark.parametrize("head", [b"\x81\xff" + struct.pack(">Q", 16 * MIB + 1), b"\x81\xff" + struct.pack(">Q", 2**63 - 1)])
-    async def test_a_frame_beyond_the_limit_is_closed_with_1009_before_it_has_come(self, stage: Stage, head: bytes) -> None:
+    @pytest.mark.parametrize(
+        "head",
+        [b"\x81\xff" + struct.pack(">Q", 16 * MIB + 1), b"\x81\xff" + struct.pack(">Q", 2**63 - 1)],
+    )
+    async def test_a_frame_beyond_the_limit_is_closed_with_1009_before_it_has_come(
+        self, stage: Stage, head: bytes
+    ) -> None:
         async with opened(stage) as wire:
             await wire.stream.send(head + b"\0\0\0\0" + b"x" * MIB)
             assert await close_code(wire) == 1009
 
     async def test_fragments_beyond_the_limit_are_closed_with_1009(self, tmp_path: Path) -> None:
-        async with staged(tmp_path, LimitsSection(max_message_bytes=1000)) as stage, opened(stage) as wire:
+        async with (
+            staged(tmp_path, LimitsSection(max_message_bytes=1000)) as stage,
+            opened(stage) as wire,
+        ):
             await wire.stream.send(masked(b"x" * 600, fin=False) + masked(b"x" * 600, 0))
             assert await close_code(wire) == 1009
 
 
 class TestEnds:
-    async def test_a_client_that_introduces_itself_never_is_sent_away_with_1008(self, tmp_path: Path) -> None:
-        async with staged(tmp_path, LimitsSection(handshake_deadline_s=0.2)) as stage, opened(stage) as wire:
-            assert (await message(wire))["error"]["message"].startswith("this client has not introduced itself")
+    async def test_a_client_that_introduces_itself_never_is_sent_away_with_1008(
+        self, tmp_path: Path
+    ) -> None:
+        async with (
+            staged(tmp_path, LimitsSection(handshake_deadline_s=0.2)) as stage,
+            opened(stage) as wire,
+        ):
+            assert (await message(wire))["error"]["message"].startswith(
+                "this client has not introduced itself"
+            )
             assert await close_code(wire) == 1008
 
     async def test_the_daemons_end_is_told_with_1012(self, tmp_path: Path) -> None:
@@ -279,9 +347,15 @@ class TestSlowClients:
     """A connection alone, on a pair of sockets."""
 
     @asynccontextmanager
-    async def pair(self, limits: Limits) -> AsyncIterator[tuple[Connection, WebSocketWire, Wire, anyio.Event]]:
+    async def pair(
+        self, limits: Limits
+    ) -> AsyncIterator[tuple[Connection, WebSocketWire, Wire, anyio.Event]]:
         ours, theirs = socket.socketpair()
-        end, wire, ended = SocketEnd(ours), WebSocketWire(ServerProtocol(state=State.OPEN)), anyio.Event()
+        end, wire, ended = (
+            SocketEnd(ours),
+            WebSocketWire(ServerProtocol(state=State.OPEN)),
+            anyio.Event(),
+        )
         connection = Connection(Transport(end, end, "a test"), limits, lambda *_: None, wire)
         stream = await anyio.abc.UNIXSocketStream.from_socket(theirs)
         with anyio.fail_after(STEP_S):
@@ -313,12 +387,19 @@ class TestSlowClients:
             assert connection.closed_because == connection.dropped_because
 
     async def test_a_client_that_never_reads_is_freed_all_the_same(self) -> None:
-        async with self.pair(Limits(max_outbox_bytes=MIB, close_grace_s=0.05)) as (connection, _, _, ended):
+        async with self.pair(Limits(max_outbox_bytes=MIB, close_grace_s=0.05)) as (
+            connection,
+            _,
+            _,
+            ended,
+        ):
             for _ in range(64):
                 connection.send(b'"' + b"x" * 65_536 + b'"')
             await ended.wait()
 
-    async def test_a_silent_client_is_pinged_and_then_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_silent_client_is_pinged_and_then_dropped(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(websocket, "PING_AFTER_S", 0.01)
         monkeypatch.setattr(websocket, "PONG_WITHIN_S", 0.05)
         async with self.pair(Limits(close_grace_s=0.01)) as (connection, wire, client, ended):
@@ -331,7 +412,10 @@ class TestSlowClients:
     async def test_a_client_that_answers_pings_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(websocket, "PING_AFTER_S", 0.01)
         monkeypatch.setattr(websocket, "PONG_WITHIN_S", 0.5)
-        async with self.pair(Limits()) as (connection, wire, client, _), anyio.create_task_group() as tasks:
+        async with (
+            self.pair(Limits()) as (connection, wire, client, _),
+            anyio.create_task_group() as tasks,
+        ):
             tasks.start_soon(keep_alive, connection, wire)
             for _ in range(2):
                 assert (await frame(client))[0] == Opcode.PING
@@ -342,10 +426,14 @@ class TestSlowClients:
 
 class TestPure:
     @given(st.lists(st.binary(max_size=300), max_size=5), st.integers(1, 40))
-    def test_messages_do_not_depend_on_where_the_stream_was_cut(self, messages: list[bytes], step: int) -> None:
+    def test_messages_do_not_depend_on_where_the_stream_was_cut(
+        self, messages: list[bytes], step: int
+    ) -> None:
         stream = b"".join(masked(one) for one in messages)
         wire = WebSocketWire(ServerProtocol(state=State.OPEN))
-        received = [one for at in range(0, len(stream), step) for one in wire.feed(stream[at : at + step])]
+        received = [
+            one for at in range(0, len(stream), step) for one in wire.feed(stream[at : at + step])
+        ]
         assert received == messages
 
     @given(st.binary(max_size=200))
@@ -354,12 +442,17 @@ class TestPure:
         received = wire.feed(data)
         assert all(isinstance(one, bytes | Reply | Ended) for one in received)
 
-    @given(st.binary(max_size=200).map(lambda text: text.replace(b"\n", b"")) | st.integers(60_000, 70_000).map(bytes))
+    @given(
+        st.binary(max_size=200).map(lambda text: text.replace(b"\n", b""))
+        | st.integers(60_000, 70_000).map(bytes)
+    )
     def test_a_frame_made_by_hand_is_that_of_the_library(self, text: bytes) -> None:
         assert encode_text_frame(text) == Frame(Opcode.TEXT, text).serialize(mask=False)
 
     def test_lines_become_one_frame_each(self) -> None:
-        assert frame_lines(b"{}\n[]\n", Dialect.WEBSOCKET) == encode_text_frame(b"{}") + encode_text_frame(b"[]")
+        assert frame_lines(b"{}\n[]\n", Dialect.WEBSOCKET) == encode_text_frame(
+            b"{}"
+        ) + encode_text_frame(b"[]")
 
     def test_a_long_reason_fits_into_a_close_frame(self) -> None:
         wire = WebSocketWire(ServerProtocol(state=State.OPEN))
@@ -368,7 +461,12 @@ class TestPure:
         assert isinstance(wire.eof()[-1], Ended)
 
     def test_upgrades_are_told_by_their_header(self) -> None:
-        headers = {"host": "x", "upgrade": "WebSocket", "connection": "Upgrade", "sec-websocket-key": KEY}
+        headers = {
+            "host": "x",
+            "upgrade": "WebSocket",
+            "connection": "Upgrade",
+            "sec-websocket-key": KEY,
+        }
         request = Request("GET", "/", headers)
         assert wants_upgrade(request)
         with pytest.raises(UpgradeRefused) as refused:

@@ -57,7 +57,9 @@ class JournalContract:
         assert journal.report.damage is Damage.NONE
         assert journal.durable.records == 0
 
-    async def test_committed_records_are_there_after_a_restart_in_order(self, store_harness: StoreHarness) -> None:
+    async def test_committed_records_are_there_after_a_restart_in_order(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         records = [b"%d" % n for n in range(200)]
         for record in records:
@@ -65,7 +67,9 @@ class JournalContract:
         await journal.commit()
         assert payloads(await store_harness.store().open_journal(THREAD)) == records
 
-    async def test_appended_but_uncommitted_records_promise_nothing(self, store_harness: StoreHarness) -> None:
+    async def test_appended_but_uncommitted_records_promise_nothing(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a")
         durable = journal.durable
@@ -90,7 +94,9 @@ class JournalContract:
         with pytest.raises(JournalClosed):
             await journal.reopen()
 
-    async def test_records_found_at_opening_are_read_once(self, store_harness: StoreHarness) -> None:
+    async def test_records_found_at_opening_are_read_once(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         assert payloads(journal) == []
         with pytest.raises(RuntimeError):
@@ -114,9 +120,13 @@ class JournalContract:
         found = payloads(await store_harness.store().open_journal(THREAD))
         for name in range(16):
             prefix = b"%d." % name
-            assert [r for r in found if r.startswith(prefix)] == [b"%d.%d" % (name, n) for n in range(10)]
+            assert [r for r in found if r.startswith(prefix)] == [
+                b"%d.%d" % (name, n) for n in range(10)
+            ]
 
-    async def test_sizes_and_positions_agree_with_the_next_opening(self, store_harness: StoreHarness) -> None:
+    async def test_sizes_and_positions_agree_with_the_next_opening(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"bc")
         again = await store_harness.store().open_journal(THREAD)
@@ -124,7 +134,9 @@ class JournalContract:
         assert again.size_bytes == journal.size_bytes
         assert await store_harness.store().scan() == [(THREAD, journal.size_bytes)]
 
-    async def test_opening_after_a_position_reads_only_what_follows(self, store_harness: StoreHarness) -> None:
+    async def test_opening_after_a_position_reads_only_what_follows(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"b")
         noted = await journal.bookmark()
@@ -134,7 +146,9 @@ class JournalContract:
         assert again.report.start == noted.position
         assert again.durable == Position(journal.size_bytes, 4)
 
-    async def test_opening_after_the_very_end_reads_nothing_and_goes_on(self, store_harness: StoreHarness) -> None:
+    async def test_opening_after_the_very_end_reads_nothing_and_goes_on(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"b")
         again = await store_harness.store().open_journal(THREAD, after=await journal.bookmark())
@@ -177,7 +191,9 @@ class JournalContract:
             await journal.bookmark()
 
     @pytest.mark.parametrize("errno", [EIO, ENOSPC, EROFS])
-    async def test_a_refused_write_fails_the_commit_with_its_reason(self, store_harness: StoreHarness, errno: int) -> None:
+    async def test_a_refused_write_fails_the_commit_with_its_reason(
+        self, store_harness: StoreHarness, errno: int
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         store_harness.refuse(errno)
         journal.append(b"a")
@@ -186,7 +202,9 @@ class JournalContract:
         assert refused.value.errno == errno
         assert journal.failure is not None
 
-    async def test_a_failed_journal_refuses_until_it_is_reopened(self, store_harness: StoreHarness) -> None:
+    async def test_a_failed_journal_refuses_until_it_is_reopened(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await self._failed(store_harness)
         store_harness.allow()
         with pytest.raises(JournalWriteError):
@@ -198,18 +216,24 @@ class JournalContract:
         await write(journal, b"d")
         assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a", b"d"]
 
-    async def test_reopening_fails_while_the_disk_refuses(self, store_harness: StoreHarness) -> None:
+    async def test_reopening_fails_while_the_disk_refuses(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await self._failed(store_harness)
         with pytest.raises(JournalWriteError):
             await journal.reopen()
         assert journal.failure is not None
 
-    async def test_nothing_refused_is_there_after_a_restart(self, store_harness: StoreHarness) -> None:
+    async def test_nothing_refused_is_there_after_a_restart(
+        self, store_harness: StoreHarness
+    ) -> None:
         await self._failed(store_harness)
         store_harness.allow()
         assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a"]
 
-    async def test_every_waiting_commit_learns_of_the_failure(self, store_harness: StoreHarness) -> None:
+    async def test_every_waiting_commit_learns_of_the_failure(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         store_harness.refuse(ENOSPC)
         refused: list[JournalWriteError] = []
@@ -226,14 +250,18 @@ class JournalContract:
                 tasks.start_soon(committer, name)
         assert len({id(error) for error in refused}) == 8
 
-    async def test_reopening_a_healthy_journal_keeps_what_is_queued(self, store_harness: StoreHarness) -> None:
+    async def test_reopening_a_healthy_journal_keeps_what_is_queued(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         journal.append(b"a")
         await journal.reopen()
         await journal.commit()
         assert payloads(await store_harness.store().open_journal(THREAD)) == [b"a"]
 
-    async def test_concurrent_reopenings_lose_nothing_written_between_them(self, store_harness: StoreHarness) -> None:
+    async def test_concurrent_reopenings_lose_nothing_written_between_them(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await self._failed(store_harness)
         store_harness.allow()
 
@@ -251,7 +279,9 @@ class JournalContract:
         journal = await self._failed(store_harness)
         await journal.close()
 
-    async def test_closing_says_when_the_queue_could_not_be_kept(self, store_harness: StoreHarness) -> None:
+    async def test_closing_says_when_the_queue_could_not_be_kept(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         journal.append(b"a")
         store_harness.refuse(ENOSPC)
@@ -260,7 +290,9 @@ class JournalContract:
         with pytest.raises(JournalClosed):
             journal.append(b"b")
 
-    async def test_a_damaged_journal_is_readable_up_to_the_damage_and_takes_nothing(self, store_harness: StoreHarness) -> None:
+    async def test_a_damaged_journal_is_readable_up_to_the_damage_and_takes_nothing(
+        self, store_harness: StoreHarness
+    ) -> None:
         journal = await store_harness.store().open_journal(THREAD)
         await write(journal, b"a", b"b", b"c", b"d")
         await journal.close()
@@ -278,7 +310,9 @@ class JournalContract:
             await damaged.reopen()
         await damaged.close()
 
-    async def test_a_journal_cannot_be_made_on_a_disk_that_refuses(self, store_harness: StoreHarness) -> None:
+    async def test_a_journal_cannot_be_made_on_a_disk_that_refuses(
+        self, store_harness: StoreHarness
+    ) -> None:
         store_harness.refuse(ENOSPC)
         with pytest.raises(JournalWriteError):
             await store_harness.store().open_journal(THREAD)
@@ -299,7 +333,9 @@ class StateStoreContract:
     async def test_a_store_without_threads_lists_none(self, store_harness: StoreHarness) -> None:
         assert await store_harness.store().scan() == []
 
-    @pytest.mark.parametrize("thread_id", ["plain", "../../etc/passwd", ".", "..", "a/b", "a%2Fb", "ü", "a\0b"])
+    @pytest.mark.parametrize(
+        "thread_id", ["plain", "../../etc/passwd", ".", "..", "a/b", "a%2Fb", "ü", "a\0b"]
+    )
     async def test_any_thread_id_names_a_journal_and_is_listed_as_itself(
         self, store_harness: StoreHarness, thread_id: str
     ) -> None:
@@ -308,7 +344,9 @@ class StateStoreContract:
         assert payloads(await store_harness.store().open_journal(thread_id)) == [b"a"]
 
     @pytest.mark.parametrize("thread_id", ["", "x" * 201, "ü" * 40])
-    async def test_a_thread_id_too_short_or_long_is_refused(self, store_harness: StoreHarness, thread_id: str) -> None:
+    async def test_a_thread_id_too_short_or_long_is_refused(
+        self, store_harness: StoreHarness, thread_id: str
+    ) -> None:
         with pytest.raises(ValueError, match="cannot name"):
             await store_harness.store().open_journal(thread_id)
 
@@ -317,27 +355,39 @@ class StateStoreContract:
             await store_harness.store().open_journal(thread_id)
         assert [name for name, _ in await store_harness.store().scan()] == ["a", "b", "c"]
 
-    async def test_a_journal_is_read_while_it_is_appended_to_and_stays_as_it_is(self, store_harness: StoreHarness) -> None:
+    async def test_a_journal_is_read_while_it_is_appended_to_and_stays_as_it_is(
+        self, store_harness: StoreHarness
+    ) -> None:
         store = store_harness.store()
         journal = await store.open_journal(THREAD)
         await write(journal, b"one", b"two")
         assert list(map(bytes, await store.read_journal(THREAD))) == [b"one", b"two"]
         await write(journal, b"three")
         assert list(map(bytes, await store.read_journal(THREAD))) == [b"one", b"two", b"three"]
-        assert payloads(await store_harness.store().open_journal(THREAD)) == [b"one", b"two", b"three"]
+        assert payloads(await store_harness.store().open_journal(THREAD)) == [
+            b"one",
+            b"two",
+            b"three",
+        ]
 
-    async def test_of_a_damaged_journal_what_comes_before_the_damage_is_read(self, store_harness: StoreHarness) -> None:
+    async def test_of_a_damaged_journal_what_comes_before_the_damage_is_read(
+        self, store_harness: StoreHarness
+    ) -> None:
         store = store_harness.store()
         await write(await store.open_journal(THREAD), b"one", b"two", b"three")
         store_harness.damage_after(THREAD, 1)
         assert list(map(bytes, await store.read_journal(THREAD))) == [b"one"]
 
-    async def test_a_journal_that_is_not_there_cannot_be_read_and_is_not_made(self, store_harness: StoreHarness) -> None:
+    async def test_a_journal_that_is_not_there_cannot_be_read_and_is_not_made(
+        self, store_harness: StoreHarness
+    ) -> None:
         with pytest.raises(FileNotFoundError):
             await store_harness.store().read_journal(THREAD)
         assert await store_harness.store().scan() == []
 
-    async def test_a_checked_file_is_read_back_and_replaced(self, store_harness: StoreHarness) -> None:
+    async def test_a_checked_file_is_read_back_and_replaced(
+        self, store_harness: StoreHarness
+    ) -> None:
         await store_harness.store().write_atomic("catalogue", b"one")
         assert await store_harness.store().read_checked("catalogue") == b"one"
         await store_harness.store().write_atomic("catalogue", b"")
@@ -346,7 +396,9 @@ class StateStoreContract:
     async def test_a_checked_file_holds_its_parts_joined(self, store_harness: StoreHarness) -> None:
         parts = [bytes([number]) * (300 * 1024) for number in range(8)]
         await store_harness.store().write_atomic("snapshots/large", *parts, b"", memoryview(b"end"))
-        assert await store_harness.store().read_checked("snapshots/large") == b"".join(parts) + b"end"
+        assert (
+            await store_harness.store().read_checked("snapshots/large") == b"".join(parts) + b"end"
+        )
 
     async def test_a_missing_checked_file_reads_as_none(self, store_harness: StoreHarness) -> None:
         assert await store_harness.store().read_checked("snapshots/none") is None
@@ -356,14 +408,20 @@ class StateStoreContract:
         await store_harness.store().write_atomic("snapshots/b", b"2")
         assert await store_harness.store().read_checked("snapshots/a") == b"1"
 
-    @pytest.mark.parametrize("name", ["", "/etc/x", "../x", "a/../b", "a//b", "lock", "threads/x", ".x", "a\n"])
-    async def test_a_name_that_leads_elsewhere_is_refused(self, store_harness: StoreHarness, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name", ["", "/etc/x", "../x", "a/../b", "a//b", "lock", "threads/x", ".x", "a\n"]
+    )
+    async def test_a_name_that_leads_elsewhere_is_refused(
+        self, store_harness: StoreHarness, name: str
+    ) -> None:
         with pytest.raises(ValueError, match="cannot name"):
             await store_harness.store().write_atomic(name, b"x")
         with pytest.raises(ValueError, match="cannot name"):
             await store_harness.store().read_checked(name)
 
-    async def test_a_refused_replacement_leaves_the_old_content(self, store_harness: StoreHarness) -> None:
+    async def test_a_refused_replacement_leaves_the_old_content(
+        self, store_harness: StoreHarness
+    ) -> None:
         await store_harness.store().write_atomic("catalogue", b"old")
         store_harness.refuse(ENOSPC)
         with pytest.raises(JournalWriteError):
@@ -373,7 +431,9 @@ class StateStoreContract:
         await store_harness.store().write_atomic("catalogue", b"new")
         assert await store_harness.store().read_checked("catalogue") == b"new"
 
-    async def test_concurrent_replacements_leave_one_of_them_whole(self, store_harness: StoreHarness) -> None:
+    async def test_concurrent_replacements_leave_one_of_them_whole(
+        self, store_harness: StoreHarness
+    ) -> None:
         store = store_harness.store()
         contents = [bytes([n]) * 10_000 for n in range(8)]
         async with anyio.create_task_group() as tasks:

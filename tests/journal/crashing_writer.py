@@ -1,4 +1,6 @@
-"""Run by `test_kill`: commits numbered records from several tasks and says which were acknowledged."""
+"""Run by `test_kill`: commits numbered records from several tasks and says which were
+acknowledged.
+"""
 
 from __future__ import annotations
 

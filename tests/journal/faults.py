@@ -13,7 +13,9 @@ from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations
 
 @dataclass
 class Hold:
-    """One call that stops in its worker thread: `reached` is set when it does, `release` lets it go on."""
+    """One call that stops in its worker thread: `reached` is set when it does, `release` lets it go
+    on.
+    """
 
     reached: Event = field(default_factory=Event)
     release: Event = field(default_factory=Event)

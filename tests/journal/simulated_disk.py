@@ -31,7 +31,10 @@ class SimulatedFile:
         """Bring `sectors` to the disk, and let the file there be `size_bytes` long."""
         _resize(self.durable, size_bytes)
         for sector in sectors:
-            at, end = sector * SECTOR_BYTES, min((sector + 1) * SECTOR_BYTES, size_bytes, len(self.live))
+            at, end = (
+                sector * SECTOR_BYTES,
+                min((sector + 1) * SECTOR_BYTES, size_bytes, len(self.live)),
+            )
             self.durable[at:end] = self.live[at:end]
 
 
@@ -49,11 +52,15 @@ class SimulatedDisk:
         self._next_fd = 3
 
     def lose_power(self, reached: Callable[[int], bool], size: Callable[[int, int], int]) -> None:
-        """Restart with what reached the disk: `reached(sector)`, `size(least, most)` bytes of each file."""
+        """Restart with what reached the disk: `reached(sector)`, `size(least, most)` bytes of each
+        file.
+        """
         self.cut_power_at_sync = False
         for file in self.files.values():
             least, most = sorted((len(file.durable), len(file.live)))
-            file.flush({sector for sector in sorted(file.dirty) if reached(sector)}, size(least, most))
+            file.flush(
+                {sector for sector in sorted(file.dirty) if reached(sector)}, size(least, most)
+            )
             file.live = bytearray(file.durable)
             file.dirty.clear()
 

@@ -16,7 +16,9 @@ PATH = Path("t.journal")
 
 
 class Script:
-    """A writer that notes its batches; each waits until `step` lets it end, or fails with `failure`."""
+    """A writer that notes its batches; each waits until `step` lets it end, or fails with
+    `failure`.
+    """
 
     def __init__(self, *, stepwise: bool = False) -> None:
         self.batches: list[list[bytes]] = []
@@ -36,7 +38,9 @@ class Script:
         self._steps.release()
 
 
-async def append_and_commit(group: GroupCommit, payload: bytes, done: Callable[[bytes], None]) -> None:
+async def append_and_commit(
+    group: GroupCommit, payload: bytes, done: Callable[[bytes], None]
+) -> None:
     group.append(payload)
     await group.commit()
     done(payload)
@@ -156,7 +160,9 @@ async def test_a_failure_reaches_waiting_and_later_callers_but_not_those_already
 
     async def committer(payload: bytes) -> None:
         try:
-            await append_and_commit(group, payload, lambda payload: outcome.update({payload: "durable"}))
+            await append_and_commit(
+                group, payload, lambda payload: outcome.update({payload: "durable"})
+            )
         except JournalWriteError:
             outcome[payload] = "refused"
 

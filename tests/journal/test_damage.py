@@ -7,7 +7,9 @@ from trimpoint.journal import framing
 from trimpoint.journal.storage import damage
 
 BASE = 20
-BATCHES = st.lists(st.lists(st.binary(min_size=1, max_size=80), min_size=1, max_size=4), min_size=1, max_size=4)
+BATCHES = st.lists(
+    st.lists(st.binary(min_size=1, max_size=80), min_size=1, max_size=4), min_size=1, max_size=4
+)
 
 
 def encoded(*batches: list[bytes]) -> bytearray:
@@ -122,7 +124,9 @@ def test_a_journal_inside_a_torn_payload_does_not_make_it_damage() -> None:
     assert verdict(whole[:-1]).torn
 
 
-def test_a_search_in_a_hostile_payload_is_given_up_and_nothing_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_in_a_hostile_payload_is_given_up_and_nothing_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(damage, "_SEARCH_BUDGET_BYTES", 10_000)
     hostile = (b"\x40\0\0\0" * 2000)[1:]
     found = verdict(encoded([text(30)], [hostile])[:-1])
@@ -131,7 +135,9 @@ def test_a_search_in_a_hostile_payload_is_given_up_and_nothing_cut(monkeypatch: 
 
 
 @given(BATCHES, st.data())
-def test_bytes_overwritten_before_the_last_batch_are_never_cut(batches: list[list[bytes]], data: st.DataObject) -> None:
+def test_bytes_overwritten_before_the_last_batch_are_never_cut(
+    batches: list[list[bytes]], data: st.DataObject
+) -> None:
     whole = encoded(*batches, [b"last"])
     end = len(encoded(*batches))
     at = data.draw(st.integers(0, end - 1))

@@ -80,7 +80,9 @@ async def test_every_directory_and_file_is_private(tmp_path: Path) -> None:
             await store.write_atomic("snapshots/t", b"x")
     finally:
         os.umask(previous)
-    found = {str(path.relative_to(tmp_path)): path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    found = {
+        str(path.relative_to(tmp_path)): path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")
+    }
     directories = ("a", "a/b", "a/b/snapshots", "a/b/threads")
     files = ("a/b/lock", "a/b/snapshots/t", "a/b/threads/t.journal")
     assert found == {**dict.fromkeys(directories, 0o700), **dict.fromkeys(files, 0o600)}
@@ -133,16 +135,22 @@ async def test_a_thread_id_can_name_a_checked_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
-def test_a_directory_that_others_can_write_to_is_refused_before_anything_is_put_there(tmp_path: Path, mode: int) -> None:
+def test_a_directory_that_others_can_write_to_is_refused_before_anything_is_put_there(
+    tmp_path: Path, mode: int
+) -> None:
     root = tmp_path / "state"
     root.mkdir()
     root.chmod(mode)
-    with pytest.raises(StateDirectoryUnsafe, match=f"can be written to by others .mode {mode:04o}."):
+    with pytest.raises(
+        StateDirectoryUnsafe, match=f"can be written to by others .mode {mode:04o}."
+    ):
         StateDirectory(root).lock()
     assert list(root.iterdir()) == []
 
 
-def test_a_directory_of_someone_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_of_someone_else_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     with pytest.raises(StateDirectoryUnsafe, match=f"belongs to uid {owner}"):

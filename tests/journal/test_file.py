@@ -110,7 +110,9 @@ class TestStateDirectory(StateStoreContract):
     pass
 
 
-async def test_a_new_file_is_private_and_durable_with_its_name(path: Path, files: FaultyFiles) -> None:
+async def test_a_new_file_is_private_and_durable_with_its_name(
+    path: Path, files: FaultyFiles
+) -> None:
     previous = os.umask(0)
     try:
         await FileJournal.open(path, files=files)
@@ -121,13 +123,17 @@ async def test_a_new_file_is_private_and_durable_with_its_name(path: Path, files
     assert files.log.index("datasync") < files.log.index("sync_directory")
 
 
-async def test_opening_a_whole_journal_with_records_syncs_nothing(path: Path, files: FaultyFiles) -> None:
+async def test_opening_a_whole_journal_with_records_syncs_nothing(
+    path: Path, files: FaultyFiles
+) -> None:
     await filled(path, b"a")
     await FileJournal.open(path, files=files)
     assert set(files.log) <= {"open for reading", "read"}
 
 
-async def test_the_name_of_an_empty_journal_is_made_durable_again(path: Path, files: FaultyFiles) -> None:
+async def test_the_name_of_an_empty_journal_is_made_durable_again(
+    path: Path, files: FaultyFiles
+) -> None:
     path.write_bytes(framing.encode_header())
     await FileJournal.open(path, files=files)
     assert files.calls["sync_directory"] == 1
@@ -196,7 +202,9 @@ async def test_each_torn_tail_is_kept_under_a_name_of_its_own(path: Path) -> Non
         assert path.with_name(f"t.journal.torn-{n}").stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_flipped_bit_anywhere_never_yields_a_wrong_record_and_never_loses_a_byte(path: Path) -> None:
+async def test_a_flipped_bit_anywhere_never_yields_a_wrong_record_and_never_loses_a_byte(
+    path: Path,
+) -> None:
     records = [b"first", b"second record", b"3"]
     whole = await filled(path, *records)
     last = record_offset(path, 2)
@@ -231,7 +239,9 @@ async def test_damage_in_the_middle_is_left_as_it_is(path: Path) -> None:
     assert payloads(journal) == [b"a"]
     assert journal.report.end == Position(record_offset(path, 1), 1)
     assert journal.report.damaged_bytes == 18
-    with pytest.raises(JournalReadOnly, match=f"damaged at byte {record_offset(path, 1)}: a later batch"):
+    with pytest.raises(
+        JournalReadOnly, match=f"damaged at byte {record_offset(path, 1)}: a later batch"
+    ):
         journal.append(b"d")
     await journal.close()
     assert path.read_bytes() == before
@@ -315,7 +325,9 @@ async def test_a_full_disk_refuses_until_there_is_room(path: Path, files: Faulty
 
 
 @pytest.mark.parametrize("operation", ["open for writing", "truncate", "datasync"])
-async def test_a_reopening_that_fails_is_tried_again(path: Path, files: FaultyFiles, operation: str) -> None:
+async def test_a_reopening_that_fails_is_tried_again(
+    path: Path, files: FaultyFiles, operation: str
+) -> None:
     journal = await FileJournal.open(path, files=files)
     await write(journal, b"a")
     files.fail("write", EIO)
@@ -330,7 +342,9 @@ async def test_a_reopening_that_fails_is_tried_again(path: Path, files: FaultyFi
     assert payloads(await FileJournal.open(path)) == [b"a", b"b"]
 
 
-@pytest.mark.parametrize("refused", [("write", ENOSPC), ("replace", EIO), ("open for writing", EROFS)])
+@pytest.mark.parametrize(
+    "refused", [("write", ENOSPC), ("replace", EIO), ("open for writing", EROFS)]
+)
 async def test_a_torn_journal_on_a_disk_that_refuses_is_readable_and_mended_later(
     path: Path, files: FaultyFiles, refused: tuple[str, int]
 ) -> None:
@@ -352,7 +366,9 @@ async def test_a_torn_journal_on_a_disk_that_refuses_is_readable_and_mended_late
     assert payloads(await FileJournal.open(path)) == [b"a", b"c"]
 
 
-async def test_a_read_only_disk_lets_a_whole_journal_be_read(path: Path, files: FaultyFiles) -> None:
+async def test_a_read_only_disk_lets_a_whole_journal_be_read(
+    path: Path, files: FaultyFiles
+) -> None:
     await filled(path, b"a")
     files.refuse(EROFS, *WRITING)
     journal = await FileJournal.open(path, files=files)
@@ -390,7 +406,9 @@ async def test_a_write_whose_caller_was_torn_away_is_undone(path: Path, files: F
     assert payloads(await FileJournal.open(path)) == [b"a", b"b"]
 
 
-async def test_closing_during_a_reopening_leaves_no_descriptor(path: Path, files: FaultyFiles) -> None:
+async def test_closing_during_a_reopening_leaves_no_descriptor(
+    path: Path, files: FaultyFiles
+) -> None:
     journal = await FileJournal.open(path, files=files)
     await write(journal, b"a")
     files.fail("write", EIO)
@@ -422,9 +440,14 @@ async def test_inspecting_touches_nothing(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "damage"),
-    [(b"something else entirely", Damage.FOREIGN), (framing.MAGIC + bytes(20), Damage.DAMAGED_MIDDLE)],
+    [
+        (b"something else entirely", Damage.FOREIGN),
+        (framing.MAGIC + bytes(20), Damage.DAMAGED_MIDDLE),
+    ],
 )
-async def test_inspecting_names_what_cannot_be_opened(path: Path, content: bytes, damage: Damage) -> None:
+async def test_inspecting_names_what_cannot_be_opened(
+    path: Path, content: bytes, damage: Damage
+) -> None:
     path.write_bytes(content)
     assert inspect(path).report.damage is damage
 

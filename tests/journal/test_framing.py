@@ -39,12 +39,16 @@ def test_records_come_back_as_they_went_in(payloads: list[bytes], base: int) -> 
 
 
 @given(st.lists(PAYLOADS, max_size=5), OFFSETS)
-def test_batches_written_one_after_another_read_as_one_sequence(batches: list[list[bytes]], base: int) -> None:
+def test_batches_written_one_after_another_read_as_one_sequence(
+    batches: list[list[bytes]], base: int
+) -> None:
     data = b""
     for batch in batches:
         data += framing.encode_batch(batch, base + len(data))
     assert framing.scan(memoryview(data), base).records == sum(map(len, batches))
-    assert [bytes(p) for p in framing.payloads(memoryview(data))] == [p for batch in batches for p in batch]
+    assert [bytes(p) for p in framing.payloads(memoryview(data))] == [
+        p for batch in batches for p in batch
+    ]
 
 
 @given(PAYLOADS.filter(bool), OFFSETS, st.integers(min_value=1, max_value=10_000))
@@ -179,7 +183,9 @@ def test_a_sealed_payload_is_unsealed(payload: bytes) -> None:
 
 
 @given(st.binary(max_size=50), st.data())
-def test_a_sealed_payload_that_is_not_intact_reads_as_none(payload: bytes, data: st.DataObject) -> None:
+def test_a_sealed_payload_that_is_not_intact_reads_as_none(
+    payload: bytes, data: st.DataObject
+) -> None:
     sealed = framing.seal((payload,)) + payload
     assert framing.unseal(sealed[: data.draw(st.integers(0, len(sealed) - 1))]) is None
     assert framing.unseal(sealed + b"x") is None

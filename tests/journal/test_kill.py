@@ -15,7 +15,9 @@ WRITER = Path(__file__).with_name("crashing_writer.py")
 
 def acknowledged_before_kill(path: Path, at_least: int) -> list[int]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, str(WRITER), str(path)], env=environment, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, str(WRITER), str(path)], env=environment, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(at_least)]
         process.kill()

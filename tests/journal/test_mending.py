@@ -1,4 +1,6 @@
-"""Mending: what is torn is cut, what is damaged is salvaged when that is asked for, and everything that was there is still somewhere."""
+"""Mending: what is torn is cut, what is damaged is salvaged when that is asked for, and everything
+that was there is still somewhere.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from trimpoint.journal.repair.verification import verify
 
 from tests.core.given import THREAD
 from tests.journal.faults import FaultyFiles
-from tests.journal.threads import flip, record_starts, thread_with_history, write_journal, write_snapshot
+from tests.journal.threads import (
+    flip,
+    record_starts,
+    thread_with_history,
+    write_journal,
+    write_snapshot,
+)
 
 
 @pytest.fixture
@@ -70,10 +78,16 @@ def test_what_follows_a_damaged_record_is_salvaged(store: StateDirectory, number
     assert repair(path, salvage=True).outcome is Outcome.SOUND
 
 
-def test_records_that_need_the_lost_one_are_refused_and_later_ones_taken(store: StateDirectory) -> None:
+def test_records_that_need_the_lost_one_are_refused_and_later_ones_taken(
+    store: StateDirectory,
+) -> None:
     thread = thread_with_history()
     path = write_journal(store, thread)
-    lost = next(at for at, record in enumerate(thread.records) if "TurnStarted" in repr(record) and "turn-2" in repr(record))
+    lost = next(
+        at
+        for at, record in enumerate(thread.records)
+        if "TurnStarted" in repr(record) and "turn-2" in repr(record)
+    )
     flip(path, record_starts(path)[lost] + 9)
     mended = repair(path, salvage=True)
     assert mended.refused > 0
@@ -104,12 +118,16 @@ def test_a_journal_whose_snapshot_has_it_all_is_left(store: StateDirectory) -> N
     path = write_journal(store, thread)
     write_snapshot(store, thread)
     flip(path, 400)
-    mended = repair(path, salvage=True, snapshot=decode_snapshot(store.read(f"snapshots/{THREAD}"), THREAD))
+    mended = repair(
+        path, salvage=True, snapshot=decode_snapshot(store.read(f"snapshots/{THREAD}"), THREAD)
+    )
     assert mended.outcome is Outcome.UNREPAIRED
     assert "snapshot" in mended.detail
 
 
-def test_a_journal_that_refuses_everything_is_left(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_that_refuses_everything_is_left(
+    store: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(repair_module, "MAX_REFUSED", 1)
     path = write_journal(store, thread_with_history())
     flip(path, record_starts(path)[0] + 9)
@@ -117,7 +135,10 @@ def test_a_journal_that_refuses_everything_is_left(store: StateDirectory, monkey
     assert (mended.outcome, "noise" in mended.detail) == (Outcome.UNREPAIRED, True)
 
 
-@pytest.mark.parametrize("content", [b"something else entirely, of some length", framing.MAGIC + b"\x02\x00\x14\x00" + bytes(20)])
+@pytest.mark.parametrize(
+    "content",
+    [b"something else entirely, of some length", framing.MAGIC + b"\x02\x00\x14\x00" + bytes(20)],
+)
 def test_other_files_are_left(store: StateDirectory, content: bytes) -> None:
     path = write_journal(store, thread_with_history())
     path.write_bytes(content)
@@ -125,7 +146,9 @@ def test_other_files_are_left(store: StateDirectory, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("operation", ["open for writing", "write", "datasync", "replace", "sync_directory"])
+@pytest.mark.parametrize(
+    "operation", ["open for writing", "write", "datasync", "replace", "sync_directory"]
+)
 @pytest.mark.parametrize("nth", [1, 2])
 def test_a_disk_that_refuses_leaves_the_damaged_journal_or_the_salvaged_one(
     store: StateDirectory, operation: str, nth: int

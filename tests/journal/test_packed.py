@@ -1,4 +1,6 @@
-"""Packed lists and indexes behave as the list or dict that they were packed from, whatever is done to them."""
+"""Packed lists and indexes behave as the list or dict that they were packed from, whatever is done
+to them.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +29,27 @@ def packed(items: list[int]) -> LazyList[int]:
 
 
 def packed_index(items: dict[str, int]) -> LazyIndex[int]:
-    return LazyIndex([memoryview(bucket) for bucket in pack_index(items) if bucket], len(items), places)
+    return LazyIndex(
+        [memoryview(bucket) for bucket in pack_index(items) if bucket], len(items), places
+    )
 
 
 def around(size: int) -> st.SearchStrategy[int]:
     return st.integers(-size - 2, size + 2)
 
 
-SIZES = st.sampled_from([0, 1, CHUNK_ITEMS - 1, CHUNK_ITEMS, CHUNK_ITEMS + 1, 3 * CHUNK_ITEMS, 3 * CHUNK_ITEMS + 7])
+SIZES = st.sampled_from(
+    [0, 1, CHUNK_ITEMS - 1, CHUNK_ITEMS, CHUNK_ITEMS + 1, 3 * CHUNK_ITEMS, 3 * CHUNK_ITEMS + 7]
+)
 
 
 @given(SIZES, st.data())
 def test_a_packed_list_is_the_list(size: int, data: st.DataObject) -> None:
     plain, lazy = list(range(size)), packed(list(range(size)))
     for step in range(data.draw(st.integers(0, 8))):
-        operation = data.draw(st.sampled_from(["get", "slice", "set", "insert", "append", "del", "cut", "put"]))
+        operation = data.draw(
+            st.sampled_from(["get", "slice", "set", "insert", "append", "del", "cut", "put"])
+        )
         at, to = data.draw(around(len(plain))), data.draw(around(len(plain)))
         assert outcome(plain, operation, at, to, step) == outcome(lazy, operation, at, to, step)
         assert len(lazy) == len(plain)
@@ -79,12 +87,16 @@ def _do(items: Any, operation: str, at: int, to: int, value: int) -> Any:
 
 
 def packed_again(items: LazyList[int]) -> list[int]:
-    return list(LazyList([memoryview(bytes(chunk)) for chunk in pack_list(items)], len(items), numbers))
+    return list(
+        LazyList([memoryview(bytes(chunk)) for chunk in pack_list(items)], len(items), numbers)
+    )
 
 
 def test_what_was_looked_at_may_be_changed_and_is_packed_as_it_is_then() -> None:
     rows = msgspec.msgpack.Decoder(list[list[int]])
-    lazy = LazyList([memoryview(chunk) for chunk in pack_list([[n] for n in range(600)])], 600, rows)
+    lazy = LazyList(
+        [memoryview(chunk) for chunk in pack_list([[n] for n in range(600)])], 600, rows
+    )
     lazy[3].append(-1)
     lazy[300:302][1].append(-2)
     again = LazyList([memoryview(bytes(chunk)) for chunk in pack_list(lazy)], 600, rows)
@@ -121,7 +133,11 @@ CHANGES = ["set", "default", "update"]
 
 @given(
     st.dictionaries(KEYS, st.integers(0, 99), max_size=60),
-    st.lists(st.tuples(KEYS, st.sampled_from(LOOKUPS + CHANGES)) | st.tuples(NO_KEYS, st.sampled_from(LOOKUPS)), max_size=20),
+    st.lists(
+        st.tuples(KEYS, st.sampled_from(LOOKUPS + CHANGES))
+        | st.tuples(NO_KEYS, st.sampled_from(LOOKUPS)),
+        max_size=20,
+    ),
 )
 def test_a_packed_index_is_the_dict(plain: dict[str, int], steps: list[tuple[Any, str]]) -> None:
     lazy = packed_index(plain)
@@ -172,7 +188,11 @@ def test_a_packed_index_takes_no_key_that_is_not_text(key: Any) -> None:
 
 @pytest.mark.parametrize("step", ["get", "in", "item", "del"])
 def test_a_key_that_no_dict_takes_is_refused_by_a_packed_index_as_by_a_dict(step: str) -> None:
-    assert _index_outcome(packed_index({"a": 1}), step, ["a"], 0) is _index_outcome({"a": 1}, step, ["a"], 0) is TypeError
+    assert (
+        _index_outcome(packed_index({"a": 1}), step, ["a"], 0)
+        is _index_outcome({"a": 1}, step, ["a"], 0)
+        is TypeError
+    )
 
 
 def test_a_packed_index_can_be_emptied_and_equals_an_empty_dict_then() -> None:
@@ -186,10 +206,15 @@ def test_a_packed_index_can_be_emptied_and_equals_an_empty_dict_then() -> None:
 
 
 def test_a_bucket_that_nobody_looked_at_is_packed_as_it_came() -> None:
-    came = [memoryview(bucket) for bucket in pack_index({str(n): n for n in range(3 * BUCKET_ITEMS)})]
+    came = [
+        memoryview(bucket) for bucket in pack_index({str(n): n for n in range(3 * BUCKET_ITEMS)})
+    ]
     lazy = LazyIndex(came, 3 * BUCKET_ITEMS, places)
     assert lazy["7"] == 7
-    assert sum(bucket is before for bucket, before in zip(pack_index(lazy), came, strict=True)) == len(came) - 1
+    assert (
+        sum(bucket is before for bucket, before in zip(pack_index(lazy), came, strict=True))
+        == len(came) - 1
+    )
 
 
 def test_an_index_that_has_outgrown_its_buckets_gets_more() -> None:
@@ -197,7 +222,9 @@ def test_an_index_that_has_outgrown_its_buckets_gets_more() -> None:
     lazy.update({str(n): n for n in range(5 * BUCKET_ITEMS)})
     buckets = [bucket for bucket in pack_index(lazy) if bucket]
     assert len(buckets) == 5
-    assert dict(LazyIndex([memoryview(bytes(bucket)) for bucket in buckets], len(lazy), places)) == dict(lazy)
+    assert dict(
+        LazyIndex([memoryview(bytes(bucket)) for bucket in buckets], len(lazy), places)
+    ) == dict(lazy)
 
 
 def test_a_large_index_lets_its_packer_breathe() -> None:

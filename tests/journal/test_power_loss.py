@@ -1,4 +1,6 @@
-"""Whatever a power cut leaves of the last batch: what was acknowledged is there, and the journal goes on."""
+"""Whatever a power cut leaves of the last batch: what was acknowledged is there, and the journal
+goes on.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from .simulated_disk import PowerCut, SimulatedDisk
 PATH = Path("t.journal")
 PAYLOAD = st.one_of(
     st.binary(min_size=1, max_size=40),
-    st.tuples(st.integers(1, 255), st.integers(1, 1800)).map(lambda fill: bytes([fill[0]]) * fill[1]),
+    st.tuples(st.integers(1, 255), st.integers(1, 1800)).map(
+        lambda fill: bytes([fill[0]]) * fill[1]
+    ),
     st.integers(1, 1800).map(bytes),
 )
 BATCH = st.lists(PAYLOAD, min_size=1, max_size=5)
@@ -39,7 +43,9 @@ class Daemon:
         self.file, content, failure = open_file(PATH, None, self.disk)
         assert failure is None
         self.durable = content.report.end
-        return content.report.damage, [bytes(record) for record in framing.payloads(content.records)]
+        return content.report.damage, [
+            bytes(record) for record in framing.payloads(content.records)
+        ]
 
     def write(self, batch: list[bytes]) -> None:
         self.durable = self.file.write(batch, self.durable)

@@ -1,4 +1,6 @@
-"""Records as payloads: what was written reads back, and what this version does not know is told apart from damage."""
+"""Records as payloads: what was written reads back, and what this version does not know is told
+apart from damage.
+"""
 
 import msgspec
 import pytest
@@ -8,7 +10,13 @@ from trimpoint.journal.codec.records import UnreadableRecord, decode_record, enc
 
 def test_a_record_reads_back_as_it_was() -> None:
     record = ev.Record(
-        7, 3, 1_700_000_000_000, (ev.TurnStarted("turn-1", 2), ev.TurnCompleted("turn-1", "completed")), "c-1", b"f", "op"
+        7,
+        3,
+        1_700_000_000_000,
+        (ev.TurnStarted("turn-1", 2), ev.TurnCompleted("turn-1", "completed")),
+        "c-1",
+        b"f",
+        "op",
     )
     assert decode_record(encode_record(record)) == record
     assert decode_record(memoryview(encode_record(record))) == record

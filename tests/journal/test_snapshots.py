@@ -1,4 +1,6 @@
-"""A snapshot gives back the state that was put in, to the code and the journal that it was made for, and to no other."""
+"""A snapshot gives back the state that was put in, to the code and the journal that it was made
+for, and to no other.
+"""
 
 from __future__ import annotations
 
@@ -70,13 +72,17 @@ def test_another_threads_snapshot_is_ignored() -> None:
     assert decode_snapshot(snapshot_of(lived().state, "another"), THREAD) is None
 
 
-def test_a_snapshot_of_code_that_folds_otherwise_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_of_code_that_folds_otherwise_is_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     stored = snapshot_of(lived().state)
     monkeypatch.setattr(snapshots, "fingerprint", lambda: b"other code")
     assert decode_snapshot(stored, THREAD) is None
 
 
-def test_a_change_of_any_module_of_the_core_is_other_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_change_of_any_module_of_the_core_is_other_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     before = snapshots.fingerprint.__wrapped__()
     assert snapshots.fingerprint.__wrapped__() == before
     for package in ("trimpoint.core", "trimpoint.journal"):

@@ -31,7 +31,9 @@ def records(path: Path) -> list[bytes]:
     return [bytes(payload) for payload in framing.payloads(content.records)]
 
 
-def test_a_failed_file_takes_nothing_before_it_is_restored(file: JournalFile, files: FaultyFiles) -> None:
+def test_a_failed_file_takes_nothing_before_it_is_restored(
+    file: JournalFile, files: FaultyFiles
+) -> None:
     start = file.report.end
     files.fail("datasync", EIO)
     with pytest.raises(JournalWriteError, match="fdatasync failed"):

@@ -1,4 +1,6 @@
-"""What `verify` says of a journal: all of it is read, nothing is touched, and each kind of damage has its name and its advice."""
+"""What `verify` says of a journal: all of it is read, nothing is touched, and each kind of damage
+has its name and its advice.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from trimpoint.journal.port import Damage
 from trimpoint.journal.repair.verification import SnapshotState, verify
 
 from tests.core.given import THREAD
-from tests.journal.threads import flip, record_starts, thread_with_history, write_journal, write_snapshot
+from tests.journal.threads import (
+    flip,
+    record_starts,
+    thread_with_history,
+    write_journal,
+    write_snapshot,
+)
 
 
 @pytest.fixture
@@ -35,7 +43,10 @@ def test_a_sound_journal_is_counted(store: StateDirectory) -> None:
     found = verify(store, THREAD)
     assert found.problems == []
     assert (found.records, found.events) == (len(thread.records), thread.state.thread_sequence)
-    assert (found.first_at_ms, found.last_at_ms) == (thread.records[0].occurred_at_ms, thread.records[-1].occurred_at_ms)
+    assert (found.first_at_ms, found.last_at_ms) == (
+        thread.records[0].occurred_at_ms,
+        thread.records[-1].occurred_at_ms,
+    )
     assert (found.state, found.gaps, found.snapshot) == (thread.state, 0, SnapshotState.NONE)
 
 
@@ -62,7 +73,9 @@ def test_every_cut_and_every_flipped_byte_is_seen(store: StateDirectory) -> None
         (framing.MAGIC + b"\x07\x00" + framing.encode_header()[10:], "damaged"),
     ],
 )
-def test_what_is_no_journal_of_ours_has_a_name(store: StateDirectory, content: bytes, kind: str) -> None:
+def test_what_is_no_journal_of_ours_has_a_name(
+    store: StateDirectory, content: bytes, kind: str
+) -> None:
     write_journal(store, thread_with_history()).write_bytes(content)
     assert kinds(store) == [kind]
 
@@ -88,7 +101,9 @@ def test_a_record_of_a_later_version_is_named(store: StateDirectory) -> None:
 
 
 def test_a_record_that_does_not_follow_is_named(store: StateDirectory) -> None:
-    orphan = ev.Record(99, 99, 0, (ev.EntryRecorded("never started", "m", "message", "user", "hello"),))
+    orphan = ev.Record(
+        99, 99, 0, (ev.EntryRecorded("never started", "m", "message", "user", "hello"),)
+    )
     append(write_journal(store, thread_with_history()), encode_record(orphan))
     found = verify(store, THREAD)
     assert [problem.kind for problem in found.problems] == ["does_not_follow"]
@@ -105,7 +120,11 @@ def test_a_snapshot_that_fits_is_said_to(store: StateDirectory) -> None:
     write_journal(store, thread)
     write_snapshot(store, thread)
     found = verify(store, THREAD)
-    assert (found.snapshot, found.snapshot_records, found.problems) == (SnapshotState.FITS, len(thread.records), [])
+    assert (found.snapshot, found.snapshot_records, found.problems) == (
+        SnapshotState.FITS,
+        len(thread.records),
+        [],
+    )
 
 
 def test_a_snapshot_that_is_not_intact_is_no_problem(store: StateDirectory) -> None:
@@ -122,10 +141,15 @@ def test_a_snapshot_that_tells_another_story_is_a_problem(store: StateDirectory)
     thread.state.name = "never given"
     write_snapshot(store, thread)
     found = verify(store, THREAD)
-    assert (found.snapshot, [problem.kind for problem in found.problems]) == (SnapshotState.DIFFERS, ["snapshot_differs"])
+    assert (found.snapshot, [problem.kind for problem in found.problems]) == (
+        SnapshotState.DIFFERS,
+        ["snapshot_differs"],
+    )
 
 
-def test_damage_before_the_end_of_a_snapshot_leaves_the_thread_whole_and_is_said(store: StateDirectory) -> None:
+def test_damage_before_the_end_of_a_snapshot_leaves_the_thread_whole_and_is_said(
+    store: StateDirectory,
+) -> None:
     thread = thread_with_history(turns=60)
     path = write_journal(store, thread)
     write_snapshot(store, thread)
@@ -134,15 +158,22 @@ def test_damage_before_the_end_of_a_snapshot_leaves_the_thread_whole_and_is_said
     assert kinds(store) == ["damaged_before_snapshot"]
 
 
-def test_a_batch_that_is_being_written_is_waited_for(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_is_being_written_is_waited_for(
+    store: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write_journal(store, thread_with_history())
     content = path.read_bytes()
     path.write_bytes(content[:-3])
-    monkeypatch.setattr("trimpoint.journal.repair.verification.time.sleep", lambda seconds: path.write_bytes(content))
+    monkeypatch.setattr(
+        "trimpoint.journal.repair.verification.time.sleep",
+        lambda seconds: path.write_bytes(content),
+    )
     assert verify(store, THREAD, is_live=True).problems == []
 
 
-def test_a_tail_that_stays_torn_is_torn(store: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tail_that_stays_torn_is_torn(
+    store: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write_journal(store, thread_with_history())
     path.write_bytes(path.read_bytes()[:-3])
     monkeypatch.setattr("trimpoint.journal.repair.verification.time.sleep", lambda seconds: None)

@@ -22,7 +22,13 @@ def thread_with_history(turns: int = 3) -> Conversation:
     return thread
 
 
-def write_journal(store: StateDirectory, thread: Conversation, thread_id: str = THREAD, *, records: int | None = None) -> Path:
+def write_journal(
+    store: StateDirectory,
+    thread: Conversation,
+    thread_id: str = THREAD,
+    *,
+    records: int | None = None,
+) -> Path:
     """Each record a batch of its own, as one that was committed alone."""
     path = store.journal_path(thread_id)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +45,9 @@ def write_snapshot(store: StateDirectory, thread: Conversation, thread_id: str =
     path = store.journal_path(thread_id)
     content = path.read_bytes()
     place = Position(len(content), inspect(path).report.end.records)
-    writer = SnapshotWriter(thread_id, thread.state, Bookmark(place, digest_before(content, len(content))))
+    writer = SnapshotWriter(
+        thread_id, thread.state, Bookmark(place, digest_before(content, len(content)))
+    )
     parts = [bytes(part) for part in writer]
     payload = (writer.head(), *parts)
     target = store.root / snapshot_name(thread_id)

@@ -8,7 +8,18 @@ TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }  # fmt: skip
 # What says something about a schema and nothing about a value.
-REMARKS = {"$schema", "$defs", "title", "description", "default", "discriminator", "results", "reasons", "format", "type"}
+REMARKS = {
+    "$schema",
+    "$defs",
+    "title",
+    "description",
+    "default",
+    "discriminator",
+    "results",
+    "reasons",
+    "format",
+    "type",
+}
 
 
 def problems(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:
@@ -22,7 +33,9 @@ def problems(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> It
         return
     for keyword, said in schema.items():
         if keyword not in REMARKS:
-            yield from (f"{keyword}: {problem}" for problem in RULES[keyword](value, said, schema, document))
+            yield from (
+                f"{keyword}: {problem}" for problem in RULES[keyword](value, said, schema, document)
+            )
 
 
 def references(schema: Any) -> Iterator[str]:
@@ -41,8 +54,13 @@ def _unless(condition: bool, problem: str) -> Iterator[str]:
 
 
 def _type(value: Any, said: str | list[str]) -> Iterator[str]:
-    allowed = tuple(kind for name in ([said] if isinstance(said, str) else said) for kind in TYPES[name])
-    yield from _unless(isinstance(value, allowed) and (not isinstance(value, bool) or bool in allowed), f"{value!r} is no {said}")
+    allowed = tuple(
+        kind for name in ([said] if isinstance(said, str) else said) for kind in TYPES[name]
+    )
+    yield from _unless(
+        isinstance(value, allowed) and (not isinstance(value, bool) or bool in allowed),
+        f"{value!r} is no {said}",
+    )
 
 
 def _properties(value: Any, said: dict[str, Any], schema: Any, document: Any) -> Iterator[str]:
@@ -61,7 +79,10 @@ def _one_of(value: Any, said: list[Any], schema: Any, document: Any) -> Iterator
 
 
 def _any_of(value: Any, said: list[Any], schema: Any, document: Any) -> Iterator[str]:
-    yield from _unless(any(not list(problems(value, variant, document)) for variant in said), f"nothing fits {value!r}")
+    yield from _unless(
+        any(not list(problems(value, variant, document)) for variant in said),
+        f"nothing fits {value!r}",
+    )
 
 
 def _items(value: Any, said: Any, schema: Any, document: Any) -> Iterator[str]:
@@ -70,17 +91,29 @@ def _items(value: Any, said: Any, schema: Any, document: Any) -> Iterator[str]:
 
 
 RULES: dict[str, Any] = {
-    "$ref": lambda value, said, schema, document: problems(value, document["$defs"][said.removeprefix("#/$defs/")], document),
+    "$ref": lambda value, said, schema, document: problems(
+        value, document["$defs"][said.removeprefix("#/$defs/")], document
+    ),
     "properties": _properties,
-    "required": lambda value, said, schema, document: (f"{name} is missing" for name in said if name not in value),
+    "required": lambda value, said, schema, document: (
+        f"{name} is missing" for name in said if name not in value
+    ),
     "additionalProperties": _additional,
     "oneOf": _one_of,
     "anyOf": _any_of,
     "items": _items,
-    "enum": lambda value, said, schema, document: _unless(value in said, f"{value!r} is none of {said}"),
-    "const": lambda value, said, schema, document: _unless(value == said, f"{value!r} is not {said!r}"),
-    "minimum": lambda value, said, schema, document: _unless(value >= said, f"{value} is too small"),
-    "maximum": lambda value, said, schema, document: _unless(value <= said, f"{value} is too large"),
+    "enum": lambda value, said, schema, document: _unless(
+        value in said, f"{value!r} is none of {said}"
+    ),
+    "const": lambda value, said, schema, document: _unless(
+        value == said, f"{value!r} is not {said!r}"
+    ),
+    "minimum": lambda value, said, schema, document: _unless(
+        value >= said, f"{value} is too small"
+    ),
+    "maximum": lambda value, said, schema, document: _unless(
+        value <= said, f"{value} is too large"
+    ),
     "minLength": lambda value, said, schema, document: _unless(len(value) >= said, "too short"),
     "maxLength": lambda value, said, schema, document: _unless(len(value) <= said, "too long"),
 }

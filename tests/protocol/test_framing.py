@@ -23,7 +23,9 @@ NewFramer = Callable[[int], Framer]
 KINDS: list[NewFramer] = [LineFramer, ContentLengthFramer, AutoFramer]
 
 # Bytes that mean something to a framer come up often enough to meet each other.
-lively_bytes = st.lists(st.sampled_from([b"\n", b"\r", b" ", b"{", b"}", b"a", b"\xff", b":", b"1", b"C"])).map(b"".join)
+lively_bytes = st.lists(
+    st.sampled_from([b"\n", b"\r", b" ", b"{", b"}", b"a", b"\xff", b":", b"1", b"C"])
+).map(b"".join)
 header_lines = st.sampled_from(
     [
         b"Content-Length: 3",
@@ -61,8 +63,15 @@ def cut(data: bytes, places: Iterable[int]) -> Iterator[bytes]:
     yield data[start:]
 
 
-@given(st.data(), lively_bytes | st.binary() | header_streams, st.sampled_from(KINDS), st.integers(1, 20))
-def test_where_a_stream_is_cut_changes_nothing(data: st.DataObject, stream: bytes, kind: NewFramer, limit: int) -> None:
+@given(
+    st.data(),
+    lively_bytes | st.binary() | header_streams,
+    st.sampled_from(KINDS),
+    st.integers(1, 20),
+)
+def test_where_a_stream_is_cut_changes_nothing(
+    data: st.DataObject, stream: bytes, kind: NewFramer, limit: int
+) -> None:
     places = data.draw(st.lists(st.integers(0, len(stream))))
     whole = frames_of(kind(limit), [stream])
     assert frames_of(kind(limit), cut(stream, places)) == whole
@@ -91,7 +100,10 @@ def test_auto_reads_either_kind_and_answers_in_it(messages: list[bytes], kind: N
     assert reader.encode(b"{}") == writer.encode(b"{}")
 
 
-@pytest.mark.parametrize(("kind", "opening"), [(LineFramer, b""), (ContentLengthFramer, b"Content-Length: 99999999\r\n\r\n")])
+@pytest.mark.parametrize(
+    ("kind", "opening"),
+    [(LineFramer, b""), (ContentLengthFramer, b"Content-Length: 99999999\r\n\r\n")],
+)
 def test_a_skipped_message_takes_no_memory(kind: NewFramer, opening: bytes) -> None:
     framer = kind(LIMIT)
     framer.feed(opening)
@@ -152,7 +164,10 @@ class TestContentLength:
         ],
     )
     def test_headers_are_read_generously(self, headers: bytes) -> None:
-        assert frames_of(ContentLengthFramer(LIMIT), [headers + b"{}" + headers + b"[]"]) == [b"{}", b"[]"]
+        assert frames_of(ContentLengthFramer(LIMIT), [headers + b"{}" + headers + b"[]"]) == [
+            b"{}",
+            b"[]",
+        ]
 
     def test_a_message_of_no_bytes_is_a_message(self) -> None:
         stream = encode_content_length(b"") + encode_content_length(b"{}")
@@ -168,10 +183,19 @@ class TestContentLength:
             (b"Content-Length: 1.0\r\n", "Content-Length is not a number of bytes"),
             (b"Content-Length: 0x10\r\n", "Content-Length is not a number of bytes"),
             ("Content-Length: ٣\r\n".encode(), "Content-Length is not a number of bytes"),
-            (b"Content-Length: " + b"1" * 5000 + b"\r\n", "Content-Length is not a number of bytes"),
+            (
+                b"Content-Length: " + b"1" * 5000 + b"\r\n",
+                "Content-Length is not a number of bytes",
+            ),
             (b"Content-Length: 2\r\nContent-Length: 3\r\n", "Content-Length is given twice"),
-            (b"X: " + b"x" * MAX_HEADER_BYTES, f"the headers are longer than {MAX_HEADER_BYTES} bytes"),
-            (b"X: y\r\n" * MAX_HEADER_BYTES, f"the headers are longer than {MAX_HEADER_BYTES} bytes"),
+            (
+                b"X: " + b"x" * MAX_HEADER_BYTES,
+                f"the headers are longer than {MAX_HEADER_BYTES} bytes",
+            ),
+            (
+                b"X: y\r\n" * MAX_HEADER_BYTES,
+                f"the headers are longer than {MAX_HEADER_BYTES} bytes",
+            ),
         ],
     )
     def test_malformed_headers_end_the_stream(self, headers: bytes, reason: str) -> None:
@@ -189,7 +213,9 @@ class TestContentLength:
     def test_a_message_that_is_too_large_is_reported_at_its_headers_and_skipped(self) -> None:
         framer = ContentLengthFramer(LIMIT)
         assert framer.feed(b"Content-Length: 30\r\n\r\n") == [TooLarge(30)]
-        assert framer.feed(b"Content-Length: 1\r\n\r\n" + b"x" * 9 + encode_content_length(b"{}")) == [b"{}"]
+        assert framer.feed(
+            b"Content-Length: 1\r\n\r\n" + b"x" * 9 + encode_content_length(b"{}")
+        ) == [b"{}"]
         assert framer.feed(encode_content_length(b"x" * LIMIT)) == [b"x" * LIMIT]
         assert framer.eof() == []
 
@@ -205,7 +231,9 @@ class TestContentLength:
             (b"Content-Length: 99\r\n\r\nx", [TooLarge(99)]),
         ],
     )
-    def test_the_end_of_the_stream_tells_what_is_torn(self, stream: bytes, left: list[Frame]) -> None:
+    def test_the_end_of_the_stream_tells_what_is_torn(
+        self, stream: bytes, left: list[Frame]
+    ) -> None:
         good = encode_content_length(b"{}")
         assert frames_of(ContentLengthFramer(LIMIT), [good + stream]) == [b"{}", *left]
 

@@ -37,12 +37,16 @@ json_values = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
-id_texts = (st.none() | st.integers() | floats | st.text()).map(lambda value: json.dumps(value).encode())
+id_texts = (st.none() | st.integers() | floats | st.text()).map(
+    lambda value: json.dumps(value).encode()
+)
 # Pieces that mean something to the decoder, so that they come up together in every order.
 LIVELY_PIECES = rb"""
     { } [ ] , : "id" "method" "params" "result" "error" null 1e3 - " \ud83d \ "jsonrpc":"2.0" {"method":"m"}
 """
-lively_json = st.lists(st.sampled_from([*LIVELY_PIECES.split(), b"\xff", b" ", b"\n"])).map(b"".join)
+lively_json = st.lists(st.sampled_from([*LIVELY_PIECES.split(), b"\xff", b" ", b"\n"])).map(
+    b"".join
+)
 
 
 def request(id_text: bytes, rest: bytes = b"") -> bytes:
@@ -65,7 +69,9 @@ class TestMessages:
         assert decode(wire) == Notification(wire, "initialized", None, False)
 
     def test_a_null_id_is_still_an_id(self) -> None:
-        assert decode(request(b"null")) == Request(request(b"null"), b"null", "thread/read", None, False)
+        assert decode(request(b"null")) == Request(
+            request(b"null"), b"null", "thread/read", None, False
+        )
 
     @pytest.mark.parametrize("params", [b"{}", b"[1,2]", b"null"])
     def test_params_may_be_an_object_an_array_or_null(self, params: bytes) -> None:
@@ -84,14 +90,20 @@ class TestMessages:
 
     def test_an_error_makes_an_error_response(self) -> None:
         wire = b'{"error":{"code":-32600,"message":"no"},"id":null}'
-        assert decode(wire) == ErrorResponse(wire, b"null", Raw(b'{"code":-32600,"message":"no"}'), False)
+        assert decode(wire) == ErrorResponse(
+            wire, b"null", Raw(b'{"code":-32600,"message":"no"}'), False
+        )
 
     def test_a_null_beside_the_other_member_of_a_response_counts_as_absent(self) -> None:
         assert isinstance(decode(b'{"id":1,"result":{},"error":null}'), Response)
         assert isinstance(decode(b'{"id":1,"result":null,"error":null}'), Response)
-        assert isinstance(decode(b'{"id":1,"result":null,"error":{"code":1,"message":""}}'), ErrorResponse)
+        assert isinstance(
+            decode(b'{"id":1,"result":null,"error":{"code":1,"message":""}}'), ErrorResponse
+        )
 
-    @pytest.mark.parametrize("body", [b'"method":"m"', b'"id":1,"method":"m"', b'"id":1,"result":1', b'"id":1,"error":1'])
+    @pytest.mark.parametrize(
+        "body", [b'"method":"m"', b'"id":1,"method":"m"', b'"id":1,"result":1', b'"id":1,"error":1']
+    )
     @pytest.mark.parametrize(("member", "versioned"), [(b'"jsonrpc":"2.0",', True), (b"", False)])
     def test_the_dialect_is_remembered(self, body: bytes, member: bytes, versioned: bool) -> None:
         decoded = decode(b"{" + member + body + b"}")
@@ -123,11 +135,16 @@ class TestIds:
     def test_an_id_is_echoed_as_it_was_written(self, id_text: bytes) -> None:
         decoded = decode(request(b"  %b " % id_text))
         assert isinstance(decoded, Request)
-        assert jsonrpc.encode_result(decoded.id, {}, versioned=False) == b'{"id":%b,"result":{}}' % id_text
+        assert (
+            jsonrpc.encode_result(decoded.id, {}, versioned=False)
+            == b'{"id":%b,"result":{}}' % id_text
+        )
 
     @pytest.mark.parametrize("id_text", INVALID_IDS)
     @pytest.mark.parametrize("rest", [b'"method":"m"', b'"result":1', b'"error":{}'])
-    def test_an_id_of_another_type_is_refused_and_echoed_as_null(self, id_text: bytes, rest: bytes) -> None:
+    def test_an_id_of_another_type_is_refused_and_echoed_as_null(
+        self, id_text: bytes, rest: bytes
+    ) -> None:
         refused = invalid(b'{"id":%b,%b}' % (id_text, rest))
         assert (refused.code, refused.id) == (INVALID_REQUEST, b"null")
         assert refused.message == "id must be a string, a number or null"
@@ -142,24 +159,41 @@ class TestIds:
         values = [json.loads(text, parse_float=Decimal) for text in (one, other)]
         assert (id_key(one) == id_key(other)) is (values[0] == values[1])
 
-    @pytest.mark.parametrize("group", [(b"1", b"1.0", b"1e0", b"10E-1"), (b'"a"', b'"\\u0061"'), (b"0", b"-0")])
+    @pytest.mark.parametrize(
+        "group", [(b"1", b"1.0", b"1e0", b"10E-1"), (b'"a"', b'"\\u0061"'), (b"0", b"-0")]
+    )
     def test_forms_of_one_value_share_a_key(self, group: tuple[bytes, ...]) -> None:
         assert len({id_key(text) for text in group}) == 1
 
     def test_keys_of_different_values_differ(self) -> None:
-        texts = [b"null", b'"null"', b"1", b'"1"', b'""', b"0", b"1e400", b"2e400", b"9" * 5000, b"8" * 5000]
+        texts = [
+            b"null",
+            b'"null"',
+            b"1",
+            b'"1"',
+            b'""',
+            b"0",
+            b"1e400",
+            b"2e400",
+            b"9" * 5000,
+            b"8" * 5000,
+        ]
         texts += [b"1e99999999999999999999", b"1e99999999999999999998", b'"1e99999999999999999999"']
         assert len({id_key(text) for text in texts}) == len(texts)
 
 
 class TestInvalid:
-    @pytest.mark.parametrize("message", [b"", b"   ", b"{", b"{} {}", b"hello", b"5 x", b'"abc', b"[1,", b"[{]"])
+    @pytest.mark.parametrize(
+        "message", [b"", b"   ", b"{", b"{} {}", b"hello", b"5 x", b'"abc', b"[1,", b"[{]"]
+    )
     def test_what_is_not_json_is_a_parse_error_without_an_id(self, message: bytes) -> None:
         refused = invalid(message)
         assert (refused.code, refused.id, refused.answerable) == (PARSE_ERROR, b"null", True)
         assert refused.message.startswith("the message is not valid JSON: ")
 
-    @pytest.mark.parametrize("spoilt", [b",", b',"x":01', b',"x":NaN', b',"x":"\n"', b',"x":"\\x"', b"\xff", b"//"])
+    @pytest.mark.parametrize(
+        "spoilt", [b",", b',"x":01', b',"x":NaN', b',"x":"\n"', b',"x":"\\x"', b"\xff", b"//"]
+    )
     def test_one_slip_in_a_request_is_a_parse_error_too(self, spoilt: bytes) -> None:
         assert invalid(request(b"1", spoilt)).message.startswith("the message is not valid JSON: ")
 
@@ -180,27 +214,41 @@ class TestInvalid:
             (b'"id":"a","method":"m","jsonrpc":null', 'jsonrpc must be "2.0" or absent'),
         ],
     )
-    def test_a_bad_request_is_refused_in_words_and_with_its_id(self, members: bytes, words: str) -> None:
-        assert invalid(b"{%b}" % members) == Invalid(INVALID_REQUEST, words, b'"a"', b"jsonrpc" in members, True)
+    def test_a_bad_request_is_refused_in_words_and_with_its_id(
+        self, members: bytes, words: str
+    ) -> None:
+        assert invalid(b"{%b}" % members) == Invalid(
+            INVALID_REQUEST, words, b'"a"', b"jsonrpc" in members, True
+        )
 
     @pytest.mark.parametrize(
         ("members", "words", "id_text"),
         [
-            (b'"id":3,"result":1,"error":{}', "a response has a result or an error, not both", b"3"),
+            (
+                b'"id":3,"result":1,"error":{}',
+                "a response has a result or an error, not both",
+                b"3",
+            ),
             (b'"id":3,"error":null', "a message needs a method, a result or an error", b"3"),
             (b'"result":1', "a response needs an id", b"null"),
             (b'"error":{}', "a response needs an id", b"null"),
             (b'"id":3,"result":1,"jsonrpc":2', 'jsonrpc must be "2.0" or absent', b"3"),
         ],
     )
-    def test_a_bad_response_is_never_to_be_answered(self, members: bytes, words: str, id_text: bytes) -> None:
+    def test_a_bad_response_is_never_to_be_answered(
+        self, members: bytes, words: str, id_text: bytes
+    ) -> None:
         versioned = b"jsonrpc" in members
-        assert invalid(b"{%b}" % members) == Invalid(INVALID_REQUEST, words, id_text, versioned, False)
+        assert invalid(b"{%b}" % members) == Invalid(
+            INVALID_REQUEST, words, id_text, versioned, False
+        )
 
     def test_the_dialect_of_a_bad_request_is_remembered(self) -> None:
         assert invalid(b'{"jsonrpc":"2.0","id":1,"method":[]}').versioned
 
-    @pytest.mark.parametrize("cut", [rb"\ud83d", rb"\ud83d cut", rb"\ude00", rb"\ud83d\u0041", rb"\uDE00\uD83D"])
+    @pytest.mark.parametrize(
+        "cut", [rb"\ud83d", rb"\ud83d cut", rb"\ude00", rb"\ud83d\u0041", rb"\uDE00\uD83D"]
+    )
     def test_half_a_surrogate_pair_is_named_and_the_request_keeps_its_id(self, cut: bytes) -> None:
         refused = invalid(b'{"id":4,"method":"m","params":["%b"],"jsonrpc":"2.0"}' % cut)
         words = "the message is not valid JSON: it has half a surrogate pair"
@@ -216,7 +264,9 @@ class TestInvalid:
     @pytest.mark.parametrize("spot", ["params", "method", "unknown"])
     def test_bytes_that_are_not_utf8_are_refused_wherever_they_stand(self, spot: str) -> None:
         members = {"id": b"1", "method": b'"m"', "params": b"[]"} | {spot: b'["\xff"]'}
-        wire = b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), text) for name, text in members.items())
+        wire = b"{%b}" % b",".join(
+            b'"%b":%b' % (name.encode(), text) for name, text in members.items()
+        )
         assert invalid(wire) == Invalid(PARSE_ERROR, "the message is not UTF-8", b"1")
 
     def test_an_id_that_is_not_utf8_is_not_echoed(self) -> None:
@@ -228,10 +278,13 @@ class TestInvalid:
     @pytest.mark.parametrize("wire", [request(b"1", b',"params":%b'), b"%b", b"[%b]", b'{"x":%b}'])
     @pytest.mark.parametrize("closed", [True, False])
     @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"1}")])
-    def test_nesting_100000_deep_is_refused(self, wire: bytes, closed: bool, opening: bytes, closing: bytes) -> None:
+    def test_nesting_100000_deep_is_refused(
+        self, wire: bytes, closed: bool, opening: bytes, closing: bytes
+    ) -> None:
         nested = opening * 100_000 + (b"1" if closing == b"]" else b"") + closing * 100_000 * closed
         decoded = decode(wire.replace(b"%b", nested))
-        # Where Python itself gives up depends on its version: in the middle of reading, or not at all (3.14).
+        # Where Python itself gives up depends on its version: in the middle of reading, or not at
+        # all (3.14).
         for refused in decoded.members if isinstance(decoded, Batch) else (decoded,):
             assert isinstance(refused, Invalid)
             assert refused.code in {PARSE_ERROR, INVALID_REQUEST}
@@ -243,7 +296,9 @@ class TestInvalid:
 
     @given(st.data())
     def test_a_flipped_byte_gives_a_message_or_words(self, data: st.DataObject) -> None:
-        wire = bytearray('{"jsonrpc":"2.0","id":"ü","method":"m","params":{"a":[1,"\\ud83d\\ude00"]}}'.encode())
+        wire = bytearray(
+            '{"jsonrpc":"2.0","id":"ü","method":"m","params":{"a":[1,"\\ud83d\\ude00"]}}'.encode()
+        )
         wire[data.draw(st.integers(0, len(wire) - 1))] = data.draw(st.integers(0, 255))
         decoded = decode(bytes(wire))
         assert not isinstance(decoded, Invalid) or decoded.message
@@ -272,7 +327,9 @@ class TestBatches:
 
 
 class TestEncoding:
-    @pytest.mark.parametrize(("versioned", "opening"), [(True, b'{"jsonrpc":"2.0",'), (False, b"{")])
+    @pytest.mark.parametrize(
+        ("versioned", "opening"), [(True, b'{"jsonrpc":"2.0",'), (False, b"{")]
+    )
     def test_each_kind_is_written_in_either_dialect(self, versioned: bool, opening: bytes) -> None:
         written = [
             jsonrpc.encode_request(b"1", "m", {"a": 1}, versioned=versioned),
@@ -293,7 +350,9 @@ class TestEncoding:
         assert b"data" not in jsonrpc.encode_error(b"1", 1, "x", versioned=False)
 
     @pytest.mark.parametrize("kind", [bytes, Raw])
-    def test_encoded_text_is_spliced_and_not_encoded_again(self, kind: Callable[[bytes], bytes]) -> None:
+    def test_encoded_text_is_spliced_and_not_encoded_again(
+        self, kind: Callable[[bytes], bytes]
+    ) -> None:
         text = kind(b'{ "a" : 1.50 }')
         request_id = kind(b"1e3")
         written = [
@@ -317,17 +376,23 @@ class TestEncoding:
 
     def test_an_invalid_message_has_all_that_its_answer_needs(self) -> None:
         refused = invalid(b'{"id":1.0,"method":0}')
-        answer = jsonrpc.encode_error(refused.id, refused.code, refused.message, versioned=refused.versioned)
+        answer = jsonrpc.encode_error(
+            refused.id, refused.code, refused.message, versioned=refused.versioned
+        )
         assert answer == b'{"id":1.0,"error":{"code":-32600,"message":"method must be a string"}}'
 
 
 class TestErrorObjects:
     def test_an_error_object_is_read(self) -> None:
-        assert jsonrpc.error_object(Raw(b'{"code":-32001,"message":"busy"}')) == ErrorObject(-32001, "busy")
+        assert jsonrpc.error_object(Raw(b'{"code":-32001,"message":"busy"}')) == ErrorObject(
+            -32001, "busy"
+        )
         read = jsonrpc.error_object(Raw(b'{"message":"x","code":1,"data":[1],"more":0}'))
         assert read == ErrorObject(1, "x", Raw(b"[1]"))
 
-    @pytest.mark.parametrize("error", [b'"boom"', b"{}", b'{"code":"1","message":"x"}', b'{"code":1.5,"message":""}'])
+    @pytest.mark.parametrize(
+        "error", [b'"boom"', b"{}", b'{"code":"1","message":"x"}', b'{"code":1.5,"message":""}']
+    )
     def test_another_shape_is_none(self, error: bytes) -> None:
         assert jsonrpc.error_object(Raw(error)) is None
 
@@ -350,7 +415,9 @@ class TestPeeking:
         assert head is not None
         assert (head.method, head.params.thread_id, head.params.turn_id) == ("item/delta", "t", "u")
 
-    @pytest.mark.parametrize("params", [b"", b',"params":{}', b',"params":{"threadId":null,"thread":{"id":"t"}}'])
+    @pytest.mark.parametrize(
+        "params", [b"", b',"params":{}', b',"params":{"threadId":null,"thread":{"id":"t"}}']
+    )
     def test_ids_that_are_absent_are_none(self, params: bytes) -> None:
         head = peek_notification(b'{"method":"m"%b}' % params)
         assert head is not None
@@ -378,8 +445,12 @@ class TestPeeking:
         assert peek_notification(line) is None
 
     @given(st.text(), st.none() | st.text(), json_values)
-    def test_the_peeked_notification_agrees_with_the_full_decoder(self, method: str, thread_id: str | None, more: Any) -> None:
-        line = jsonrpc.encode_notification(method, {"more": more, "threadId": thread_id}, versioned=False)
+    def test_the_peeked_notification_agrees_with_the_full_decoder(
+        self, method: str, thread_id: str | None, more: Any
+    ) -> None:
+        line = jsonrpc.encode_notification(
+            method, {"more": more, "threadId": thread_id}, versioned=False
+        )
         head, decoded = peek_notification(line), decode(line)
         assert head is not None
         assert isinstance(decoded, Notification)

@@ -9,7 +9,9 @@ from trimpoint_protocol.nesting import holds_more_values, nests_deeper
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.integers() | st.text(alphabet='[]{}"\\aé'),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet='[{"\\'), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet='[{"\\'), inner, max_size=4)
+    ),
     max_leaves=60,
 )
 
@@ -27,7 +29,9 @@ def test_the_depth_is_that_of_the_decoded_value(value: Any, levels: int, is_asci
 
 
 @pytest.mark.parametrize("levels", [127, 1000])
-@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"[":', b"}]")])
+@pytest.mark.parametrize(
+    ("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"[":', b"}]")]
+)
 def test_the_limit_is_exact(levels: int, opening: bytes, closing: bytes) -> None:
     brackets = opening.count(b"[") if opening == b"[" else 1 if opening.startswith(b"{") else 2
     allowed = levels // brackets
@@ -42,14 +46,20 @@ def test_brackets_in_strings_and_many_side_by_side_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [b'{"id":7,"method":"m","params":%b}', b'{"id":7,"result":%b}', b'{"method":"m","params":%b}']
+    "message",
+    [b'{"id":7,"method":"m","params":%b}', b'{"id":7,"result":%b}', b'{"method":"m","params":%b}'],
 )
 def test_a_message_deeper_than_codex_reads_is_refused_under_its_id(message: bytes) -> None:
     inside = jsonrpc.MAX_LEVELS - 1
-    assert not isinstance(jsonrpc.decode(message % (b"[" * inside + b"]" * inside)), jsonrpc.Invalid)
+    assert not isinstance(
+        jsonrpc.decode(message % (b"[" * inside + b"]" * inside)), jsonrpc.Invalid
+    )
     refused = jsonrpc.decode(message % (b"[" * (inside + 1) + b"]" * (inside + 1)))
     assert isinstance(refused, jsonrpc.Invalid)
-    assert (refused.code, refused.id) == (jsonrpc.INVALID_REQUEST, b"7" if b'"id"' in message else b"null")
+    assert (refused.code, refused.id) == (
+        jsonrpc.INVALID_REQUEST,
+        b"7" if b'"id"' in message else b"null",
+    )
     assert "deeper than 127 levels" in refused.message
     assert refused.answerable == (b"method" in message)
 
@@ -84,9 +94,15 @@ def test_values_are_counted_outside_strings(value: Any, limit: int, is_ascii: bo
 @pytest.mark.parametrize("piece", [b"[],", b"1,", b'"",', b"{},", b'{"a":"b"},'])
 def test_a_message_of_too_many_values_is_refused_under_its_id_and_not_read(piece: bytes) -> None:
     values = piece * (jsonrpc.MAX_VALUES + 1)
-    refused = jsonrpc.decode(b'{"jsonrpc":"2.0","method":"m", "id":"seven","params":[%b0]}' % values)
+    refused = jsonrpc.decode(
+        b'{"jsonrpc":"2.0","method":"m", "id":"seven","params":[%b0]}' % values
+    )
     assert isinstance(refused, jsonrpc.Invalid)
-    assert (refused.code, refused.id, refused.answerable) == (jsonrpc.INVALID_REQUEST, b'"seven"', True)
+    assert (refused.code, refused.id, refused.answerable) == (
+        jsonrpc.INVALID_REQUEST,
+        b'"seven"',
+        True,
+    )
     assert "more than 250,000 values" in refused.message
     batch = jsonrpc.decode(b"[%b0]" % values)
     assert isinstance(batch, jsonrpc.Invalid)
@@ -94,14 +110,19 @@ def test_a_message_of_too_many_values_is_refused_under_its_id_and_not_read(piece
 
 
 def test_brackets_and_commas_of_a_long_text_are_no_values() -> None:
-    text = json.dumps({"id": 1, "method": "m", "params": {"text": '[{"a": 1}, \\' * 100_000}}).encode()
+    text = json.dumps(
+        {"id": 1, "method": "m", "params": {"text": '[{"a": 1}, \\' * 100_000}}
+    ).encode()
     assert isinstance(jsonrpc.decode(text), jsonrpc.Request)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [(b'{"id":7,"method":"m","params":["%b', b"7"), (b'{"method":"m","params":["%b', b"null")]
+    ("text", "told"),
+    [(b'{"id":7,"method":"m","params":["%b', b"7"), (b'{"method":"m","params":["%b', b"null")],
 )
-def test_a_long_message_that_is_no_json_is_refused_without_a_search_for_the_cause(text: bytes, told: bytes) -> None:
+def test_a_long_message_that_is_no_json_is_refused_without_a_search_for_the_cause(
+    text: bytes, told: bytes
+) -> None:
     refused = jsonrpc.decode(text.replace(b"%b", b"\\ud83d" * 50_000))
     assert isinstance(refused, jsonrpc.Invalid)
     assert (refused.code, refused.id) == (jsonrpc.PARSE_ERROR, told)

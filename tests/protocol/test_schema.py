@@ -23,18 +23,26 @@ ADDRESS = {"commandId": "c", "threadId": "t"}
 
 
 def found_in(file: str, message: Any) -> list[str]:
-    return list(problems(msgspec.json.decode(msgspec.json.encode(message)), DOCUMENTS[file], DOCUMENTS[file]))
+    return list(
+        problems(
+            msgspec.json.decode(msgspec.json.encode(message)), DOCUMENTS[file], DOCUMENTS[file]
+        )
+    )
 
 
 def envelope(event: AnyEvent) -> dict[str, Any]:
-    [shown] = envelopes(ThreadState(id="thread"), Record(7, 3, 1_764_000_000_000, (event,), "command"))
+    [shown] = envelopes(
+        ThreadState(id="thread"), Record(7, 3, 1_764_000_000_000, (event,), "command")
+    )
     sent: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(shown))
     return sent
 
 
 def test_the_same_registry_makes_the_same_bytes() -> None:
     again = schema.documents(payload_types())
-    assert [schema.encode(one) for one in again.values()] == [schema.encode(one) for one in DOCUMENTS.values()]
+    assert [schema.encode(one) for one in again.values()] == [
+        schema.encode(one) for one in DOCUMENTS.values()
+    ]
     assert list(again) == list(DOCUMENTS)
 
 
@@ -73,7 +81,9 @@ def test_an_event_of_another_shape_is_not_what_the_schema_says() -> None:
     sent = envelope(SAMPLES[0])
     assert found_in("events.json", {**sent, "type": "thread.exploded"})
     assert found_in("events.json", {**sent, "payload": {**sent["payload"], "cwd": None}})
-    assert found_in("events.json", {name: value for name, value in sent.items() if name != "occurredAt"})
+    assert found_in(
+        "events.json", {name: value for name, value in sent.items() if name != "occurredAt"}
+    )
 
 
 def test_a_point_in_time_is_a_date_and_time() -> None:
@@ -99,7 +109,9 @@ def test_descriptions_of_events_speak_of_them_as_clients_see_them() -> None:
         ({"type": "thread.explode", **ADDRESS}, False),
     ],
 )
-def test_a_command_fits_its_schema_exactly_when_it_is_taken(command: dict[str, Any], fits: bool) -> None:
+def test_a_command_fits_its_schema_exactly_when_it_is_taken(
+    command: dict[str, Any], fits: bool
+) -> None:
     assert (found_in("commands.json", command) == []) is fits
     dispatch = {"id": 1, "method": "orchestration/dispatch", "params": {"command": command}}
     assert (found_in("methods.json", dispatch) == []) is fits
@@ -109,23 +121,43 @@ def test_a_command_fits_its_schema_exactly_when_it_is_taken(command: dict[str, A
     ("request_", "fits"),
     [
         ({"id": "a", "method": "commands/list"}, True),
-        ({"jsonrpc": "2.0", "id": 1, "method": "timeline/read", "params": {"threadId": "t", "expand": "all", "limit": 5}}, True),
+        (
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "timeline/read",
+                "params": {"threadId": "t", "expand": "all", "limit": 5},
+            },
+            True,
+        ),
         ({"id": 1, "method": "timeline/read"}, False),
         ({"id": 1, "method": "timeline/read", "params": {"threadId": "t", "limit": 0}}, False),
         ({"method": "commands/list"}, False),
         ({"id": 1, "method": "thread/start", "params": {}}, False),
     ],
 )
-def test_a_request_fits_its_schema_exactly_when_it_is_ours(request_: dict[str, Any], fits: bool) -> None:
+def test_a_request_fits_its_schema_exactly_when_it_is_ours(
+    request_: dict[str, Any], fits: bool
+) -> None:
     assert (found_in("methods.json", request_) == []) is fits
 
 
 def test_notifications_fit_their_schema() -> None:
-    progress = CommandProgress(thread_id="t", command="clear", phase="starting", message="m", operation_id="o")
+    progress = CommandProgress(
+        thread_id="t", command="clear", phase="starting", message="m", operation_id="o"
+    )
     done = Synchronized(thread_id="t", sequence=1)
     assert found_in("notifications.json", {"method": "commands/progress", "params": progress}) == []
-    assert found_in("notifications.json", {"method": "orchestration/synchronized", "params": done}) == []
-    assert found_in("notifications.json", {"method": "orchestration/event", "params": envelope(SAMPLES[0])}) == []
+    assert (
+        found_in("notifications.json", {"method": "orchestration/synchronized", "params": done})
+        == []
+    )
+    assert (
+        found_in(
+            "notifications.json", {"method": "orchestration/event", "params": envelope(SAMPLES[0])}
+        )
+        == []
+    )
     assert found_in("notifications.json", {"method": "commands/progress", "params": done})
 
 
@@ -134,7 +166,10 @@ def test_an_error_fits_its_schema_and_the_table(reason: Reason) -> None:
     error = wire_error(reason, "m", blocker=Blocker("turn", "1", "2026-01-31T09:05:00.250Z"))
     sent = {"code": error.code, "message": error.message, "data": error.data}
     assert found_in("errors.json", sent) == []
-    assert DOCUMENTS["errors.json"]["reasons"][reason] == {"code": error.code, "retryable": ERROR_KINDS[reason].retryable}
+    assert DOCUMENTS["errors.json"]["reasons"][reason] == {
+        "code": error.code,
+        "retryable": ERROR_KINDS[reason].retryable,
+    }
 
 
 def test_a_command_fits_as_our_own_types_encode_it() -> None:

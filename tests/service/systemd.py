@@ -1,4 +1,6 @@
-"""systemd's tools, where they are installed. CI installs them and sets `TRIMPOINT_REQUIRE_SYSTEMD`: there, their absence fails."""
+"""systemd's tools, where they are installed. CI installs them and sets `TRIMPOINT_REQUIRE_SYSTEMD`:
+there, their absence fails.
+"""
 
 import os
 import shutil

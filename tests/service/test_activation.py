@@ -26,9 +26,13 @@ def hand_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., dict[st
     monkeypatch.setattr(activation, "FIRST_FD", FIRST)
     taken: list[int] = []
 
-    def hand(*sockets: socket.socket | int, names: str | None = None, pid: int = PID) -> dict[str, str]:
+    def hand(
+        *sockets: socket.socket | int, names: str | None = None, pid: int = PID
+    ) -> dict[str, str]:
         for number, sock in enumerate(sockets):
-            os.dup2(sock if isinstance(sock, int) else sock.fileno(), FIRST + number, inheritable=True)
+            os.dup2(
+                sock if isinstance(sock, int) else sock.fileno(), FIRST + number, inheritable=True
+            )
             taken.append(FIRST + number)
         environ = {"LISTEN_PID": str(pid), "LISTEN_FDS": str(len(sockets)), "HOME": "/h"}
         return environ if names is None else environ | {"LISTEN_FDNAMES": names}
@@ -88,13 +92,17 @@ def test_of_several_the_one_with_our_name_is_taken_and_the_rest_not_passed_on(
         {"LISTEN_PID": "7", "LISTEN_FDS": "x"},
     ],
 )
-def test_what_was_meant_for_another_process_or_is_nothing_is_not_touched(environ: dict[str, str]) -> None:
+def test_what_was_meant_for_another_process_or_is_nothing_is_not_touched(
+    environ: dict[str, str],
+) -> None:
     assert handed_over(environ, PID) is None
     assert environ == {}
 
 
 @pytest.mark.parametrize("names", ["http", "trimpoint:trimpoint", ":", "http:ftp"])
-def test_what_cannot_be_told_apart_is_refused(folder: Path, hand_over: Callable[..., dict[str, str]], names: str) -> None:
+def test_what_cannot_be_told_apart_is_refused(
+    folder: Path, hand_over: Callable[..., dict[str, str]], names: str
+) -> None:
     with listening(folder / "a") as a, listening(folder / "b") as b:
         environ = hand_over(*[a, b][: len(names.split(":"))], names=names)
         with pytest.raises(ListenError, match="which to serve is not clear") as caught:
@@ -102,7 +110,9 @@ def test_what_cannot_be_told_apart_is_refused(folder: Path, hand_over: Callable[
     assert "FileDescriptorName=trimpoint" in caught.value.hint
 
 
-def test_what_is_no_unix_socket_with_a_path_is_refused(hand_over: Callable[..., dict[str, str]]) -> None:
+def test_what_is_no_unix_socket_with_a_path_is_refused(
+    hand_over: Callable[..., dict[str, str]],
+) -> None:
     unbound = socket.socket(socket.AF_UNIX)
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind(f"\0trimpoint-test-{os.getpid()}")
@@ -116,12 +126,16 @@ def test_what_is_no_unix_socket_with_a_path_is_refused(hand_over: Callable[..., 
     os.close(write_fd)
 
 
-def test_a_descriptor_that_was_promised_and_is_not_there_is_refused(hand_over: Callable[..., dict[str, str]]) -> None:
+def test_a_descriptor_that_was_promised_and_is_not_there_is_refused(
+    hand_over: Callable[..., dict[str, str]],
+) -> None:
     with pytest.raises(ListenError, match="Bad file descriptor"):
         handed_over({"LISTEN_PID": "7", "LISTEN_FDS": "1"}, PID)
 
 
-def test_tcp_sockets_come_beside_the_unix_socket_or_alone(folder: Path, hand_over: Callable[..., dict[str, str]]) -> None:
+def test_tcp_sockets_come_beside_the_unix_socket_or_alone(
+    folder: Path, hand_over: Callable[..., dict[str, str]]
+) -> None:
     with listening(folder / "s") as unix, socket.create_server(("127.0.0.1", 0)) as four:
         both = handed_over(hand_over(unix, four, names="trimpoint:trimpoint"), PID)
         assert both is not None
@@ -131,5 +145,9 @@ def test_tcp_sockets_come_beside_the_unix_socket_or_alone(folder: Path, hand_ove
         both.http[0].close()
         alone = handed_over(hand_over(four, names="trimpoint"), PID)
         assert alone is not None
-        assert (alone.listener, alone.path, alone.http[0].getsockname()) == (None, None, four.getsockname())
+        assert (alone.listener, alone.path, alone.http[0].getsockname()) == (
+            None,
+            None,
+            four.getsockname(),
+        )
         alone.http[0].close()

@@ -64,7 +64,12 @@ def test_a_status_is_said_when_it_changes_and_cut_when_it_is_long(manager: Manag
 
 
 def test_its_variables_are_not_left_to_what_the_daemon_starts() -> None:
-    environ = {"NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": "1000000", "WATCHDOG_PID": "7", "HOME": "/h"}
+    environ = {
+        "NOTIFY_SOCKET": "/run/n",
+        "WATCHDOG_USEC": "1000000",
+        "WATCHDOG_PID": "7",
+        "HOME": "/h",
+    }
     with closing(notifier_from(environ, 7)) as notifier:
         assert notifier.watchdog_s == 1.0
     assert environ == {"HOME": "/h"}
@@ -72,9 +77,18 @@ def test_its_variables_are_not_left_to_what_the_daemon_starts() -> None:
 
 @pytest.mark.parametrize(
     ("usec", "pid", "watchdog_s"),
-    [("500000", "7", 0.5), ("500000", "", 0.5), ("500000", "8", None), ("", "7", None), ("0", "7", None), ("often", "7", None)],
+    [
+        ("500000", "7", 0.5),
+        ("500000", "", 0.5),
+        ("500000", "8", None),
+        ("", "7", None),
+        ("0", "7", None),
+        ("often", "7", None),
+    ],
 )
-def test_a_watchdog_is_ours_if_it_waits_for_this_process(usec: str, pid: str, watchdog_s: float | None) -> None:
+def test_a_watchdog_is_ours_if_it_waits_for_this_process(
+    usec: str, pid: str, watchdog_s: float | None
+) -> None:
     environ = {"NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": usec, "WATCHDOG_PID": pid}
     with closing(notifier_from(environ, 7)) as notifier:
         assert notifier.watchdog_s == watchdog_s
@@ -102,7 +116,9 @@ def test_a_service_manager_that_does_not_read_is_not_waited_for(tmp_path: Path) 
         assert 0 < len(deaf.heard()) < 5000
 
 
-async def test_while_it_runs_the_status_follows_and_the_watchdog_is_fed_until_the_end_is_announced(tmp_path: Path) -> None:
+async def test_while_it_runs_the_status_follows_and_the_watchdog_is_fed_until_the_end_is_announced(
+    tmp_path: Path,
+) -> None:
     states = iter(["1 client", "2 clients"])
     with closing(Manager(f"{tmp_path}/n")) as manager:
         notifier = Notifier(manager.address, watchdog_s=0.02)
@@ -132,7 +148,10 @@ async def test_a_loop_that_does_not_turn_gives_no_sign_of_life(tmp_path: Path) -
 
 
 async def test_what_fails_while_it_runs_is_announced_as_an_end_too(tmp_path: Path) -> None:
-    with closing(Manager(f"{tmp_path}/n")) as manager, closing(Notifier(manager.address)) as notifier:
+    with (
+        closing(Manager(f"{tmp_path}/n")) as manager,
+        closing(Notifier(manager.address)) as notifier,
+    ):
         with pytest.raises(BaseExceptionGroup) as caught:
             async with reported(notifier, lambda: "fine"):
                 raise ValueError("a defect")

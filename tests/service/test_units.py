@@ -11,7 +11,12 @@ from tests.deadlines import SCENARIO_S
 from tests.service.systemd import tool
 
 ROOT = Path(__file__).parents[2]
-ENVIRON = {"PATH": "/usr/bin:/bin", "HOME": "/home/me", "CODEX_HOME": "/home/me/100% codex", "OPENAI_API_KEY": "sk-secret"}
+ENVIRON = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/home/me",
+    "CODEX_HOME": "/home/me/100% codex",
+    "OPENAI_API_KEY": "sk-secret",
+}
 COMMAND = ["/usr/bin/true", "serve", "-c", 'model="a $b"']
 
 
@@ -26,7 +31,13 @@ def setting(unit: str, key: str) -> str | None:
 
 
 def verified(folder: Path) -> "subprocess.CompletedProcess[str]":
-    command = [tool("systemd-analyze"), "verify", "--user", "--man=no", *map(str, sorted(folder.glob("trimpoint.*")))]
+    command = [
+        tool("systemd-analyze"),
+        "verify",
+        "--user",
+        "--man=no",
+        *map(str, sorted(folder.glob("trimpoint.*"))),
+    ]
     return subprocess.run(
         command,
         env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
@@ -48,27 +59,53 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
 def test_systemd_would_find_what_is_wrong(tmp_path: Path) -> None:
     units.install(tmp_path, rendered())
     service = tmp_path / units.SERVICE
-    service.write_text(service.read_text().replace("Type=notify", "Type=notfy").replace("RestartSec", "RestartSecs"))
+    service.write_text(
+        service.read_text()
+        .replace("Type=notify", "Type=notfy")
+        .replace("RestartSec", "RestartSecs")
+    )
     assert "notfy" in verified(tmp_path).stderr
 
 
 @pytest.mark.processes
-def test_the_hardening_is_there_as_systemd_sees_it_and_what_would_break_codex_is_not(tmp_path: Path) -> None:
+def test_the_hardening_is_there_as_systemd_sees_it_and_what_would_break_codex_is_not(
+    tmp_path: Path,
+) -> None:
     units.install(tmp_path, rendered())
-    command = [tool("systemd-analyze"), "security", "--user", "--offline=true", "--json=short", str(tmp_path / units.SERVICE)]
+    command = [
+        tool("systemd-analyze"),
+        "security",
+        "--user",
+        "--offline=true",
+        "--json=short",
+        str(tmp_path / units.SERVICE),
+    ]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=SCENARIO_S)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=SCENARIO_S
+    )
     seen = {row["json_field"]: row["set"] for row in json.loads(done.stdout)}
-    for guard in ("NoNewPrivileges", "RestrictRealtime", "SystemCallFilter_module", "SystemCallFilter_raw_io", "NotifyAccess"):
+    for guard in (
+        "NoNewPrivileges",
+        "RestrictRealtime",
+        "SystemCallFilter_module",
+        "SystemCallFilter_raw_io",
+        "NotifyAccess",
+    ):
         assert seen[guard], guard
-    # bubblewrap makes these namespaces; without one of them Codex cannot sandbox anything (measured: 0.163).
+    # bubblewrap makes these namespaces; without one of them Codex cannot sandbox anything
+    # (measured: 0.163).
     for needed in ("user", "mnt", "pid", "net"):
         assert not seen[f"RestrictNamespaces_{needed}"], needed
     assert not seen["SystemCallFilter_mount"]
     assert not seen["MemoryDenyWriteExecute"]
     assert not seen["ProtectHome"]
     overall = subprocess.run(
-        [*command[:2], "--threshold=82", *command[2:]], env=environment, capture_output=True, check=False, timeout=SCENARIO_S
+        [*command[:2], "--threshold=82", *command[2:]],
+        env=environment,
+        capture_output=True,
+        check=False,
+        timeout=SCENARIO_S,
     )
     assert overall.returncode == 0, "less is hardened than was"
 
@@ -77,13 +114,18 @@ def test_the_unit_in_the_repository_is_the_one_that_is_installed() -> None:
     for name in units.NAMES:
         body = rendered()[name].partition("\n")[2]
         ours = (ROOT / "systemd" / name).read_text(encoding="utf-8")
-        assert {*ours.splitlines()} - {*body.splitlines()} <= {"ExecStart=%h/.local/bin/trimpoint serve"}
+        assert {*ours.splitlines()} - {*body.splitlines()} <= {
+            "ExecStart=%h/.local/bin/trimpoint serve"
+        }
 
 
 def test_the_command_and_what_it_goes_by_are_written_so_that_systemd_reads_them_back() -> None:
     service = rendered()[units.SERVICE]
     assert setting(service, "ExecStart") == r'/usr/bin/true serve -c "model=\"a $$b\""'
-    assert re.findall(r"^Environment=(.*)$", service, re.MULTILINE) == ["PATH=/usr/bin:/bin", '"CODEX_HOME=/home/me/100%% codex"']
+    assert re.findall(r"^Environment=(.*)$", service, re.MULTILINE) == [
+        "PATH=/usr/bin:/bin",
+        '"CODEX_HOME=/home/me/100%% codex"',
+    ]
     assert "sk-secret" not in service
 
 
@@ -135,12 +177,16 @@ def put(folder: Path, kind: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["a person's", "changed", "masked", "a link to ours", "a folder"])
-def test_what_was_not_written_here_is_neither_replaced_nor_removed(tmp_path: Path, kind: str) -> None:
+def test_what_was_not_written_here_is_neither_replaced_nor_removed(
+    tmp_path: Path, kind: str
+) -> None:
     path = put(tmp_path, kind)
     (tmp_path / units.SOCKET).unlink()
     before = os.lstat(path)
     for change in (lambda: units.install(tmp_path, rendered()), lambda: units.uninstall(tmp_path)):
-        with pytest.raises(units.UnitForeign, match=r"trimpoint\.service was not written by trimpoint"):
+        with pytest.raises(
+            units.UnitForeign, match=r"trimpoint\.service was not written by trimpoint"
+        ):
             change()
     assert os.path.samestat(os.lstat(path), before)
     assert not (tmp_path / units.SOCKET).exists(), "all or nothing"

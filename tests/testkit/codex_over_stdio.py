@@ -1,4 +1,6 @@
-"""A bare client of the real `codex app-server`, just enough to prove the test kit without trimpoint."""
+"""A bare client of the real `codex app-server`, just enough to prove the test kit without
+trimpoint.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class CodexOverStdio:
         assert self._process.stdin is not None
         await self._process.stdin.send(msgspec.json.encode(message) + b"\n")
 
-    async def notified(self, method: str, accepts: Callable[[Message], bool] = lambda _: True, *, since: int = 0) -> Message:
+    async def notified(
+        self, method: str, accepts: Callable[[Message], bool] = lambda _: True, *, since: int = 0
+    ) -> Message:
         """Params of the first such notification at index `since` or later."""
         while True:
             for notification in self.notifications[since:]:
@@ -71,11 +75,15 @@ class CodexOverStdio:
             self._news = anyio.Event()
 
     async def start_thread(self, cwd: Path) -> str:
-        started = await self.request("thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access")
+        started = await self.request(
+            "thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access"
+        )
         return cast("str", started["thread"]["id"])
 
     async def begin_turn(self, thread_id: str, text: str) -> str:
-        answer = await self.request("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
+        answer = await self.request(
+            "turn/start", threadId=thread_id, input=[{"type": "text", "text": text}]
+        )
         return cast("str", answer["turn"]["id"])
 
     async def turn(self, thread_id: str, text: str) -> Message:
@@ -90,7 +98,9 @@ class CodexOverStdio:
         return await self.turn_end(thread_id, since)
 
     async def turn_end(self, thread_id: str, since: int) -> Message:
-        ended = await self.notified("turn/completed", lambda p: p["threadId"] == thread_id, since=since)
+        ended = await self.notified(
+            "turn/completed", lambda p: p["threadId"] == thread_id, since=since
+        )
         return cast("Message", ended["turn"])
 
     async def close(self) -> None:
@@ -100,7 +110,9 @@ class CodexOverStdio:
 
 
 @asynccontextmanager
-async def codex_over_stdio(overrides: Sequence[str], codex_home: Path) -> AsyncGenerator[CodexOverStdio, None]:
+async def codex_over_stdio(
+    overrides: Sequence[str], codex_home: Path
+) -> AsyncGenerator[CodexOverStdio, None]:
     """An initialized app-server; it has ended when the block has."""
     command = [str(CODEX_BIN), "app-server", *config_flags(overrides)]
     environment = codex_environment(codex_home)
@@ -111,7 +123,9 @@ async def codex_over_stdio(overrides: Sequence[str], codex_home: Path) -> AsyncG
         codex = CodexOverStdio(process)
         tasks.start_soon(codex.read_messages)
         capabilities = {"experimentalApi": True}
-        await codex.request("initialize", clientInfo={"name": "testkit", "version": "1"}, capabilities=capabilities)
+        await codex.request(
+            "initialize", clientInfo={"name": "testkit", "version": "1"}, capabilities=capabilities
+        )
         await codex.send({"method": "initialized"})
         yield codex
         await codex.close()

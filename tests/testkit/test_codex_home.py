@@ -16,21 +16,27 @@ async def test_a_throwaway_home_is_gone_afterwards() -> None:
     assert not home.exists()
 
 
-async def test_a_home_where_codex_would_refuse_its_helpers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_home_where_codex_would_refuse_its_helpers_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with pytest.raises(ValueError, match="helpers"):
         async with throwaway_codex_home(tmp_path / "homes"):
             pass
 
 
-async def test_without_a_parent_the_home_is_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_parent_the_home_is_in_the_cache_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     async with throwaway_codex_home() as home:
         assert home.parent == tmp_path / "cache" / "trimpoint-testkit"
 
 
-def test_the_environment_has_no_keys_and_keeps_loopback_off_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_has_no_keys_and_keeps_loopback_off_the_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "real")
     monkeypatch.setenv("CODEX_HOME", "real")
     monkeypatch.setenv("NO_PROXY", "intranet")

@@ -1,4 +1,6 @@
-"""The real Codex against the scripted model: every kind of reply does to Codex what its name says."""
+"""The real Codex against the scripted model: every kind of reply does to Codex what its name
+says.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ async def test_a_plain_turn_says_what_the_script_says(tmp_path: Path) -> None:
         thread = await codex.start_thread(tmp_path)
         turn = await codex.turn(thread, "greet me")
         usage = await codex.notified("thread/tokenUsage/updated")
-    deltas = [n["params"]["delta"] for n in codex.notifications if n["method"] == "item/agentMessage/delta"]
+    deltas = [
+        n["params"]["delta"]
+        for n in codex.notifications
+        if n["method"] == "item/agentMessage/delta"
+    ]
     assert turn["status"] == "completed"
     assert "".join(deltas) == text
     assert len(deltas) > 1
@@ -63,7 +69,9 @@ async def test_a_plain_turn_says_what_the_script_says(tmp_path: Path) -> None:
 async def test_a_command_runs_and_its_output_is_in_the_next_request(tmp_path: Path) -> None:
     async with setup(Script().then(run("echo from-$((40 + 2))"))) as (model, codex):
         turn = await codex.turn(await codex.start_thread(tmp_path), "run it")
-        done = await codex.notified("item/completed", lambda p: p["item"]["type"] == "commandExecution")
+        done = await codex.notified(
+            "item/completed", lambda p: p["item"]["type"] == "commandExecution"
+        )
     assert turn["status"] == "completed"
     assert done["item"]["exitCode"] == 0
     assert [request.kind for request in model.requests] == ["turn", "turn"]
@@ -72,10 +80,16 @@ async def test_a_command_runs_and_its_output_is_in_the_next_request(tmp_path: Pa
 
 
 async def test_several_items_of_one_reply_all_arrive(tmp_path: Path) -> None:
-    reply = reasoning("Thinking it over.", encrypted_content="SEALED") + say("First words.") + run("echo ok")
+    reply = (
+        reasoning("Thinking it over.", encrypted_content="SEALED")
+        + say("First words.")
+        + run("echo ok")
+    )
     async with setup(Script().then(reply)) as (model, codex):
         await codex.turn(await codex.start_thread(tmp_path), "go")
-        completed = [n["params"]["item"] for n in codex.notifications if n["method"] == "item/completed"]
+        completed = [
+            n["params"]["item"] for n in codex.notifications if n["method"] == "item/completed"
+        ]
     kinds = [item["type"] for item in completed]
     assert kinds == ["userMessage", "reasoning", "agentMessage", "commandExecution", "agentMessage"]
     assert completed[1]["summary"] == ["Thinking it over."]
@@ -94,7 +108,9 @@ async def test_an_inline_compaction_replaces_the_history_by_the_summary(tmp_path
     assert not model.turn_requests()[1].mentions("reply 1")
 
 
-async def compact_remotely(model: ScriptedModel, overrides: list[str], home: Path, cwd: Path) -> None:
+async def compact_remotely(
+    model: ScriptedModel, overrides: list[str], home: Path, cwd: Path
+) -> None:
     async with codex_over_stdio(overrides, home) as codex:
         thread = await codex.start_thread(cwd)
         await codex.turn(thread, "first prompt")
@@ -110,7 +126,10 @@ async def test_the_built_in_provider_leaves_the_websocket_at_once_and_compacts_e
     tmp_path: Path,
 ) -> None:
     with anyio.fail_after(STEP_S):
-        async with ScriptedModel(Script(encrypted_summary="BLOB")) as model, throwaway_codex_home() as home:
+        async with (
+            ScriptedModel(Script(encrypted_summary="BLOB")) as model,
+            throwaway_codex_home() as home,
+        ):
             await log_in(CODEX_BIN, home, api_key="sk-dummy")
             await compact_remotely(model, openai_overrides(model), home, tmp_path)
     assert model.websocket_attempts == 1
@@ -121,7 +140,10 @@ async def test_a_custom_provider_named_openai_compacts_encrypted_without_login(
     tmp_path: Path,
 ) -> None:
     with anyio.fail_after(STEP_S):
-        async with ScriptedModel(Script(encrypted_summary="BLOB")) as model, throwaway_codex_home() as home:
+        async with (
+            ScriptedModel(Script(encrypted_summary="BLOB")) as model,
+            throwaway_codex_home() as home,
+        ):
             await compact_remotely(model, remote_overrides(model), home, tmp_path)
     assert model.websocket_attempts == 0
     assert "authorization" not in model.requests[0].headers
@@ -132,12 +154,17 @@ async def test_an_overflow_is_reported_as_an_exceeded_context_window(tmp_path: P
         turn = await codex.turn(await codex.start_thread(tmp_path), "too much")
     assert turn["status"] == "failed"
     assert turn["error"]["codexErrorInfo"] == "contextWindowExceeded"
-    assert turn["error"]["message"].startswith("Codex ran out of room in the model's context window.")
+    assert turn["error"]["message"].startswith(
+        "Codex ran out of room in the model's context window."
+    )
     assert len(model.requests) == 1
 
 
 async def test_an_http_error_fails_the_turn_at_the_first_attempt(tmp_path: Path) -> None:
-    async with setup(Script().then(http_error(500, {"error": {"message": "boom"}}))) as (model, codex):
+    async with setup(Script().then(http_error(500, {"error": {"message": "boom"}}))) as (
+        model,
+        codex,
+    ):
         thread = await codex.start_thread(tmp_path)
         turn = await codex.turn(thread, "go")
         again = await codex.turn(thread, "again")

@@ -1,4 +1,6 @@
-"""Replies as events, requests as questions, the script as a queue: the pure half of the test kit."""
+"""Replies as events, requests as questions, the script as a queue: the pure half of the test
+kit.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +59,14 @@ def kinds(events: list[Event]) -> list[str]:
     [
         (request_with(user("hi")), "turn"),
         (request_with(), "turn"),
-        (request_with(user("You are performing a CONTEXT CHECKPOINT COMPACTION. Do")), "inline_compaction"),
-        (request_with(user("You are performing a CONTEXT CHECKPOINT COMPACTION"), user("hi")), "turn"),
+        (
+            request_with(user("You are performing a CONTEXT CHECKPOINT COMPACTION. Do")),
+            "inline_compaction",
+        ),
+        (
+            request_with(user("You are performing a CONTEXT CHECKPOINT COMPACTION"), user("hi")),
+            "turn",
+        ),
         (request_with(user("hi"), {"type": "compaction_trigger"}), "remote_compaction"),
         (
             request_with(
@@ -86,7 +94,9 @@ def test_texts_are_those_of_messages_and_tool_outputs_in_order() -> None:
 
 
 def test_mentions_looks_beyond_the_texts() -> None:
-    request = request_with({"type": "compaction", "encrypted_content": "BLOB"}, {"arguments": '{"cmd":"ls"}'})
+    request = request_with(
+        {"type": "compaction", "encrypted_content": "BLOB"}, {"arguments": '{"cmd":"ls"}'}
+    )
     assert request.mentions("LOB")
     assert request.mentions('"ls"')
     assert not request.mentions("encrypted_content")
@@ -108,9 +118,16 @@ def test_a_message_is_announced_streamed_finished_and_accounted_for() -> None:
 
 
 def test_items_of_added_replies_are_sent_in_order_with_ids_of_their_own() -> None:
-    events = rendered(reasoning("why", encrypted_content="R") + say("a") + call("f", {"n": 1}) + call("g", {}))
+    events = rendered(
+        reasoning("why", encrypted_content="R") + say("a") + call("f", {"n": 1}) + call("g", {})
+    )
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
-    assert [item["type"] for item in done] == ["reasoning", "message", "function_call", "function_call"]
+    assert [item["type"] for item in done] == [
+        "reasoning",
+        "message",
+        "function_call",
+        "function_call",
+    ]
     assert len({item["id"] for item in done}) == 4
     assert done[2]["call_id"] != done[3]["call_id"]
 
@@ -168,7 +185,11 @@ async def test_a_script_counts_turns_and_answers_compactions_without_counting_th
 
 
 async def test_queued_replies_come_first_each_kind_from_its_own_queue() -> None:
-    script = Script().then(say("a"), lambda request: say(request.texts()[0])).at_compaction(http_error(500))
+    script = (
+        Script()
+        .then(say("a"), lambda request: say(request.texts()[0]))
+        .at_compaction(http_error(500))
+    )
     turn, trigger = request_with(user("echo")), request_with({"type": "compaction_trigger"})
     replies = [await answer_of(script, request) for request in (trigger, turn, turn, turn)]
     assert replies == [http_error(500), say("a"), say("echo"), say("reply 3")]

@@ -48,7 +48,10 @@ class HttpClient:
     async def send(self, method: str, path: str, body: bytes = b"", **headers: str) -> None:
         if self.http.our_state is h11.DONE:
             self.http.start_next_cycle()
-        named = [("host", "model"), *((name.replace("_", "-"), value) for name, value in headers.items())]
+        named = [
+            ("host", "model"),
+            *((name.replace("_", "-"), value) for name, value in headers.items()),
+        ]
         if body and "transfer_encoding" not in headers:
             named.append(("content-length", str(len(body))))
         await self._send(h11.Request(method=method, target=path, headers=named))
@@ -82,7 +85,9 @@ class HttpClient:
             chunks.append(bytes(event.data))
         return head.status_code, b"".join(chunks)
 
-    async def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:
+    async def ask(
+        self, method: str, path: str, body: bytes = b"", **headers: str
+    ) -> tuple[int, bytes]:
         await self.send(method, path, body, **headers)
         return await self.answer()
 
@@ -142,7 +147,10 @@ async def test_a_large_chunked_body_arrives_whole() -> None:
 
 
 async def test_a_request_that_trickles_in_byte_by_byte_is_understood() -> None:
-    raw = b"POST /v1/responses HTTP/1.1\r\nhost: m\r\ncontent-length: %d\r\n\r\n%b" % (len(TURN), TURN)
+    raw = b"POST /v1/responses HTTP/1.1\r\nhost: m\r\ncontent-length: %d\r\n\r\n%b" % (
+        len(TURN),
+        TURN,
+    )
     async with served(Script()) as (model, client):
         for position in range(len(raw)):
             await client.stream.send(raw[position : position + 1])
@@ -153,7 +161,9 @@ async def test_a_request_that_trickles_in_byte_by_byte_is_understood() -> None:
     ("body", "headers", "status"),
     [(b"{", {}, 400), (b"[]", {}, 400), (b"\x28\xb5\x2f\xfd", {"content_encoding": "zstd"}, 415)],
 )
-async def test_a_body_that_cannot_be_read_is_refused_and_not_recorded(body: bytes, headers: dict[str, Any], status: int) -> None:
+async def test_a_body_that_cannot_be_read_is_refused_and_not_recorded(
+    body: bytes, headers: dict[str, Any], status: int
+) -> None:
     async with served(Script()) as (model, client):
         assert (await client.ask("POST", "/v1/responses", body, **headers))[0] == status
         assert (await client.ask("POST", "/v1/responses", TURN))[0] == 200

@@ -27,7 +27,9 @@ def _ignore() -> None: ...
 
 @dataclass
 class Disk(MemoryDisk):
-    """`refusing` names the threads that are refused, None for all; `refused` counts the refusals."""
+    """`refusing` names the threads that are refused, None for all; `refused` counts the
+    refusals.
+    """
 
     refusing: str | None = None
     refused: int = 0
@@ -82,9 +84,13 @@ class Store(MemoryStateDirectory):
         return await super().open_journal(thread_id, after)
 
 
-async def begin(engine: ThreadRegistry, thread_id: str = THREAD, *, bound: bool = True) -> ThreadWriter:
+async def begin(
+    engine: ThreadRegistry, thread_id: str = THREAD, *, bound: bool = True
+) -> ThreadWriter:
     provider_thread_id = thread_id if bound else None
-    return await engine.create(internal.CreateThread(thread_id, "/", "started", b"{}", provider_thread_id))
+    return await engine.create(
+        internal.CreateThread(thread_id, "/", "started", b"{}", provider_thread_id)
+    )
 
 
 def turn(turn_id: str) -> tuple[ev.AnyEvent, ...]:
@@ -94,7 +100,9 @@ def turn(turn_id: str) -> tuple[ev.AnyEvent, ...]:
 
 
 @contextmanager
-def published(engine: ThreadRegistry, kind: type[ev.Event], thread_id: str = THREAD) -> Iterator[anyio.Event]:
+def published(
+    engine: ThreadRegistry, kind: type[ev.Event], thread_id: str = THREAD
+) -> Iterator[anyio.Event]:
     """Set once a record of the thread with such an event is durable."""
     seen = anyio.Event()
 

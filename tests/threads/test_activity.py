@@ -37,7 +37,12 @@ def test_an_operation_s_end_is_logged_with_its_phases_and_nobody_else_s_context(
             "outcome": "ready",
             "reason": "",
             "total_ms": 4000,
-            "phases_ms": {"requested": 1000, "stopping": 1000, "starting": 1000, "bootstrapping": 1000},
+            "phases_ms": {
+                "requested": 1000,
+                "stopping": 1000,
+                "starting": 1000,
+                "bootstrapping": 1000,
+            },
         }
     ]
     assert activity.operations == {("clear", "ready"): 1}
@@ -46,7 +51,9 @@ def test_an_operation_s_end_is_logged_with_its_phases_and_nobody_else_s_context(
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("seconds", [0.0, BOUNDS_S[0], BOUNDS_S[3], BOUNDS_S[3] + 0.001, BOUNDS_S[-1], BOUNDS_S[-1] + 1])
+@pytest.mark.parametrize(
+    "seconds", [0.0, BOUNDS_S[0], BOUNDS_S[3], BOUNDS_S[3] + 0.001, BOUNDS_S[-1], BOUNDS_S[-1] + 1]
+)
 def test_a_duration_counts_for_every_bound_that_it_keeps(seconds: float) -> None:
     durations = Durations()
     durations.add(seconds)

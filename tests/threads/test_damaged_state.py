@@ -1,4 +1,6 @@
-"""A daemon starts on any state directory: whatever was cut or flipped in it costs at most the thread that it was in."""
+"""A daemon starts on any state directory: whatever was cut or flipped in it costs at most the
+thread that it was in.
+"""
 
 from pathlib import Path
 
@@ -27,10 +29,14 @@ async def written(root: Path) -> dict[Path, bytes]:
             writer = await begin(engine, thread_id)
             writer.record_facts(*turn("T1"), *turn("T2"))
             await writer.flush()
-            await writer.execute(wire.RenameThread(command_id="c", thread_id=thread_id, name="named"))
+            await writer.execute(
+                wire.RenameThread(command_id="c", thread_id=thread_id, name="named")
+            )
             del writer
         await engine.sweep()
-    async with ThreadRegistry.running(StateDirectory(root), Policy(), IdleRules(snapshot_after_records=1000)) as engine:
+    async with ThreadRegistry.running(
+        StateDirectory(root), Policy(), IdleRules(snapshot_after_records=1000)
+    ) as engine:
         writer = await engine.thread(THREAD)
         writer.record_facts(*turn("T3"))
         await writer.flush()
@@ -38,7 +44,11 @@ async def written(root: Path) -> dict[Path, bytes]:
 
 
 def all_files(root: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and path.name != "lock"}
+    return {
+        path: path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and path.name != "lock"
+    }
 
 
 async def looked_at(root: Path) -> tuple[ThreadWriter | str, ThreadWriter | str]:
@@ -69,15 +79,23 @@ def turns(writer: ThreadWriter | str) -> list[str]:
 
 @pytest.mark.parametrize("name", [snapshot_name(THREAD), "catalogue"])
 @pytest.mark.parametrize("hurt", ["cut", "flipped"])
-async def test_whatever_happens_to_a_derived_file_nothing_is_lost(tmp_path: Path, name: str, hurt: str) -> None:
+async def test_whatever_happens_to_a_derived_file_nothing_is_lost(
+    tmp_path: Path, name: str, hurt: str
+) -> None:
     files = await written(tmp_path)
     path = tmp_path / name
     content = files[path]
     with anyio.fail_after(SCENARIO_S):
         for at in range(0, len(content), max(1, len(content) // 50)):
             restore_files(files, tmp_path)
-            path.write_bytes(content[:at] if hurt == "cut" else content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-            for writer, expected in zip(await looked_at(tmp_path), (["T1", "T2", "T3"], ["T1", "T2"]), strict=True):
+            path.write_bytes(
+                content[:at]
+                if hurt == "cut"
+                else content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+            )
+            for writer, expected in zip(
+                await looked_at(tmp_path), (["T1", "T2", "T3"], ["T1", "T2"]), strict=True
+            ):
                 assert turns(writer) == expected
                 assert isinstance(writer, ThreadWriter)
                 assert (writer.read_only, writer.state.name) == (None, "named")
@@ -89,7 +107,9 @@ async def test_a_cut_anywhere_in_a_journal_leaves_its_thread_a_past_and_the_othe
 ) -> None:
     files = await written(tmp_path)
     if not with_snapshot:
-        files = {path: content for path, content in files.items() if path.parent.name != "snapshots"}
+        files = {
+            path: content for path, content in files.items() if path.parent.name != "snapshots"
+        }
     path = tmp_path / "threads" / f"{THREAD}.journal"
     content, before = files[path], list[str]()
     with anyio.fail_after(SCENARIO_S):
@@ -106,10 +126,14 @@ async def test_a_cut_anywhere_in_a_journal_leaves_its_thread_a_past_and_the_othe
 
 
 @pytest.mark.parametrize("with_snapshot", [True, False])
-async def test_a_flipped_byte_anywhere_in_a_journal_is_never_believed(tmp_path: Path, with_snapshot: bool) -> None:
+async def test_a_flipped_byte_anywhere_in_a_journal_is_never_believed(
+    tmp_path: Path, with_snapshot: bool
+) -> None:
     files = await written(tmp_path)
     if not with_snapshot:
-        files = {path: content for path, content in files.items() if path.parent.name != "snapshots"}
+        files = {
+            path: content for path, content in files.items() if path.parent.name != "snapshots"
+        }
     path = tmp_path / "threads" / f"{THREAD}.journal"
     content = files[path]
     with anyio.fail_after(SCENARIO_S):
@@ -126,7 +150,9 @@ async def test_a_flipped_byte_anywhere_in_a_journal_is_never_believed(tmp_path: 
                 assert hurt.state.name in {None, "named"}
 
 
-async def test_a_clock_that_jumps_back_disturbs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_clock_that_jumps_back_disturbs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now_ns = 2_000_000_000 * 10**9
     monkeypatch.setattr("trimpoint.threads.registry.time.time_ns", lambda: now_ns)
     store = StateDirectory(tmp_path)

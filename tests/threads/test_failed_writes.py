@@ -1,4 +1,6 @@
-"""A disk that refuses for a while: what was heard outlives it, in order, and nothing is decided without it."""
+"""A disk that refuses for a while: what was heard outlives it, in order, and nothing is decided
+without it.
+"""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -65,7 +67,9 @@ async def test_what_is_heard_while_the_journal_is_read_again_follows_what_was_lo
     assert disk.written() == writer.state
 
 
-async def test_no_command_is_decided_while_the_journal_is_read_again(writer: ThreadWriter, store: Store, disk: Disk) -> None:
+async def test_no_command_is_decided_while_the_journal_is_read_again(
+    writer: ThreadWriter, store: Store, disk: Disk
+) -> None:
     disk.fill()
     writer.record_facts(*turn("T1"))
     await lose(writer)
@@ -80,7 +84,9 @@ async def test_no_command_is_decided_while_the_journal_is_read_again(writer: Thr
     assert "c" not in disk.written().receipts
 
 
-async def test_settling_waits_for_what_the_disk_refused_before(writer: ThreadWriter, disk: Disk) -> None:
+async def test_settling_waits_for_what_the_disk_refused_before(
+    writer: ThreadWriter, disk: Disk
+) -> None:
     disk.fill()
     await lose_facts(writer, ev.TurnRequested("R"))
     await lose(writer)
@@ -89,7 +95,9 @@ async def test_settling_waits_for_what_the_disk_refused_before(writer: ThreadWri
     assert "R" in disk.written().turn_requests
 
 
-async def test_a_command_is_decided_after_the_facts_heard_before_it(writer: ThreadWriter, disk: Disk) -> None:
+async def test_a_command_is_decided_after_the_facts_heard_before_it(
+    writer: ThreadWriter, disk: Disk
+) -> None:
     writer.record_facts(*turn("T0"))
     await writer.flush()
     disk.fill()
@@ -100,7 +108,9 @@ async def test_a_command_is_decided_after_the_facts_heard_before_it(writer: Thre
     assert refused.value.reason is Reason.TURN_IN_PROGRESS
 
 
-async def test_a_command_is_refused_while_the_facts_before_it_are(writer: ThreadWriter, disk: Disk) -> None:
+async def test_a_command_is_refused_while_the_facts_before_it_are(
+    writer: ThreadWriter, disk: Disk
+) -> None:
     disk.fill()
     await lose_facts(writer, ev.TurnStarted("T1", 1))
     with pytest.raises(JournalRefuses):
@@ -124,7 +134,10 @@ KEPT: list[tuple[internal.InternalCommand, Callable[[ThreadState], bool]]] = [
     (internal.RecordFacts(RESUMED), is_resumed),
     (internal.RecordFacts((ev.SessionStopped(1),)), lambda state: state.session_stopped),
     (internal.RecordFacts((ev.TurnRequested("R"),)), lambda state: "R" in state.turn_requests),
-    (internal.RecordFacts((ev.RequestOpened("Q", "ask"),)), lambda state: "Q" in state.pending_requests),
+    (
+        internal.RecordFacts((ev.RequestOpened("Q", "ask"),)),
+        lambda state: "Q" in state.pending_requests,
+    ),
     (internal.RevertTurns("T0", provider_did=True), lambda state: state.turns == []),
 ]
 
@@ -151,7 +164,9 @@ async def test_what_happened_is_written_when_the_disk_takes_it_again(
     assert disk.written() == writer.state
 
 
-async def test_a_turn_that_was_given_up_unwritten_is_ended_when_the_disk_takes_it(writer: ThreadWriter, disk: Disk) -> None:
+async def test_a_turn_that_was_given_up_unwritten_is_ended_when_the_disk_takes_it(
+    writer: ThreadWriter, disk: Disk
+) -> None:
     disk.fill()
     await lose_facts(writer, ev.TurnStarted("T1", 1))
     with pytest.raises(JournalRefuses):
@@ -159,10 +174,15 @@ async def test_a_turn_that_was_given_up_unwritten_is_ended_when_the_disk_takes_i
     writer.record_facts(ev.TurnStarted("T2", 1))
     disk.free()
     await writer.flush()
-    assert [(one.id, one.status) for one in disk.written().turns] == [("T1", "interrupted"), ("T2", "running")]
+    assert [(one.id, one.status) for one in disk.written().turns] == [
+        ("T1", "interrupted"),
+        ("T2", "running"),
+    ]
 
 
-async def test_a_thread_brought_back_unwritten_is_back_when_the_disk_takes_it(writer: ThreadWriter, disk: Disk) -> None:
+async def test_a_thread_brought_back_unwritten_is_back_when_the_disk_takes_it(
+    writer: ThreadWriter, disk: Disk
+) -> None:
     await writer.execute(wire.ArchiveThread(command_id="a", thread_id=THREAD))
     disk.fill()
     await lose_facts(writer, ev.ThreadUnarchived())
@@ -192,7 +212,9 @@ async def test_a_refused_command_did_not_happen(writer: ThreadWriter, disk: Disk
     assert (writer.state.name, disk.written().name) == (None, None)
 
 
-async def test_the_facts_of_an_operations_step_are_lost_with_the_step(engine: ThreadRegistry, disk: Disk) -> None:
+async def test_the_facts_of_an_operations_step_are_lost_with_the_step(
+    engine: ThreadRegistry, disk: Disk
+) -> None:
     writer = await begin(engine, bound=False)
     operation = writer.state.open_operation
     assert operation is not None
@@ -220,10 +242,16 @@ async def test_what_was_durable_before_the_failure_is_shown_once_and_not_written
     await writer.flush()
     assert disk.written() == writer.state
     assert disk.written().turns[0].items == [b"{}"]
-    assert [type(event) for event in shown] == [ev.TurnStarted, ev.ContextItemsRecorded, ev.TurnCompleted]
+    assert [type(event) for event in shown] == [
+        ev.TurnStarted,
+        ev.ContextItemsRecorded,
+        ev.TurnCompleted,
+    ]
 
 
-async def test_a_record_that_cannot_be_folded_is_never_written(writer: ThreadWriter, disk: Disk) -> None:
+async def test_a_record_that_cannot_be_folded_is_never_written(
+    writer: ThreadWriter, disk: Disk
+) -> None:
     before = disk.written()
     with pytest.raises(IndexError):
         await writer.execute(internal.RecordFacts((ev.SessionReady(99),)))
@@ -237,7 +265,10 @@ async def test_a_record_that_cannot_be_folded_is_never_written(writer: ThreadWri
 async def test_a_fact_that_fits_no_more_is_lost_alone(writer: ThreadWriter, disk: Disk) -> None:
     disk.fill()
     await lose_facts(writer, ev.TurnRequested("R1"))
-    for fact in (internal.RecordFacts((ev.SessionReady(99),)), internal.RecordFacts((ev.TurnRequested("R2"),))):
+    for fact in (
+        internal.RecordFacts((ev.SessionReady(99),)),
+        internal.RecordFacts((ev.TurnRequested("R2"),)),
+    ):
         with pytest.raises(JournalRefuses):
             writer.submit(fact)
     disk.free()
@@ -246,7 +277,9 @@ async def test_a_fact_that_fits_no_more_is_lost_alone(writer: ThreadWriter, disk
     assert disk.written().turn_requests.keys() == {"R1", "R2"}
 
 
-async def test_the_flusher_tries_again_until_the_disk_takes_it(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_flusher_tries_again_until_the_disk_takes_it(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 0)
     tried = anyio.Event()
     with anyio.fail_after(STEP_S):

@@ -1,4 +1,6 @@
-"""A journal that cannot be read to its end costs its thread the writing: the daemon starts, and the thread can be looked at."""
+"""A journal that cannot be read to its end costs its thread the writing: the daemon starts, and the
+thread can be looked at.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +20,9 @@ from trimpoint_protocol import methods as m
 from tests.deadlines import STEP_S
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, turn
 
-ORPHAN = encode_record(ev.Record(99, 99, 0, (ev.EntryRecorded("never started", "m", "message", "user", "hello"),)))
+ORPHAN = encode_record(
+    ev.Record(99, 99, 0, (ev.EntryRecorded("never started", "m", "message", "user", "hello"),))
+)
 UNKNOWN = b"\xc1 no record at all"
 
 
@@ -40,7 +44,9 @@ async def is_refused(writer: ThreadWriter) -> None:
 
 
 @pytest.mark.parametrize("payload", [ORPHAN, UNKNOWN], ids=["orphan", "unknown"])
-async def test_a_record_that_does_not_follow_makes_its_thread_read_only_up_to_there(payload: bytes) -> None:
+async def test_a_record_that_does_not_follow_makes_its_thread_read_only_up_to_there(
+    payload: bytes,
+) -> None:
     disk = Disk()
     await written(disk)
     disk.records[THREAD].append(payload)
@@ -77,16 +83,31 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     await written(disk)
     disk.damaged[THREAD] = 2
     notified: list[tuple[str, Any]] = []
-    client = SimpleNamespace(followed=set(), notify=lambda method, params: notified.append((method, params)))
+    client = SimpleNamespace(
+        followed=set(), notify=lambda method, params: notified.append((method, params))
+    )
     call: Any = SimpleNamespace(client=client, after=[])
     async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await engine.thread(THREAD)
         nothing: Any = None
         handlers = ExtensionHandlers(
-            HandlerDeps(engine, nothing, nothing, nothing, nothing, nothing, nothing, "", lambda: None, nothing)
+            HandlerDeps(
+                engine,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                "",
+                lambda: None,
+                nothing,
+            )
         )
         with anyio.fail_after(STEP_S):
-            result: Any = await handlers.table["orchestration/subscribeThread"](call, m.SubscribeParams(thread_id=THREAD))
+            result: Any = await handlers.table["orchestration/subscribeThread"](
+                call, m.SubscribeParams(thread_id=THREAD)
+            )
     for then in call.after:
         then()
     assert result.mode == "snapshot"

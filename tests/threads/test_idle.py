@@ -23,7 +23,9 @@ SNAPSHOT = f"snapshots/{THREAD}"
 
 
 @asynccontextmanager
-async def running(disk: Disk | None = None, rules: IdleRules = AT_ONCE) -> AsyncGenerator[ThreadRegistry]:
+async def running(
+    disk: Disk | None = None, rules: IdleRules = AT_ONCE
+) -> AsyncGenerator[ThreadRegistry]:
     async with ThreadRegistry.running(Store(disk or Disk()), Policy(), rules) as engine:
         with anyio.fail_after(STEP_S):
             yield engine
@@ -217,7 +219,9 @@ async def test_a_snapshot_that_cannot_be_written_costs_nothing_else() -> None:
         await engine.sweep()
         assert engine.loaded(THREAD) is None
         disk.free()
-        await (await engine.thread(THREAD)).execute(wire.RenameThread(command_id="c", thread_id=THREAD, name="new"))
+        await (await engine.thread(THREAD)).execute(
+            wire.RenameThread(command_id="c", thread_id=THREAD, name="new")
+        )
     assert disk.written().name == "new"
 
 
@@ -236,7 +240,9 @@ async def test_a_snapshot_is_given_up_when_something_happens_meanwhile() -> None
         assert SNAPSHOT in disk.checked
 
 
-async def test_a_snapshot_that_breaks_in_the_making_or_the_reading_costs_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_snapshot_that_breaks_in_the_making_or_the_reading_costs_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(*arguments: object) -> None:
         raise RuntimeError("a defect")
 

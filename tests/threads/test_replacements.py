@@ -1,4 +1,6 @@
-"""`/new` writes two journals: once the first is durable the second is begun, however long the disk refuses it."""
+"""`/new` writes two journals: once the first is durable the second is begun, however long the disk
+refuses it.
+"""
 
 import anyio
 import pytest
@@ -27,7 +29,9 @@ async def left_half_done(disk: Disk) -> None:
         writer = await begin(engine)
         disk.fill(NEW)
         await engine.dispatch(COMMAND)
-        writer.record_facts(ev.SessionStopped(1))  # nothing is left to do, so that the catalogue is believed
+        writer.record_facts(
+            ev.SessionStopped(1)
+        )  # nothing is left to do, so that the catalogue is believed
 
 
 async def test_the_command_is_carried_out_though_the_second_journal_is_refused(disk: Disk) -> None:
@@ -43,7 +47,9 @@ async def test_the_command_is_carried_out_though_the_second_journal_is_refused(d
         assert await engine.dispatch(COMMAND) == result
 
 
-async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
     tried_again = anyio.Event()
     with anyio.fail_after(STEP_S):
@@ -87,7 +93,9 @@ async def test_a_promised_thread_id_is_given_to_no_other_thread(disk: Disk) -> N
         disk.fill(NEW)
         await engine.dispatch(COMMAND)
         with pytest.raises(CommandRefused):
-            await engine.dispatch(ArchiveAndNew(command_id="other", thread_id=OTHER, new_thread_id=NEW))
+            await engine.dispatch(
+                ArchiveAndNew(command_id="other", thread_id=OTHER, new_thread_id=NEW)
+            )
 
 
 @pytest.mark.parametrize("thread_id", [NEW, None])
@@ -104,7 +112,9 @@ async def test_the_daemon_starts_while_the_disk_refuses_the_second_journal(
                 await durable.wait()
 
 
-async def test_the_daemon_starts_when_the_archived_thread_itself_cannot_be_opened(disk: Disk) -> None:
+async def test_the_daemon_starts_when_the_archived_thread_itself_cannot_be_opened(
+    disk: Disk,
+) -> None:
     await left_half_done(disk)
     store = Store(disk)
     store.unopenable = THREAD
@@ -112,7 +122,9 @@ async def test_the_daemon_starts_when_the_archived_thread_itself_cannot_be_opene
         assert THREAD in engine.summaries
 
 
-async def test_the_daemon_starts_when_the_archived_thread_is_damaged_before_its_end(disk: Disk) -> None:
+async def test_the_daemon_starts_when_the_archived_thread_is_damaged_before_its_end(
+    disk: Disk,
+) -> None:
     await left_half_done(disk)
     disk.free()
     disk.damaged[THREAD] = 1

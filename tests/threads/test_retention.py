@@ -1,4 +1,6 @@
-"""Retention: only what was archived long ago goes, only as far as it was allowed to, and in doubt nothing does."""
+"""Retention: only what was archived long ago goes, only as far as it was allowed to, and in doubt
+nothing does.
+"""
 
 from pathlib import Path
 
@@ -38,8 +40,13 @@ async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateDirecto
     return directory
 
 
-def applied(store: StateDirectory, rule: RetentionRule = RULE, *, days: int = 60, dry_run: bool = False) -> list[tuple[str, str]]:
-    return [(one.thread_id, one.outcome) for one in expire(store, rule, BEGAN_MS + days * DAY_MS, dry_run=dry_run)]
+def applied(
+    store: StateDirectory, rule: RetentionRule = RULE, *, days: int = 60, dry_run: bool = False
+) -> list[tuple[str, str]]:
+    return [
+        (one.thread_id, one.outcome)
+        for one in expire(store, rule, BEGAN_MS + days * DAY_MS, dry_run=dry_run)
+    ]
 
 
 def threads(store: StateDirectory) -> set[str]:
@@ -56,7 +63,9 @@ async def test_a_dry_run_only_says_what_would_go(store: StateDirectory) -> None:
     assert threads(store) == {THREAD, OTHER}
 
 
-async def test_what_was_archived_long_ago_is_moved_with_all_that_belongs_to_it(store: StateDirectory) -> None:
+async def test_what_was_archived_long_ago_is_moved_with_all_that_belongs_to_it(
+    store: StateDirectory,
+) -> None:
     journal = store.journal_path(THREAD)
     content = journal.read_bytes()
     journal.with_name(f"{journal.name}.torn-1").write_bytes(b"torn")
@@ -65,7 +74,11 @@ async def test_what_was_archived_long_ago_is_moved_with_all_that_belongs_to_it(s
     assert applied(store) == [(THREAD, "moved")]
     assert threads(store) == {OTHER}
     expired = store.root / "expired"
-    assert {path.name for path in expired.iterdir()} == {journal.name, f"{journal.name}.torn-1", THREAD}
+    assert {path.name for path in expired.iterdir()} == {
+        journal.name,
+        f"{journal.name}.torn-1",
+        THREAD,
+    }
     assert (expired / journal.name).read_bytes() == content
     assert applied(store) == []
     journal.write_bytes(content)
@@ -79,7 +92,9 @@ async def test_an_expired_thread_is_deleted_only_if_the_rule_says_so(store: Stat
     assert not (store.root / "expired").exists()
 
 
-async def test_a_moved_thread_is_forgotten_at_the_next_start_and_comes_back_with_its_file(store: StateDirectory) -> None:
+async def test_a_moved_thread_is_forgotten_at_the_next_start_and_comes_back_with_its_file(
+    store: StateDirectory,
+) -> None:
     applied(store)
     async with ThreadRegistry.running(store, Policy()) as engine:
         assert set(engine.summaries) == {OTHER}
@@ -103,7 +118,9 @@ async def test_a_journal_that_is_not_sound_stays(store: StateDirectory) -> None:
     assert threads(store) == {THREAD, OTHER}
 
 
-async def test_a_journal_that_the_catalogue_does_not_know_as_it_is_stays(store: StateDirectory) -> None:
+async def test_a_journal_that_the_catalogue_does_not_know_as_it_is_stays(
+    store: StateDirectory,
+) -> None:
     journal = store.journal_path(THREAD)
     journal.write_bytes(journal.read_bytes()[:-1])
     assert applied(store) == [(THREAD, "left")]
@@ -114,7 +131,9 @@ async def test_a_journal_that_the_catalogue_does_not_know_as_it_is_stays(store: 
 async def test_a_thread_that_came_back_since_the_catalogue_stays(store: StateDirectory) -> None:
     known = (store.root / "catalogue").read_bytes()
     async with ThreadRegistry.running(store, Policy()) as engine:
-        await (await engine.thread(THREAD)).execute(wire.UnarchiveThread(command_id="u", thread_id=THREAD))
+        await (await engine.thread(THREAD)).execute(
+            wire.UnarchiveThread(command_id="u", thread_id=THREAD)
+        )
     (store.root / "catalogue").write_bytes(known)
     assert [outcome for _, outcome in applied(store)] == ["left"]
 
@@ -127,11 +146,15 @@ async def test_the_thread_that_new_made_stays_as_long_as_the_one_it_was_made_for
     store = StateDirectory(tmp_path)
     async with ThreadRegistry.running(store, Policy()) as engine:
         await begin(engine, THREAD)
-        await engine.dispatch(wire.ArchiveAndNew(command_id="n", thread_id=THREAD, new_thread_id=OTHER))
+        await engine.dispatch(
+            wire.ArchiveAndNew(command_id="n", thread_id=THREAD, new_thread_id=OTHER)
+        )
         replacement = await engine.thread(OTHER)
         operation = replacement.state.operation
         assert operation is not None
-        replacement.record_facts(ev.OperationAdvanced(operation.id, "failed"), ev.ThreadArchived(), ev.SessionStopped(1))
+        replacement.record_facts(
+            ev.OperationAdvanced(operation.id, "failed"), ev.ThreadArchived(), ev.SessionStopped(1)
+        )
         await replacement.flush()
         now_ms += 60 * DAY_MS
         writer = await engine.thread(THREAD)

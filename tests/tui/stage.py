@@ -18,7 +18,11 @@ SCREEN_READ_S = 120.0
 @asynccontextmanager
 async def terminal_ui(harness: Harness, codex: Path, *options: str) -> AsyncIterator[Terminal]:
     """Run `codex` with these options, until its composer is ready."""
-    config = [*harness.overrides, f'projects."{harness.worktree}".trust_level="trusted"', "check_for_update_on_startup=false"]
+    config = [
+        *harness.overrides,
+        f'projects."{harness.worktree}".trust_level="trusted"',
+        "check_for_update_on_startup=false",
+    ]
     (harness.codex_home / "config.toml").write_text("\n".join(config) + "\n")
     environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
     command: Sequence[str] = [str(codex), *options]
@@ -30,5 +34,7 @@ async def terminal_ui(harness: Harness, codex: Path, *options: str) -> AsyncIter
 @asynccontextmanager
 async def attached(harness: Harness, codex: Path) -> AsyncIterator[Terminal]:
     """Run the UI on the daemon's own socket."""
-    async with terminal_ui(harness, codex, "--remote", f"unix://{harness.socket}", "-C", str(harness.worktree)) as terminal:
+    async with terminal_ui(
+        harness, codex, "--remote", f"unix://{harness.socket}", "-C", str(harness.worktree)
+    ) as terminal:
         yield terminal

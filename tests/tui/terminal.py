@@ -71,14 +71,22 @@ class Terminal:
 
 
 @asynccontextmanager
-async def program_in_terminal(command: list[str], environment: dict[str, str], folder: str) -> AsyncIterator[Terminal]:
+async def program_in_terminal(
+    command: list[str], environment: dict[str, str], folder: str
+) -> AsyncIterator[Terminal]:
     """Run a program in a pseudo-terminal while the block lasts."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     os.set_blocking(ours, False)
     env = {**environment, "TERM": "xterm-256color"}
     process = await anyio.open_process(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, cwd=folder, start_new_session=True
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=env,
+        cwd=folder,
+        start_new_session=True,
     )
     os.close(theirs)
     try:

@@ -28,7 +28,11 @@ async def harness() -> AsyncIterator[Harness]:
 @asynccontextmanager
 async def attached(harness: Harness, codex: Path) -> AsyncIterator[Terminal]:
     """The TUI, with its composer ready."""
-    config = [*harness.overrides, f'projects."{harness.worktree}".trust_level="trusted"', "check_for_update_on_startup=false"]
+    config = [
+        *harness.overrides,
+        f'projects."{harness.worktree}".trust_level="trusted"',
+        "check_for_update_on_startup=false",
+    ]
     (harness.codex_home / "config.toml").write_text("\n".join(config) + "\n")
     command = [str(codex), "--remote", f"unix://{harness.socket}", "-C", str(harness.worktree)]
     environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}

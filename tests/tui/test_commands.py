@@ -11,7 +11,10 @@ from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.expectation import Piece, pieces
 from tests.tui.stage import BINARIES, SCREEN_READ_S, attached
 
-pytestmark = [pytest.mark.codex, pytest.mark.parametrize("codex", BINARIES, ids=lambda path: "/".join(path.parts[-3:]))]
+pytestmark = [
+    pytest.mark.codex,
+    pytest.mark.parametrize("codex", BINARIES, ids=lambda path: "/".join(path.parts[-3:])),
+]
 
 
 @pytest.fixture
@@ -21,11 +24,19 @@ async def harness() -> AsyncIterator[Harness]:
 
 
 def asked(harness: Harness, prompt: str) -> ModelRequest:
-    """Return the request that put a prompt to the agent; the UI asks for titles in threads of its own."""
-    return next(request for request in harness.model.requests if pieces(request.input)[-1] == Piece("user", prompt))
+    """Return the request that put a prompt to the agent; the UI asks for titles in threads of its
+    own.
+    """
+    return next(
+        request
+        for request in harness.model.requests
+        if pieces(request.input)[-1] == Piece("user", prompt)
+    )
 
 
-async def test_a_command_with_a_colon_is_carried_out_and_a_prompt_shown_once(harness: Harness, codex: Path) -> None:
+async def test_a_command_with_a_colon_is_carried_out_and_a_prompt_shown_once(
+    harness: Harness, codex: Path
+) -> None:
     with anyio.fail_after(SCREEN_READ_S):
         async with harness.daemon(), attached(harness, codex) as terminal:
             await terminal.types("Say one thing.")
@@ -57,7 +68,9 @@ async def test_the_menu_of_skills_has_the_commands(harness: Harness, codex: Path
     assert not request.mentions("$clear")
 
 
-async def test_a_command_typed_while_the_agent_works_waits_and_never_reaches_it(harness: Harness, codex: Path) -> None:
+async def test_a_command_typed_while_the_agent_works_waits_and_never_reaches_it(
+    harness: Harness, codex: Path
+) -> None:
     go_on = anyio.Event()
     harness.script.then(held(say("done at last"), go_on))
     with anyio.fail_after(SCREEN_READ_S):
@@ -79,10 +92,14 @@ async def test_a_side_conversation_starts(harness: Harness, codex: Path) -> None
             await terminal.types("Say one thing.")
             await terminal.shows("• reply")
             await terminal.types("/side what is that")
-            await terminal.shows(lambda text: ("› what is that" in text and "Side" in text) or "what is t…" in text)
+            await terminal.shows(
+                lambda text: ("› what is that" in text and "Side" in text) or "what is t…" in text
+            )
 
 
-async def test_codexs_own_clear_with_a_number_says_what_it_did(harness: Harness, codex: Path) -> None:
+async def test_codexs_own_clear_with_a_number_says_what_it_did(
+    harness: Harness, codex: Path
+) -> None:
     with anyio.fail_after(SCREEN_READ_S):
         async with harness.daemon(), attached(harness, codex) as terminal:
             await terminal.types("Say one thing.")
@@ -93,7 +110,11 @@ async def test_codexs_own_clear_with_a_number_says_what_it_did(harness: Harness,
 
 async def test_a_trim_by_another_client_shows(harness: Harness, codex: Path) -> None:
     with anyio.fail_after(SCREEN_READ_S):
-        async with harness.daemon(), attached(harness, codex) as terminal, harness.client() as other:
+        async with (
+            harness.daemon(),
+            attached(harness, codex) as terminal,
+            harness.client() as other,
+        ):
             await terminal.types("Say one thing.")
             await terminal.shows("• reply")
             [thread] = (await other.request("thread/list"))["data"]

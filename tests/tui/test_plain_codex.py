@@ -1,4 +1,6 @@
-"""Plain `codex`, without an option, where the daemon listens in the place of Codex's background server."""
+"""Plain `codex`, without an option, where the daemon listens in the place of Codex's background
+server.
+"""
 
 import os
 import signal
@@ -15,7 +17,10 @@ from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.daemon_process import daemon_process
 from tests.tui.stage import BINARIES, SCREEN_READ_S, terminal_ui
 
-pytestmark = [pytest.mark.codex, pytest.mark.parametrize("codex", BINARIES[-1:], ids=lambda path: "/".join(path.parts[-3:]))]
+pytestmark = [
+    pytest.mark.codex,
+    pytest.mark.parametrize("codex", BINARIES[-1:], ids=lambda path: "/".join(path.parts[-3:])),
+]
 
 
 @pytest.fixture
@@ -44,8 +49,15 @@ async def test_a_live_server_of_codex_keeps_its_place(harness: Harness, codex: P
         async with daemon_process(harness, "--as-codex-daemon"):
             # The same place, another state: what listens there first stays.
             environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
-            command = ["--state-dir", str(harness.home / "other"), "--socket", str(harness.home / "o.sock")]
-            second = await anyio.to_thread.run_sync(_serve, [*command, "--as-codex-daemon"], environment)
+            command = [
+                "--state-dir",
+                str(harness.home / "other"),
+                "--socket",
+                str(harness.home / "o.sock"),
+            ]
+            second = await anyio.to_thread.run_sync(
+                _serve, [*command, "--as-codex-daemon"], environment
+            )
             async with harness.client() as client:
                 assert await client.request("sidecar/status")
     assert second.returncode == 1

@@ -1,6 +1,6 @@
 """The command line.
 
-`main` is the entry. `thread_commands` act on a thread, `daemon_commands` on the daemon or without one;
-`parsing` reads arguments, `views` prints, `connection` reaches the daemon. `terminal` and `keyboard` are
-the screen and the keys, `exits` the exit codes.
+`main` is the entry. `thread_commands` act on a thread, `daemon_commands` on the daemon or without
+one; `parsing` reads arguments, `views` prints, `connection` reaches the daemon. `terminal` and
+`keyboard` are the screen and the keys, `exits` the exit codes.
 """

@@ -1,4 +1,6 @@
-"""How a command ends: exit codes, and what a person or a script is told when it did not do what was asked."""
+"""How a command ends: exit codes, and what a person or a script is told when it did not do what was
+asked.
+"""
 
 from enum import IntEnum
 from typing import cast
@@ -15,7 +17,9 @@ class Exit(IntEnum):
 
 
 class CliError(Exception):
-    """A command ends here. `message` says what is wrong, `hint` what to do, `reason` is for scripts."""
+    """A command ends here. `message` says what is wrong, `hint` what to do, `reason` is for
+    scripts.
+    """
 
     code = Exit.FAILED
     reason = "failed"
@@ -42,7 +46,8 @@ class NoDaemon(CliError):
 
 
 def sole_error(error: BaseException) -> BaseException:
-    """The one error inside of task groups' nested groups; the group itself where there are several kinds.
+    """The one error inside of task groups' nested groups; the group itself where there are several
+    kinds.
 
     Several of one kind are one event that several tasks met, as when a connection breaks.
     """

@@ -1,6 +1,8 @@
-"""The console entry: reads the command line, runs the command, turns how it ended into a message and an exit code.
+"""The console entry: reads the command line, runs the command, turns how it ended into a message
+and an exit code.
 
-The law: nothing heavy is imported before it is known which command it is (`--help` takes less than 150 ms).
+The law: nothing heavy is imported before it is known which command it is (`--help` takes less than
+150 ms).
 """
 
 import errno
@@ -57,10 +59,11 @@ def _run(arguments: list[str], program: str) -> int:
 def _without_rich() -> Generator[None]:
     """Has no module find rich while the block runs.
 
-    structlog would import it for tracebacks on a terminal. That is 7 MB and a third of the start-up of a daemon, which
-    writes plain tracebacks.
+    structlog would import it for tracebacks on a terminal. That is 7 MB and a third of the start-up
+    of a daemon, which writes plain tracebacks.
     """
-    sys.modules["rich"] = None  # type: ignore[assignment] # what Python reads as: there is no such module
+    # Python takes None for a module that does not exist.
+    sys.modules["rich"] = None  # type: ignore[assignment]
     try:
         yield
     finally:
@@ -68,7 +71,9 @@ def _without_rich() -> Generator[None]:
 
 
 def _open_missing_streams() -> None:
-    """Output that the caller has closed goes nowhere; no file that is opened later may take its place."""
+    """Output that the caller has closed goes nowhere; no file that is opened later may take its
+    place.
+    """
     for fd, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
         try:
             os.fstat(fd)
@@ -78,12 +83,16 @@ def _open_missing_streams() -> None:
                 os.dup2(opened, fd)
                 os.close(opened)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(fd, "r" if fd == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+            mode = "r" if fd == 0 else "w"
+            stream = open(fd, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def _disk_full(error: OSError) -> CliError:
     place = error.filename or "where the output goes"
-    failure = CliError(f"{place}: {error.strerror}.", "Make room, then do it again.", reason="no_space")
+    failure = CliError(
+        f"{place}: {error.strerror}.", "Make room, then do it again.", reason="no_space"
+    )
     if error.filename is None:
         _close_broken_pipe()  # else Python tries once more at its end, and fails aloud
     return failure
@@ -94,7 +103,9 @@ def _report(error: CliError, *, as_json: bool) -> int:
         if as_json:
             import json
 
-            document = {"error": {"reason": error.reason, "message": error.message, "hint": error.hint}}
+            document = {
+                "error": {"reason": error.reason, "message": error.message, "hint": error.hint}
+            }
             print(json.dumps(document, ensure_ascii=False), flush=True)
         else:
             from trimpoint.cli.terminal import show_error

@@ -1,7 +1,9 @@
-"""What commands write: for people through rich, in colour on a terminal and plain elsewhere; for scripts as JSON.
+"""What commands write: for people through rich, in colour on a terminal and plain elsewhere; for
+scripts as JSON.
 
-The law: text of a conversation is shown, never obeyed. It goes through `printable`, so that no escape sequence in an answer of
-the model reaches the terminal, and it is never read as rich's markup.
+The law: text of a conversation is shown, never obeyed. It goes through `printable`, so that no
+escape sequence in an answer of the model reaches the terminal, and it is never read as rich's
+markup.
 """
 
 import os
@@ -39,7 +41,9 @@ def for_shells(text: str) -> str:
     """A sentence of the daemon's with the commands as they are typed in a shell, not in a chat."""
     said = text.replace(" Nothing was sent to the agent.", "")
     said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
-    return re.sub(r"(?<![\w/.~-])/(clear|compact|compress|revert|new)\b(?!/)", r"trimpoint \1", said)
+    return re.sub(
+        r"(?<![\w/.~-])/(clear|compact|compress|revert|new)\b(?!/)", r"trimpoint \1", said
+    )
 
 
 def stdout_console() -> Console:
@@ -48,7 +52,9 @@ def stdout_console() -> Console:
 
 
 def stderr_console() -> Console:
-    """Returns the console for everything but the answer: which thread, progress, errors. It is stderr."""
+    """Returns the console for everything but the answer: which thread, progress, errors. It is
+    stderr.
+    """
     return _console(sys.stderr)
 
 
@@ -64,7 +70,14 @@ def _console(stream: TextIO, force_terminal: bool | None = None) -> Console:
         reconfigure(errors="replace")
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH_WHEN_PIPED
     file = stream if stream.isatty() else cast("TextIO", _Unpadded(stream))
-    return _Console(file=file, width=width, force_terminal=force_terminal, highlight=False, markup=False, emoji=False)
+    return _Console(
+        file=file,
+        width=width,
+        force_terminal=force_terminal,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
 
 
 class _Console(Console):
@@ -74,7 +87,9 @@ class _Console(Console):
 
 
 class _Unpadded:
-    """A stream without the blanks that rich fills its lines up with; in a file they are only a nuisance."""
+    """A stream without the blanks that rich fills its lines up with; in a file they are only a
+    nuisance.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,6 @@
-"""What the model was sent, as rows for a person: who says what, and which of it is left after a trim. Pure."""
+"""What the model was sent, as rows for a person: who says what, and which of it is left after a
+trim. Pure.
+"""
 
 import re
 from typing import Any, NamedTuple
@@ -11,7 +13,9 @@ Item = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """One item of the model's input. `before` and `after`: whether it is in the one and the other."""
+    """One item of the model's input. `before` and `after`: whether it is in the one and the
+    other.
+    """
 
     role: str
     text: str
@@ -25,11 +29,16 @@ class Row(NamedTuple):
 
 
 def compared(before: list[Item], answer: str, after: list[Item]) -> list[Row]:
-    """The two inputs in one list; `answer` was given to `before` and so stood in the context, too."""
+    """The two inputs in one list; `answer` was given to `before` and so stood in the context,
+    too.
+    """
     spoken_before = [*map(_spoken, _conversation(before)), ("assistant", answer)]
     spoken_after = list(map(_spoken, _conversation(after)))
     # From the end, because that is where a trim keeps: of two equal items the later one is left.
-    rows = [Row(*spoken, before=True, after=_taken(spoken, spoken_after)) for spoken in reversed(spoken_before)]
+    rows = [
+        Row(*spoken, before=True, after=_taken(spoken, spoken_after))
+        for spoken in reversed(spoken_before)
+    ]
     return [*reversed(rows), *(Row(*spoken, before=False, after=True) for spoken in spoken_after)]
 
 
@@ -43,7 +52,9 @@ def _conversation(items: list[Item]) -> list[Item]:
 
 
 def _taken(spoken: tuple[str, str], remaining: list[tuple[str, str]]) -> bool:
-    """Returns whether it is among those that remain; takes it away, so that two equal items are not one."""
+    """Returns whether it is among those that remain; takes it away, so that two equal items are not
+    one.
+    """
     if spoken not in remaining:
         return False
     remaining.remove(spoken)
@@ -53,12 +64,16 @@ def _taken(spoken: tuple[str, str], remaining: list[tuple[str, str]]) -> bool:
 def _spoken(item: Item) -> tuple[str, str]:
     match item:
         case {"type": "function_call", "arguments": str(arguments)}:
-            return "tool call", str(msgspec.json.decode(arguments, type=dict[str, Any]).get("cmd", arguments))
+            return "tool call", str(
+                msgspec.json.decode(arguments, type=dict[str, Any]).get("cmd", arguments)
+            )
         case {"type": "function_call_output"}:
             return "tool result", _output(item)
         case {"role": str(role), "content": list()}:
             text = " ".join(str(part.get("text", "")) for part in item["content"])
-            summary = re.fullmatch(r"<conversation-summary[^>]*>(.*)</conversation-summary>", text, re.DOTALL)
+            summary = re.fullmatch(
+                r"<conversation-summary[^>]*>(.*)</conversation-summary>", text, re.DOTALL
+            )
             return ("summary", summary.group(1)) if summary else (role, text)
         case _:
             return str(item.get("type")), ""
@@ -66,7 +81,11 @@ def _spoken(item: Item) -> tuple[str, str]:
 
 def _output(item: Item) -> str:
     output = item.get("output")
-    text = output if isinstance(output, str) else " ".join(str(part.get("text", "")) for part in output or ())
+    text = (
+        output
+        if isinstance(output, str)
+        else " ".join(str(part.get("text", "")) for part in output or ())
+    )
     # Codex puts a head with ids and times before what the command printed.
     printed = text.partition("Output:\n")[2] if "Output:\n" in text else text
     return printed.strip() or "(nothing)"

@@ -1,6 +1,8 @@
-"""What the demo proves: from a trim on, no input of the model has anything of what it pruned, and the next has all that it kept.
+"""What the demo proves: from a trim on, no input of the model has anything of what it pruned, and
+the next has all that it kept.
 
-The law: it looks at the requests that the model received, for texts that the script knows; it does not ask the daemon.
+The law: it looks at the requests that the model received, for texts that the script knows; it does
+not ask the daemon.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +13,9 @@ from trimpoint.testkit import ModelRequest
 
 
 class Findings(NamedTuple):
-    """`leaked`: pruned texts that the model was sent all the same; `missing`: kept ones that it was not."""
+    """`leaked`: pruned texts that the model was sent all the same; `missing`: kept ones that it was
+    not.
+    """
 
     leaked: list[str]
     missing: list[str]
@@ -41,12 +45,24 @@ class Proof:
         """A trim has just been done; what the model is asked from now on counts."""
         kept_texts = [text for line in kept for text in line.texts()]
         pruned_texts = [text for line in pruned for text in line.texts() if text not in kept_texts]
-        self._trims.append(_Trim(len(self._requests), pruned_texts, [*kept_texts, *([summary] if summary else [])]))
+        self._trims.append(
+            _Trim(len(self._requests), pruned_texts, [*kept_texts, *([summary] if summary else [])])
+        )
 
     def findings(self, *, file_is_right: bool) -> Findings:
         """Returns what holds for all requests so far."""
-        leaked = [text for trim in self._trims for text in trim.pruned if self._is_in_any(text, trim.first_request)]
-        missing = [text for trim in self._trims for text in trim.kept if not self._is_in_next_turn(text, trim.first_request)]
+        leaked = [
+            text
+            for trim in self._trims
+            for text in trim.pruned
+            if self._is_in_any(text, trim.first_request)
+        ]
+        missing = [
+            text
+            for trim in self._trims
+            for text in trim.kept
+            if not self._is_in_next_turn(text, trim.first_request)
+        ]
         looked_for = sum(len(trim.pruned) for trim in self._trims)
         return Findings(_unique(leaked), _unique(missing), looked_for, file_is_right)
 

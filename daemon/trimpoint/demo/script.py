@@ -8,7 +8,8 @@ FILE = "greet.py"
 BEFORE = 'def greet():\n    return "Hello!"\n'
 AFTER = 'def greet(name):\n    return f"Hello, {name}!"\n'
 SUMMARY = (
-    "greet.py holds one function, greet. It used to take nothing; it now takes a name and returns a greeting with it. "
+    "greet.py holds one function, greet. It used to take nothing; it now takes a name and returns "
+    "a greeting with it. "
     "The user wants Python 3.8 to work and no dependencies. Open: nothing documents greet yet."
 )
 
@@ -32,18 +33,28 @@ class Line(NamedTuple):
 
 
 OPENING = (
-    Line("What is in this project?", "One module, greet.py, with a single function.", (f"cat {FILE}",), ('return "Hello!"',)),
+    Line(
+        "What is in this project?",
+        "One module, greet.py, with a single function.",
+        (f"cat {FILE}",),
+        ('return "Hello!"',),
+    ),
     Line("It must run on Python 3.8, mind that.", "Noted: nothing newer than 3.8."),
     Line("Would a template library help here?", "No, the standard library is enough."),
     Line("Good. No dependencies then.", "Agreed, none."),
     Line(
         "Let greet take a name.",
         "Done: greet(name) returns the greeting with the name in it.",
-        (f"printf '%s\\n' 'def greet(name):' '    return f\"Hello, {{name}}!\"' > {FILE}", f"cat {FILE}"),
+        (
+            f"printf '%s\\n' 'def greet(name):' '    return f\"Hello, {{name}}!\"' > {FILE}",
+            f"cat {FILE}",
+        ),
         ('return f"Hello, {name}!"',),
     ),
     Line("Is it documented anywhere?", "Not yet: there is neither a docstring nor a README."),
 )
-AFTER_CLEAR = Line("What did you change just now?", "greet takes a name now; I saw nothing else of this session.")
+AFTER_CLEAR = Line(
+    "What did you change just now?", "greet takes a name now; I saw nothing else of this session."
+)
 AFTER_COMPACT = Line("Which Python do we support?", "Python 3.8, as the summary says.")
 AFTER_NEW = Line("What do you know about this project?", "Nothing yet; shall I look at the files?")

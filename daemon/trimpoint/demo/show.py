@@ -1,4 +1,6 @@
-"""How the demo looks: what is typed and answered, and the model's input before and after each command."""
+"""How the demo looks: what is typed and answered, and the model's input before and after each
+command.
+"""
 
 from rich.console import Console
 from rich.rule import Rule
@@ -9,7 +11,13 @@ from trimpoint.demo.model_input import Row
 from trimpoint.demo.proof import Findings
 from trimpoint.demo.script import FILE, Line
 
-_ROLES = {"user": "cyan", "assistant": "green", "tool call": "yellow", "tool result": "yellow", "summary": "magenta"}
+_ROLES = {
+    "user": "cyan",
+    "assistant": "green",
+    "tool call": "yellow",
+    "tool result": "yellow",
+    "summary": "magenta",
+}
 _TEXT_WIDTH = 64
 
 
@@ -36,7 +44,13 @@ def command(console: Console, text: str, message: str) -> None:
 
 def model_input(console: Console, rows: list[Row], preamble: int) -> None:
     """The comparison, one line an item."""
-    table = Table(title="what the model is sent", title_style="italic dim", title_justify="left", box=None, padding=(0, 1))
+    table = Table(
+        title="what the model is sent",
+        title_style="italic dim",
+        title_justify="left",
+        box=None,
+        padding=(0, 1),
+    )
     for heading in ("before", "after", "who", "says"):
         is_mark = heading in {"before", "after"}
         table.add_column(
@@ -48,12 +62,23 @@ def model_input(console: Console, rows: list[Row], preamble: int) -> None:
         )
     kept = Text("●", "green")
     if preamble:
-        table.add_row(kept, kept, Text("Codex", "dim"), Text(f"its own instructions and environment, {preamble} items", "dim"))
+        table.add_row(
+            kept,
+            kept,
+            Text("Codex", "dim"),
+            Text(f"its own instructions and environment, {preamble} items", "dim"),
+        )
     for row in rows:
         table.add_row(*_cells(row))
     console.print(table)
     pruned = sum(row.is_pruned for row in rows)
-    console.print(Text(f"{pruned} pruned ✂, {sum(row.before and row.after for row in rows)} kept ●, {_new(rows)} new ✚", "dim"))
+    console.print(
+        Text(
+            f"{pruned} pruned ✂, {sum(row.before and row.after for row in rows)} kept ●, "
+            f"{_new(rows)} new ✚",
+            "dim",
+        )
+    )
 
 
 def _new(rows: list[Row]) -> int:
@@ -63,7 +88,12 @@ def _new(rows: list[Row]) -> int:
 def _cells(row: Row) -> tuple[Text, Text, Text, Text]:
     before = Text("●", "green") if row.before else Text("")
     if row.is_pruned:
-        return before, Text("✂", "bold red"), Text(row.role, "red dim"), Text(_cut(row.text), "red dim strike")
+        return (
+            before,
+            Text("✂", "bold red"),
+            Text(row.role, "red dim"),
+            Text(_cut(row.text), "red dim strike"),
+        )
     after = Text("●", "green") if row.before else Text("✚", "bold cyan")
     return before, after, Text(row.role, _ROLES.get(row.role, "")), Text(_cut(row.text))
 
@@ -72,10 +102,23 @@ def verdict(console: Console, findings: Findings) -> None:
     """Shows the verdict: how much of the pruned turns the model was sent."""
     console.print()
     mark = Text("✓ ", "bold green") if findings.are_good else Text("✗ ", "bold red")
-    console.print(mark.append_text(Text(f"pruned text in the model's input: {_listed(findings.leaked)}", "bold")))
-    looked = f"{findings.looked_for} pruned texts were looked for in all that the model was sent afterwards"
-    file = f"{FILE} is as the agent left it" if findings.file_is_right else f"{FILE} is not as the agent left it"
-    console.print(Text(f"  {looked}; kept text missing: {_listed(findings.missing)}; {file}", "dim"))
+    console.print(
+        mark.append_text(
+            Text(f"pruned text in the model's input: {_listed(findings.leaked)}", "bold")
+        )
+    )
+    looked = (
+        f"{findings.looked_for} pruned texts were looked for in all that the model was sent "
+        "afterwards"
+    )
+    file = (
+        f"{FILE} is as the agent left it"
+        if findings.file_is_right
+        else f"{FILE} is not as the agent left it"
+    )
+    console.print(
+        Text(f"  {looked}; kept text missing: {_listed(findings.missing)}; {file}", "dim")
+    )
 
 
 def _listed(texts: list[str]) -> str:

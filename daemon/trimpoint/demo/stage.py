@@ -1,6 +1,8 @@
-"""Where the demo plays: a throw-away git worktree, Codex home and state, a scripted model, and the daemon in this process.
+"""Where the demo plays: a throw-away git worktree, Codex home and state, a scripted model, and the
+daemon in this process.
 
-Nothing of it outlives the block, and nothing of the person's own Codex, git configuration or state is touched.
+Nothing of it outlives the block, and nothing of the person's own Codex, git configuration or state
+is touched.
 """
 
 import os
@@ -19,7 +21,13 @@ from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import CompactionSection, Config
 from trimpoint.demo.script import BEFORE, FILE, SUMMARY
 from trimpoint.gateway.transport.listeners import serve_unix
-from trimpoint.testkit import Script, ScriptedModel, codex_environment, codex_overrides, throwaway_codex_home
+from trimpoint.testkit import (
+    Script,
+    ScriptedModel,
+    codex_environment,
+    codex_overrides,
+    throwaway_codex_home,
+)
 
 _AUTHOR = {"GIT_AUTHOR_NAME": "demo", "GIT_AUTHOR_EMAIL": "demo@example.invalid"}
 _COMMITTER = {"GIT_COMMITTER_NAME": "demo", "GIT_COMMITTER_EMAIL": "demo@example.invalid"}
@@ -46,7 +54,9 @@ async def opened_stage(codex: Path) -> AsyncGenerator[DemoEnvironment]:
         worktree = await _git_worktree(Path(folder))
         async with throwaway_codex_home() as home, ScriptedModel(script) as model:
             environment = _codex_environment(home, Path(folder))
-            profile = LaunchProfile(codex, tuple(codex_overrides(model)), home, tuple(environment.items()))
+            profile = LaunchProfile(
+                codex, tuple(codex_overrides(model)), home, tuple(environment.items())
+            )
             socket = Path(folder) / "run" / "demo.sock"
             async with _daemon(Path(folder) / "state", socket, profile):
                 yield DemoEnvironment(socket, worktree, model, script)
@@ -55,14 +65,18 @@ async def opened_stage(codex: Path) -> AsyncGenerator[DemoEnvironment]:
 @asynccontextmanager
 async def _daemon(state_dir: Path, socket: Path, profile: LaunchProfile) -> AsyncGenerator[None]:
     config = Config(compaction=CompactionSection(min_messages=2, deadline_s=30.0))
-    async with running_daemon(config, state_dir, profile) as daemon, anyio.create_task_group() as tasks:
+    async with (
+        running_daemon(config, state_dir, profile) as daemon,
+        anyio.create_task_group() as tasks,
+    ):
         await tasks.start(partial(serve_unix, socket, daemon.serve))
         yield
         tasks.cancel_scope.cancel()
 
 
 def _codex_environment(codex_home: Path, folder: Path) -> dict[str, str]:
-    # Codex runs commands in a login shell: a profile that is slow, or that prints, has no place in the demo.
+    # Codex runs commands in a login shell: a profile that is slow, or that prints, has no place in
+    # the demo.
     home = folder / "home"
     home.mkdir()
     return codex_environment(codex_home) | {"HOME": str(home)}
@@ -78,8 +92,15 @@ async def _git_worktree(folder: Path) -> Path:
         return worktree
     repository.mkdir()
     (repository / FILE).write_text(BEFORE)
-    for words in ("init --quiet", "add .", "commit --quiet -m start", f"worktree add --quiet -b demo {worktree}"):
-        await anyio.run_process([git, *words.split(" ")], cwd=repository, env=_git_environment(os.environ))
+    for words in (
+        "init --quiet",
+        "add .",
+        "commit --quiet -m start",
+        f"worktree add --quiet -b demo {worktree}",
+    ):
+        await anyio.run_process(
+            [git, *words.split(" ")], cwd=repository, env=_git_environment(os.environ)
+        )
     return worktree
 
 

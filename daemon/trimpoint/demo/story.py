@@ -1,7 +1,7 @@
 """The demo from the first prompt to the verdict.
 
-The law: nothing is claimed that was not looked up. What is shown is read from the requests that the model received, and the last
-line is computed from them.
+The law: nothing is claimed that was not looked up. What is shown is read from the requests that the
+model received, and the last line is computed from them.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,12 +13,22 @@ from rich.console import Console
 from trimpoint.demo import show
 from trimpoint.demo.model_input import Row, compared, preamble_size
 from trimpoint.demo.proof import Findings, Proof
-from trimpoint.demo.script import AFTER, AFTER_CLEAR, AFTER_COMPACT, AFTER_NEW, FILE, OPENING, SUMMARY, Line
+from trimpoint.demo.script import (
+    AFTER,
+    AFTER_CLEAR,
+    AFTER_COMPACT,
+    AFTER_NEW,
+    FILE,
+    OPENING,
+    SUMMARY,
+    Line,
+)
 from trimpoint.demo.stage import DemoEnvironment
 from trimpoint.testkit import ModelRequest
 
 TURN_DEADLINE_S = 30.0
-# For whoever watches: long enough to see that something happened, short enough for the whole to stay below 20 s.
+# For whoever watches: long enough to see that something happened, short enough for the whole to
+# stay below 20 s.
 _PAUSE_AFTER_TURN_S = 0.4
 _PAUSE_AFTER_TABLE_S = 2.0
 
@@ -30,7 +40,9 @@ class Caller(Protocol):
         """Ask and await the result."""
         ...
 
-    async def expect(self, wanted: Callable[[dict[str, Any]], bool], after: int = 0) -> dict[str, Any]:
+    async def expect(
+        self, wanted: Callable[[dict[str, Any]], bool], after: int = 0
+    ) -> dict[str, Any]:
         """Wait for the first message that is wanted."""
         ...
 
@@ -61,7 +73,9 @@ ShowTimeline = Callable[[str], Awaitable[None]]
 class Story:
     """`show_timeline` prints the timeline of a thread."""
 
-    def __init__(self, console: Console, stage: DemoEnvironment, client: Caller, show_timeline: ShowTimeline) -> None:
+    def __init__(
+        self, console: Console, stage: DemoEnvironment, client: Caller, show_timeline: ShowTimeline
+    ) -> None:
         self._console = console
         self._stage = stage
         self._client = client
@@ -77,35 +91,64 @@ class Story:
         :raises DemoFailed: a command did not do its work.
         """
         await self._begin()
-        show.title(self._console, "A conversation", f"The real Codex, a scripted model, and a git worktree with {FILE}.")
+        show.title(
+            self._console,
+            "A conversation",
+            f"The real Codex, a scripted model, and a git worktree with {FILE}.",
+        )
         for line in OPENING:
             await self._turn(line)
-        await self._part("/clear 2", "Keep the last two turns, word for word, with their tool calls.", AFTER_CLEAR, OPENING[-2:])
-        await self._part("/compact", "Let a summary stand for everything so far.", AFTER_COMPACT, summary=SUMMARY)
+        await self._part(
+            "/clear 2",
+            "Keep the last two turns, word for word, with their tool calls.",
+            AFTER_CLEAR,
+            OPENING[-2:],
+        )
+        await self._part(
+            "/compact", "Let a summary stand for everything so far.", AFTER_COMPACT, summary=SUMMARY
+        )
         conversation = self._thread_id
-        await self._part("/new", "Put the thread away; go on with the same files and an empty context.", AFTER_NEW)
-        show.title(self._console, "The timeline", "Nothing is lost: what left the context is still there, above each divider.")
+        await self._part(
+            "/new",
+            "Put the thread away; go on with the same files and an empty context.",
+            AFTER_NEW,
+        )
+        show.title(
+            self._console,
+            "The timeline",
+            "Nothing is lost: what left the context is still there, above each divider.",
+        )
         await self._show_timeline(conversation)
-        findings = self._proof.findings(file_is_right=(self._stage.worktree / FILE).read_text() == AFTER)
+        findings = self._proof.findings(
+            file_is_right=(self._stage.worktree / FILE).read_text() == AFTER
+        )
         show.verdict(self._console, findings)
         return findings
 
     async def _begin(self) -> None:
         answer = await self._client.request(
-            "thread/start", cwd=str(self._stage.worktree), approvalPolicy="never", sandbox="danger-full-access"
+            "thread/start",
+            cwd=str(self._stage.worktree),
+            approvalPolicy="never",
+            sandbox="danger-full-access",
         )
         self._thread_id = str(answer["thread"]["id"])
 
     async def _turn(self, line: Line) -> ModelRequest:
         """One turn, shown; the model's last request in it."""
-        self._stage.script.then(*line.replies(context_tokens=1_000 + 200 * len(self._stage.model.requests)))
+        self._stage.script.then(
+            *line.replies(context_tokens=1_000 + 200 * len(self._stage.model.requests))
+        )
         with anyio.fail_after(TURN_DEADLINE_S):
             turn = await self._client.request(
-                "turn/start", threadId=self._thread_id, input=[{"type": "text", "text": line.prompt}]
+                "turn/start",
+                threadId=self._thread_id,
+                input=[{"type": "text", "text": line.prompt}],
             )
             await self._client.expect(
                 lambda message: (
-                    message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == turn["turn"]["id"]
+                    message.get("method") == "turn/completed"
+                    and message["params"]["turn"]["id"] == turn["turn"]["id"]
                 )
             )
         show.turn(self._console, line)
@@ -114,13 +157,20 @@ class Story:
         return self._stage.model.turn_requests()[-1]
 
     async def _part(
-        self, command: str, explanation: str, line: Line, kept: Sequence[Line] = (), summary: str | None = None
+        self,
+        command: str,
+        explanation: str,
+        line: Line,
+        kept: Sequence[Line] = (),
+        summary: str | None = None,
     ) -> None:
         """A command, the next turn, and what became of the model's input."""
         show.title(self._console, command, explanation)
         before, answer = self._stage.model.turn_requests()[-1], self._said[-1].answer
         message = await self._type(command)
-        self._proof.trimmed(pruned=[said for said in self._said if said not in kept], kept=kept, summary=summary)
+        self._proof.trimmed(
+            pruned=[said for said in self._said if said not in kept], kept=kept, summary=summary
+        )
         after = await self._turn(line)
         rows = compared(before.input, answer, after.input)
         show.model_input(self._console, rows, preamble_size(after.input))
@@ -129,7 +179,9 @@ class Story:
 
     async def _type(self, command: str) -> str:
         with anyio.fail_after(TURN_DEADLINE_S):
-            outcome = await self._client.request("commands/execute", threadId=self._thread_id, text=command)
+            outcome = await self._client.request(
+                "commands/execute", threadId=self._thread_id, text=command
+            )
         if outcome["status"] != "completed":
             raise DemoFailed(command, str(outcome["message"]))
         self._thread_id = outcome.get("newThreadId") or self._thread_id

@@ -1,4 +1,6 @@
-"""Checkpoints: how many there are in the repositories that threads work in, and what only they keep on disk."""
+"""Checkpoints: how many there are in the repositories that threads work in, and what only they keep
+on disk.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -13,7 +15,9 @@ from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.threads.catalogue import FILE_NAME, decode_catalogue
 
 _MIB = 1024 * 1024
-_PRUNE_HINT = "See whose: trimpoint checkpoints --storage. Let go of them: trimpoint checkpoints --prune"
+_PRUNE_HINT = (
+    "See whose: trimpoint checkpoints --storage. Let go of them: trimpoint checkpoints --prune"
+)
 
 
 class _Measured(NamedTuple):
@@ -27,11 +31,16 @@ def check(installation: Installation) -> Iterator[Finding]:
     """A finding for each repository that has some, or that there are none."""
     store = StateDirectory(installation.state_dir)
     listed = decode_catalogue(store.read(FILE_NAME))
-    known = {thread_part(thread_id) for thread_id in (*listed, *(thread_id for thread_id, _ in store.journals()))}
+    known = {
+        thread_part(thread_id)
+        for thread_id in (*listed, *(thread_id for thread_id, _ in store.journals()))
+    }
     try:
         measured = anyio.run(_measure, {summary.cwd for summary in listed.values()})
     except GitError as error:
-        yield warn(f"could not be counted: {error}", error.hint or "Look at the repository with git fsck.")
+        yield warn(
+            f"could not be counted: {error}", error.hint or "Look at the repository with git fsck."
+        )
         return
     for one in measured:
         yield _finding(one, known)
@@ -40,7 +49,9 @@ def check(installation: Installation) -> Iterator[Finding]:
 
 
 async def _measure(folders: Iterable[str]) -> list[_Measured]:
-    return [_Measured(kept, await _disk_bytes(kept)) for kept in await kept_below(folders) if kept.refs]
+    return [
+        _Measured(kept, await _disk_bytes(kept)) for kept in await kept_below(folders) if kept.refs
+    ]
 
 
 async def _disk_bytes(kept: RepositoryCheckpoints) -> int | None:
@@ -54,8 +65,12 @@ def _finding(measured: _Measured, known: set[str]) -> Finding:
     kept, size = measured.kept, measured.disk_bytes
     stray = sum(ref.thread not in known for ref in kept.refs)
     where = str(kept.repository.worktree)
-    text = f"{where}: {len(kept.refs)}, {'size unknown' if size is None else f'{size / _MIB:.1f} MiB'}"
+    text = (
+        f"{where}: {len(kept.refs)}, {'size unknown' if size is None else f'{size / _MIB:.1f} MiB'}"
+    )
     facts = {"repository": where, "refs": len(kept.refs), "stray": stray, "diskBytes": size}
     if stray:
-        return Finding("ok", f"{text}; {stray} of threads that are not in the books", _PRUNE_HINT, facts)
+        return Finding(
+            "ok", f"{text}; {stray} of threads that are not in the books", _PRUNE_HINT, facts
+        )
     return ok(text, **facts)

@@ -1,4 +1,6 @@
-"""The table of all checks, in the order they are shown. To add one, write a function that yields findings and give it a row."""
+"""The table of all checks, in the order they are shown. To add one, write a function that yields
+findings and give it a row.
+"""
 
 from trimpoint.doctor import checkpoints, codex, configuration, environment, paths, processes
 from trimpoint.doctor.findings import Check

@@ -1,4 +1,6 @@
-"""Codex: which binary, which version, whether it is logged in, whether its sandbox can work here."""
+"""Codex: which binary, which version, whether it is logged in, whether its sandbox can work
+here.
+"""
 
 import os
 import re
@@ -10,15 +12,29 @@ from typing import Any
 import msgspec
 
 from trimpoint.codex.appserver.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
-from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, Version, version_text
+from trimpoint.codex.appserver.versions import (
+    NEWEST_TESTED,
+    OLDEST_SUPPORTED,
+    Version,
+    version_text,
+)
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 
 _VERSION_DEADLINE_S = 10.0
 _VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
-# A home that is none: with its own one, Codex would write a few files even to say its version (measured: 0.163).
+# A home that is none: with its own one, Codex would write a few files even to say its version
+# (measured: 0.163).
 _NO_HOME = "/proc/self/no-codex-home"
-_SOURCES = {"flag": "named by --codex", "config": "configured", "path": "found on PATH", "bundled": "from the PyPI package"}
-_LOGIN_HINT = "Run `trimpoint login`. Not needed if your Codex configuration names a provider that has a key of its own."
+_SOURCES = {
+    "flag": "named by --codex",
+    "config": "configured",
+    "path": "found on PATH",
+    "bundled": "from the PyPI package",
+}
+_LOGIN_HINT = (
+    "Run `trimpoint login`. Not needed if your Codex configuration names a provider that has a key "
+    "of its own."
+)
 
 
 class _Auth(msgspec.Struct):
@@ -56,7 +72,9 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
     text = f"{facts['version'] or 'version unknown'}, {binary.path} ({_SOURCES[binary.source]})"
     if version is None:
         return fail(
-            f"{text}: it does not say its version", "Try `trimpoint codex --version`; install it anew if that fails.", **facts
+            f"{text}: it does not say its version",
+            "Try `trimpoint codex --version`; install it anew if that fails.",
+            **facts,
         )
     if version < OLDEST_SUPPORTED:
         return fail(f"{text}: too old", f"Install Codex {oldest} or newer.", **facts)
@@ -71,9 +89,15 @@ def binary_version(binary: Path) -> Version | None:
     environment = {**os.environ, "CODEX_HOME": _NO_HOME}
     try:
         done = subprocess.run(
-            [str(binary), "--version"], env=environment, capture_output=True, stdin=subprocess.DEVNULL, text=True,
-            errors="replace", timeout=_VERSION_DEADLINE_S, check=False,
-        )  # fmt: skip
+            [str(binary), "--version"],
+            env=environment,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=_VERSION_DEADLINE_S,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = _VERSION.search(done.stdout)
@@ -81,16 +105,31 @@ def binary_version(binary: Path) -> Version | None:
 
 
 def check_login(installation: Installation) -> Iterator[Finding]:
-    """Returns whether Codex has something to show its provider; not whether the provider takes it."""
+    """Returns whether Codex has something to show its provider; not whether the provider takes
+    it.
+    """
     path = installation.codex_home / "auth.json"
     try:
         auth = msgspec.json.decode(path.read_bytes(), type=_Auth)
     except FileNotFoundError:
-        hint = f"{_LOGIN_HINT} A login in the system's keyring is not seen here: trimpoint login status."
-        yield warn(f"no login in {installation.codex_home}", hint, codexHome=str(installation.codex_home), kind=None)
+        hint = (
+            f"{_LOGIN_HINT} A login in the system's keyring is not seen here: trimpoint login "
+            "status."
+        )
+        yield warn(
+            f"no login in {installation.codex_home}",
+            hint,
+            codexHome=str(installation.codex_home),
+            kind=None,
+        )
         return
     except msgspec.MsgspecError:
-        yield warn(f"{path} cannot be read as a login", _LOGIN_HINT, codexHome=str(installation.codex_home), kind=None)
+        yield warn(
+            f"{path} cannot be read as a login",
+            _LOGIN_HINT,
+            codexHome=str(installation.codex_home),
+            kind=None,
+        )
         return
     kind = "with ChatGPT" if auth.tokens else "with an API key" if auth.api_key else None
     facts = {"codexHome": str(installation.codex_home), "kind": kind}
@@ -116,9 +155,13 @@ def check_sandbox(installation: Installation) -> Iterator[Finding]:
     ]
     if forbidden and os.geteuid() != 0:
         hint = "Codex may be unable to sandbox what its agent runs. Try: codex sandbox -- true"
-        yield warn(f"user namespaces are restricted ({', '.join(forbidden)})", hint, restrictedBy=forbidden)
+        yield warn(
+            f"user namespaces are restricted ({', '.join(forbidden)})", hint, restrictedBy=forbidden
+        )
     else:
-        yield ok("user namespaces are allowed, which Codex's sandbox is made of", restrictedBy=forbidden)
+        yield ok(
+            "user namespaces are allowed, which Codex's sandbox is made of", restrictedBy=forbidden
+        )
 
 
 def _sysctl(name: str) -> str | None:

@@ -28,15 +28,22 @@ def check(installation: Installation) -> Iterator[Finding]:
         yield fail(installation.config_problem, "Correct the file; until then no daemon starts.")
         return
     path = installation.config_path
-    effective = {setting.key: {"value": setting.value, "origin": setting.origin} for setting in settings(installation)}
-    yield ok(str(path) if path.exists() else f"no file at {path}", path=str(path), settings=effective)
+    effective = {
+        setting.key: {"value": setting.value, "origin": setting.origin}
+        for setting in settings(installation)
+    }
+    yield ok(
+        str(path) if path.exists() else f"no file at {path}", path=str(path), settings=effective
+    )
 
 
 def settings(installation: Installation) -> Iterator[Setting]:
     """Every value that counts, with its origin."""
     written = _leaves(_document(installation), ())
     from_file = dict.fromkeys(written, str(installation.config_path))
-    from_environment = {".".join(key): name for name, key in ENVIRONMENT.items() if installation.environ.get(name)}
+    from_environment = {
+        ".".join(key): name for name, key in ENVIRONMENT.items() if installation.environ.get(name)
+    }
     origins = {**from_file, **from_environment, **dict.fromkeys(installation.flags, "flag")}
     for key, value in _leaves(msgspec.to_builtins(installation.config), ()).items():
         yield Setting(key, _shown(installation, key, value), origins.get(key, "default"))
@@ -52,7 +59,11 @@ def _document(installation: Installation) -> dict[str, Any]:
 def _leaves(table: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in table.items():
-        found |= _leaves(as_dict(value), (*path, name)) if isinstance(value, dict) else {".".join((*path, name)): value}
+        found |= (
+            _leaves(as_dict(value), (*path, name))
+            if isinstance(value, dict)
+            else {".".join((*path, name)): value}
+        )
     return found
 
 

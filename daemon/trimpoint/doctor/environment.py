@@ -1,4 +1,6 @@
-"""What a daemon needs besides: git, descriptors, systemd; and the journals, whether they can be read."""
+"""What a daemon needs besides: git, descriptors, systemd; and the journals, whether they can be
+read.
+"""
 
 import os
 import pwd
@@ -24,12 +26,19 @@ def check_git(installation: Installation) -> Iterator[Finding]:
     del installation
     path = shutil.which("git")
     if path is None:
-        yield warn("git is not installed, so there are no checkpoints", "Install git, or put it in the daemon's PATH.")
+        yield warn(
+            "git is not installed, so there are no checkpoints",
+            "Install git, or put it in the daemon's PATH.",
+        )
         return
     try:
-        done = subprocess.run([path, "version"], capture_output=True, text=True, timeout=_GIT_DEADLINE_S, check=False)
+        done = subprocess.run(
+            [path, "version"], capture_output=True, text=True, timeout=_GIT_DEADLINE_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
-        yield warn(f"{path} does not run, so there are no checkpoints", "Install git anew.", path=path)
+        yield warn(
+            f"{path} does not run, so there are no checkpoints", "Install git anew.", path=path
+        )
         return
     found = re.search(r"(\d+)\.(\d+)", done.stdout)
     version, wanted = done.stdout.strip(), ".".join(map(str, MINIMUM_VERSION))
@@ -45,17 +54,31 @@ def check_git(installation: Installation) -> Iterator[Finding]:
 
 
 def check_journals(installation: Installation) -> Iterator[Finding]:
-    """Reads every journal through. Those with damage in the middle or from a newer version can be read, not continued."""
+    """Reads every journal through. Those with damage in the middle or from a newer version can be
+    read, not continued.
+    """
     paths = sorted((installation.state_dir / "threads").glob("*.journal"))
     kinds = Counter(inspect(path).report.damage for path in paths)
     torn, whole = kinds.pop(Damage.TORN_TAIL, 0), kinds.pop(Damage.NONE, 0)
     facts = {"threads": len(paths), "readOnly": kinds.total(), "torn": torn, "whole": whole}
     if kinds:
-        what = ", ".join(f"{count} {kind.name.lower().replace('_', ' ')}" for kind, count in sorted(kinds.items()))
-        hint = "Those threads are read-only; all others work. Keep the files: nothing in them is thrown away."
-        yield warn(f"{_count(kinds.total())} of {len(paths)} cannot be continued ({what})", hint, **facts)
+        what = ", ".join(
+            f"{count} {kind.name.lower().replace('_', ' ')}"
+            for kind, count in sorted(kinds.items())
+        )
+        hint = (
+            "Those threads are read-only; all others work. Keep the files: nothing in them is "
+            "thrown away."
+        )
+        yield warn(
+            f"{_count(kinds.total())} of {len(paths)} cannot be continued ({what})", hint, **facts
+        )
     elif torn:
-        yield ok(f"{_count(len(paths))}; {torn} with a torn end, which is cut off and kept when the thread is opened", **facts)
+        yield ok(
+            f"{_count(len(paths))}; {torn} with a torn end, which is cut off and kept when the "
+            "thread is opened",
+            **facts,
+        )
     else:
         yield ok(f"{_count(len(paths))}{', all whole' if paths else ''}", **facts)
 
@@ -67,10 +90,15 @@ def check_descriptors(installation: Installation) -> Iterator[Finding]:
     if hard != resource.RLIM_INFINITY and hard < wanted:
         hint = f"Raise it (ulimit -Hn {wanted}), or lower max_clients in [limits]."
         yield warn(
-            f"at most {hard} open files, which is too few for {installation.config.limits.max_clients} clients", hint, hard=hard
+            f"at most {hard} open files, which is too few for "
+            f"{installation.config.limits.max_clients} clients",
+            hint,
+            hard=hard,
         )
     else:
-        yield ok(f"enough open files for {installation.config.limits.max_clients} clients", hard=hard)
+        yield ok(
+            f"enough open files for {installation.config.limits.max_clients} clients", hard=hard
+        )
 
 
 def check_service(installation: Installation) -> Iterator[Finding]:
@@ -79,9 +107,18 @@ def check_service(installation: Installation) -> Iterator[Finding]:
     standings = {name: units.standing(folder / name, "") for name in units.NAMES}
     facts: dict[str, Any] = {"folder": str(folder), "units": standings}
     if set(standings.values()) == {"absent"}:
-        yield Finding("ok", "not installed", "To have systemd start the daemon: trimpoint service install", facts)
+        yield Finding(
+            "ok",
+            "not installed",
+            "To have systemd start the daemon: trimpoint service install",
+            facts,
+        )
     elif "absent" in standings.values():
-        yield fail("only one of the two units is there", "Install it anew: trimpoint service install", **facts)
+        yield fail(
+            "only one of the two units is there",
+            "Install it anew: trimpoint service install",
+            **facts,
+        )
     elif "foreign" in standings.values():
         yield ok(f"units that trimpoint did not write, in {folder}", **facts)
     else:
@@ -90,7 +127,11 @@ def check_service(installation: Installation) -> Iterator[Finding]:
 
 def _installed(facts: dict[str, Any]) -> Finding:
     linger = os.path.exists(f"/var/lib/systemd/linger/{_user_name()}")
-    until = "stays when you log out" if linger else 'ends when you log out (`loginctl enable-linger "$USER"` changes that)'
+    until = (
+        "stays when you log out"
+        if linger
+        else 'ends when you log out (`loginctl enable-linger "$USER"` changes that)'
+    )
     return ok(f"installed; {until}", **facts, linger=linger)
 
 

@@ -77,8 +77,14 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
         try:
             results += [CheckResult(check.name, finding) for finding in check.run(installation)]
         except OSError as error:
-            problem = f"could not be looked at: {error.filename or ''} {error.strerror or error}".replace("  ", " ")
-            results.append(CheckResult(check.name, fail(problem, "Check who owns it and who may read it.")))
+            problem = (
+                f"could not be looked at: {error.filename or ''} {error.strerror or error}".replace(
+                    "  ", " "
+                )
+            )
+            results.append(
+                CheckResult(check.name, fail(problem, "Check who owns it and who may read it."))
+            )
     return results
 
 

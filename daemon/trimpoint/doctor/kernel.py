@@ -1,4 +1,6 @@
-"""What the kernel knows about files and processes, from /proc: who holds a lock, who listens, who runs. Only looks."""
+"""What the kernel knows about files and processes, from /proc: who holds a lock, who listens, who
+runs. Only looks.
+"""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +20,9 @@ class Process(NamedTuple):
     @property
     def label(self) -> str:
         """Program and sub-command. Not its other words: those may hold secrets."""
-        plain = [word for word in self.words[1:3] if word.isascii() and word.replace("-", "").isalpha()]
+        plain = [
+            word for word in self.words[1:3] if word.isascii() and word.replace("-", "").isalpha()
+        ]
         return " ".join([Path(self.words[0]).name, *plain[:1]])
 
 
@@ -28,8 +32,13 @@ def lock_holders(path: Path) -> list[int]:
         wanted = path.stat()
     except FileNotFoundError:
         return []
-    # By inode, and then by what the process has open: some file systems give the kernel's table another device than `stat`.
-    return [pid for pid, inode in _locks() if inode == wanted.st_ino and (pid == 0 or _has_open(pid, wanted))]
+    # By inode, and then by what the process has open: some file systems give the kernel's table
+    # another device than `stat`.
+    return [
+        pid
+        for pid, inode in _locks()
+        if inode == wanted.st_ino and (pid == 0 or _has_open(pid, wanted))
+    ]
 
 
 def _locks() -> Iterator[tuple[int, int]]:
@@ -48,7 +57,9 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 
 
 def is_listening(socket: Path) -> bool:
-    """Returns whether some process accepts connections at a Unix socket, which is not disturbed by the question."""
+    """Returns whether some process accepts connections at a Unix socket, which is not disturbed by
+    the question.
+    """
     for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
         words = line.split(maxsplit=7)
         if len(words) == 8 and int(words[3], 16) & _ACCEPTS_CONNECTIONS and words[7] == str(socket):
@@ -75,4 +86,8 @@ def process(pid: int) -> Process | None:
 
 
 def _command_line(folder: Path) -> tuple[str, ...]:
-    return tuple(word.decode(errors="replace") for word in (folder / "cmdline").read_bytes().split(b"\0") if word)
+    return tuple(
+        word.decode(errors="replace")
+        for word in (folder / "cmdline").read_bytes().split(b"\0")
+        if word
+    )

@@ -1,4 +1,6 @@
-"""Folders and sockets: the runtime folder, the state directory and who holds it, the socket and who answers there."""
+"""Folders and sockets: the runtime folder, the state directory and who holds it, the socket and who
+answers there.
+"""
 
 import os
 import socket
@@ -35,7 +37,10 @@ def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
     """Returns where sockets of this user belong."""
     named = installation.environ.get("XDG_RUNTIME_DIR")
     if not named:
-        hint = "The socket is in the state directory instead. A login session sets it; `su` and `sudo` do not."
+        hint = (
+            "The socket is in the state directory instead. A login session sets it; `su` and "
+            "`sudo` do not."
+        )
         yield warn("XDG_RUNTIME_DIR is not set", hint)
         return
     problem = _unsafe(Path(named))
@@ -49,16 +54,23 @@ def check_state_directory(installation: Installation) -> Iterator[Finding]:
     """Returns whether it is there, ours alone, writable, and has room."""
     path = installation.state_dir
     if not path.exists():
-        yield ok(f"{path} is not there yet; the first daemon makes it", path=str(path), exists=False)
+        yield ok(
+            f"{path} is not there yet; the first daemon makes it", path=str(path), exists=False
+        )
         return
     problem = _unsafe(path)
     if problem is not None:
         yield fail(
-            f"{path} {problem}", f"No daemon starts on it. Make it yours alone: chmod 700 {path}", path=str(path), exists=True
+            f"{path} {problem}",
+            f"No daemon starts on it. Make it yours alone: chmod 700 {path}",
+            path=str(path),
+            exists=True,
         )
     elif not os.access(path, os.W_OK):
         yield fail(
-            f"{path} cannot be written to", "Commands are refused until it can. Is the file system read-only?", path=str(path)
+            f"{path} cannot be written to",
+            "Commands are refused until it can. Is the file system read-only?",
+            path=str(path),
         )
     else:
         yield _room(path)
@@ -70,14 +82,20 @@ def _room(path: Path) -> Finding:
     facts = {"path": str(path), "exists": True, "freeBytes": free_bytes}
     text = f"{path}, {free_bytes / 1024**3:.1f} GiB free"
     if free_bytes < _FULL_BYTES or (found.f_files and not found.f_favail):
-        return fail(f"{text}: full", "Commands are refused until there is room. Nothing that was acknowledged is lost.", **facts)
+        return fail(
+            f"{text}: full",
+            "Commands are refused until there is room. Nothing that was acknowledged is lost.",
+            **facts,
+        )
     if free_bytes < _LOW_BYTES:
         return warn(f"{text}: soon full", "Make room on this file system.", **facts)
     return ok(text, **facts)
 
 
 def daemon_pid(installation: Installation) -> int | None:
-    """The process that holds the state directory; 0 if there is one that cannot be seen from here."""
+    """The process that holds the state directory; 0 if there is one that cannot be seen from
+    here.
+    """
     holders = kernel.lock_holders(installation.state_dir / "lock")
     return holders[0] if holders else None
 
@@ -89,7 +107,12 @@ def check_daemon(installation: Installation) -> Iterator[Finding]:
         yield ok("none runs on this state directory", pid=None)
         return
     holder = kernel.process(pid)
-    yield ok(f"pid {pid} ({holder.label})" if holder is not None else "one that cannot be seen from here", pid=pid)
+    yield ok(
+        f"pid {pid} ({holder.label})"
+        if holder is not None
+        else "one that cannot be seen from here",
+        pid=pid,
+    )
 
 
 def check_socket(installation: Installation) -> Iterator[Finding]:
@@ -98,10 +121,18 @@ def check_socket(installation: Installation) -> Iterator[Finding]:
     size_bytes = len(os.fsencode(path))
     if size_bytes > MAX_SOCKET_PATH_BYTES:
         hint = "Give a shorter --socket, for example below $XDG_RUNTIME_DIR."
-        yield fail(f"{path} is {size_bytes} bytes long; at most {MAX_SOCKET_PATH_BYTES} are possible", hint, **facts)
+        yield fail(
+            f"{path} is {size_bytes} bytes long; at most {MAX_SOCKET_PATH_BYTES} are possible",
+            hint,
+            **facts,
+        )
         return
     if path.parent.exists() and (problem := _unsafe(path.parent)) is not None:
-        yield fail(f"its folder {path.parent} {problem}", "Give a --socket in a folder that only you can write to.", **facts)
+        yield fail(
+            f"its folder {path.parent} {problem}",
+            "Give a --socket in a folder that only you can write to.",
+            **facts,
+        )
         return
     try:
         found = path.lstat()
@@ -115,35 +146,59 @@ def _absent_socket(installation: Installation) -> Finding:
     path = installation.socket
     if daemon_pid(installation) is None:
         hint = "Nothing to do, or: trimpoint serve, trimpoint service install."
-        return Finding("ok", f"nobody listens at {path}", hint, {"path": str(path), "listening": False})
-    hint = "It listens elsewhere, or somebody removed its socket. Find it with `trimpoint status`, or start it anew."
+        return Finding(
+            "ok", f"nobody listens at {path}", hint, {"path": str(path), "listening": False}
+        )
+    hint = (
+        "It listens elsewhere, or somebody removed its socket. Find it with `trimpoint status`, or "
+        "start it anew."
+    )
     return warn(f"{path} is not there, but a daemon runs", hint, path=str(path), listening=False)
 
 
 def _present_socket(installation: Installation, found: os.stat_result) -> Finding:
     path, facts = installation.socket, {"path": str(installation.socket), "owner": found.st_uid}
     if not stat.S_ISSOCK(found.st_mode):
-        return fail(f"{path} exists and is no socket", "Move it away, or give another --socket.", **facts)
+        return fail(
+            f"{path} exists and is no socket", "Move it away, or give another --socket.", **facts
+        )
     if found.st_uid != os.geteuid():
-        return fail(f"{path} belongs to uid {found.st_uid}", "Have it removed by its owner, or give another --socket.", **facts)
+        return fail(
+            f"{path} belongs to uid {found.st_uid}",
+            "Have it removed by its owner, or give another --socket.",
+            **facts,
+        )
     if not kernel.is_listening(path):
-        return warn(f"{path} is left over: nobody listens there", "The next daemon replaces it.", **facts, listening=False)
+        return warn(
+            f"{path} is left over: nobody listens there",
+            "The next daemon replaces it.",
+            **facts,
+            listening=False,
+        )
     pid = daemon_pid(installation)
     if pid is None:
         # Connecting would start it.
         return ok(
-            f"{path}: somebody else listens, systemd perhaps, to start a daemon for the first client", **facts, listening=True
+            f"{path}: somebody else listens, systemd perhaps, to start a daemon for the first "
+            "client",
+            **facts,
+            listening=True,
         )
     problem = _silence(path)
     if problem is not None:
         return fail(
-            f"{path}: {problem}", "Look at the daemon's log; end it with SIGTERM if it is stuck.", **facts, listening=True
+            f"{path}: {problem}",
+            "Look at the daemon's log; end it with SIGTERM if it is stuck.",
+            **facts,
+            listening=True,
         )
     return ok(f"{path}: the daemon answers", **facts, listening=True)
 
 
 def _silence(path: Path) -> str | None:
-    """Returns why no daemon answers. The probe is refused before initialize, so that nothing is started."""
+    """Returns why no daemon answers. The probe is refused before initialize, so that nothing is
+    started.
+    """
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(_ANSWER_WITHIN_S)
         try:
@@ -155,7 +210,11 @@ def _silence(path: Path) -> str | None:
             return f"no answer within {_ANSWER_WITHIN_S:.0f} s"
         except (OSError, msgspec.MsgspecError) as error:
             return f"no answer: {error}"
-    return None if answer.error.data.reason == Reason.NOT_INITIALIZED else "what answers is no trimpoint, or has too many clients"
+    return (
+        None
+        if answer.error.data.reason == Reason.NOT_INITIALIZED
+        else "what answers is no trimpoint, or has too many clients"
+    )
 
 
 def _unsafe(folder: Path) -> str | None:

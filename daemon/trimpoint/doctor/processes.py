@@ -18,11 +18,19 @@ def check_orphans(installation: Installation) -> Iterator[Finding]:
     running = [record.pid for record, is_running in recorded if is_running]
     facts = {"running": running, "records": len(recorded)}
     if daemon_pid(installation) is not None or not recorded:
-        text = f"none; the daemon's own Codex is pid {', '.join(map(str, running))}" if running else "none"
+        text = (
+            f"none; the daemon's own Codex is pid {', '.join(map(str, running))}"
+            if running
+            else "none"
+        )
         yield ok(text, **facts)
     elif running:
         pids = ", ".join(map(str, running))
-        yield warn(f"Codex runs on without its daemon (pid {pids})", f"The next daemon ends it; or: kill {pids}", **facts)
+        yield warn(
+            f"Codex runs on without its daemon (pid {pids})",
+            f"The next daemon ends it; or: kill {pids}",
+            **facts,
+        )
     else:
         yield ok("records of children that have ended; the next daemon removes them", **facts)
 
@@ -32,9 +40,18 @@ def check_other_daemons(installation: Installation) -> Iterator[Finding]:
     own = daemon_pid(installation)
     others = [found for found in kernel.own_processes() if found.pid != own and _is_daemon(found)]
     for other in others:
-        yield ok(f"another trimpoint runs, on a state directory of its own (pid {other.pid})", pid=other.pid)
-    ours = {record.pid for record, is_running in recorded_children(installation.state_dir) if is_running}
-    holders = {pid: threads for pid, threads in thread_writers(installation.codex_home).items() if pid not in ours}
+        yield ok(
+            f"another trimpoint runs, on a state directory of its own (pid {other.pid})",
+            pid=other.pid,
+        )
+    ours = {
+        record.pid for record, is_running in recorded_children(installation.state_dir) if is_running
+    }
+    holders = {
+        pid: threads
+        for pid, threads in thread_writers(installation.codex_home).items()
+        if pid not in ours
+    }
     for pid, threads in holders.items():
         yield _holder(pid, threads)
     if not others and not holders:
@@ -44,11 +61,16 @@ def check_other_daemons(installation: Installation) -> Iterator[Finding]:
 def _is_daemon(found: kernel.Process) -> bool:
     """A Python that runs trimpoint's daemon, by its script or as a module."""
     words = [Path(word).name for word in found.words[:5]]
-    return any(word == "trimpoint" and "serve" in words[position + 1 : position + 2] for position, word in enumerate(words))
+    return any(
+        word == "trimpoint" and "serve" in words[position + 1 : position + 2]
+        for position, word in enumerate(words)
+    )
 
 
 def thread_writers(codex_home: Path) -> dict[int, list[str]]:
-    """Process id to the Codex threads that only it may write to (measured: 0.163 holds a lock on a file for each)."""
+    """Process id to the Codex threads that only it may write to (measured: 0.163 holds a lock on a
+    file for each).
+    """
     found: dict[int, list[str]] = defaultdict(list)
     for path in sorted((codex_home / "thread-writer-locks").glob("[!.]*.lock")):
         for pid in kernel.lock_holders(path):
@@ -59,7 +81,11 @@ def thread_writers(codex_home: Path) -> dict[int, list[str]]:
 def named(pid: int) -> str:
     """A process as a person knows it."""
     found = kernel.process(pid)
-    return f"{found.label}, pid {pid}" if found is not None else "a process that cannot be seen from here"
+    return (
+        f"{found.label}, pid {pid}"
+        if found is not None
+        else "a process that cannot be seen from here"
+    )
 
 
 def _holder(pid: int, threads: list[str]) -> Finding:

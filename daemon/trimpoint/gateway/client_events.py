@@ -1,4 +1,6 @@
-"""What clients are sent without having asked: notifications and requests of Codex, and journaled events."""
+"""What clients are sent without having asked: notifications and requests of Codex, and journaled
+events.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +25,9 @@ REQUEST_RESOLVED = "serverRequest/resolved"
 THREAD_EVENT = "orchestration/event"
 
 Interceptor = Callable[[str | None, Raw, str, Raw], bool]
-"""Called with thread id, request id, method and params of a request of Codex. True: it answers the request itself."""
+"""Called with thread id, request id, method and params of a request of Codex. True: it answers the
+request itself.
+"""
 
 
 class _ResolvedParams(msgspec.Struct, rename="camel"):
@@ -65,7 +69,9 @@ class CodexEvents:
             request_id = msgspec.json.decode(line, type=_Resolved).params.request_id
             self._server_requests.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
-            self._clients.broadcast(thread_id, method, lambda: self._identity.notification_to_client(method, line))
+            self._clients.broadcast(
+                thread_id, method, lambda: self._identity.notification_to_client(method, line)
+            )
             if method == "turn/completed":
                 turn_id = as_dict(_params_of(line).get("turn")).get("id")
                 self._server_requests.expire_turn(thread_id, self._identity.turn_of(str(turn_id)))
@@ -75,14 +81,20 @@ class CodexEvents:
             self._clients.broadcast(audience, method, lambda: self._identity.to_client(line))
 
     def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
-        """Pass on what Codex says of the turn of a compaction; where a command was typed, that command's turn is the only one."""
+        """Pass on what Codex says of the turn of a compaction; where a command was typed, that
+        command's turn is the only one.
+        """
         shown = self._played.as_its_own(thread_id, method, line)
         if shown is not None:
             self.publish(thread_id, method, shown)
 
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
-        """Pass on a run of notifications that begin alike, to the end of their thread id: joined once, written to many."""
-        self._clients.broadcast(thread_id, method, lambda: self._identity.run_to_client(method, lines))
+        """Pass on a run of notifications that begin alike, to the end of their thread id: joined
+        once, written to many.
+        """
+        self._clients.broadcast(
+            thread_id, method, lambda: self._identity.run_to_client(method, lines)
+        )
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
         """Put a question of the agent to clients, unless it is one of ours to answer."""
@@ -101,7 +113,9 @@ class CodexEvents:
 
 
 class ThreadEvents:
-    """Sends journaled events to the clients that follow a thread, and journals which requests of Codex are open."""
+    """Sends journaled events to the clients that follow a thread, and journals which requests of
+    Codex are open.
+    """
 
     def __init__(self, engine: ThreadRegistry, clients: Clients, identity: Identity) -> None:
         self._engine = engine
@@ -110,12 +124,18 @@ class ThreadEvents:
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Sends the events of a record to the thread's followers; a subscriber of the registry."""
-        followers = [client for client in self._clients.followers(thread_id) if THREAD_EVENT not in client.opted_out]
+        followers = [
+            client
+            for client in self._clients.followers(thread_id)
+            if THREAD_EVENT not in client.opted_out
+        ]
         writer = self._engine.loaded(thread_id)
         if not followers or writer is None:
             return
         for envelope in envelopes(writer.state, record):
-            line = self._identity.to_client(msgspec.json.encode({"method": THREAD_EVENT, "params": envelope}))
+            line = self._identity.to_client(
+                msgspec.json.encode({"method": THREAD_EVENT, "params": envelope})
+            )
             Delivery(THREAD_EVENT, partial(bytes, line)).to(followers)
 
     def on_request_opened(self, thread_id: str, question_id: str, method: str) -> None:

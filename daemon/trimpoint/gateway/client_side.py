@@ -37,8 +37,12 @@ def build_client_side(engine: ThreadRegistry, link: CodexLink) -> ClientSide:
     lifecycle = LifecycleNotifications(clients)
     engine.subscribe(lifecycle.on_record)
     handles = Handles(clients, link, identity)
-    requests = PendingServerRequests(clients, lambda: link.peer, events.on_request_opened, events.on_request_closed)
+    requests = PendingServerRequests(
+        clients, lambda: link.peer, events.on_request_opened, events.on_request_closed
+    )
     startup = StartupNotifications()
     played = PlayedTurns()
     codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
-    return ClientSide(clients, identity, handles, requests, lifecycle, startup, played, codex_events)
+    return ClientSide(
+        clients, identity, handles, requests, lifecycle, startup, played, codex_events
+    )

@@ -1,6 +1,7 @@
 """Reads what clients send and answers their requests.
 
-Always true: nothing that a client sends ends more than its own request, and each request is answered exactly once.
+Always true: nothing that a client sends ends more than its own request, and each request is
+answered exactly once.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,9 @@ LARGE_MESSAGE_BYTES = 256 * 1024
 
 
 class Routes(NamedTuple):
-    """The handlers: our own methods, the app-server methods that we handle, and forwarding for the rest."""
+    """The handlers: our own methods, the app-server methods that we handle, and forwarding for the
+    rest.
+    """
 
     extensions: ExtensionMethods
     handlers: dict[str, Handler]
@@ -42,7 +45,14 @@ class Routes(NamedTuple):
 class Gateway:
     """Reads the messages of clients and answers their requests, each in a task of its own."""
 
-    def __init__(self, sides: ClientSide, link: CodexLink, routes: Routes, max_requests: int, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        sides: ClientSide,
+        link: CodexLink,
+        routes: Routes,
+        max_requests: int,
+        tasks: TaskGroup,
+    ) -> None:
         self._clients = sides.clients
         self._identity = sides.identity
         self._handles = sides.handles
@@ -55,10 +65,14 @@ class Gateway:
         self._in_flight: dict[str, int] = {}
         self._tasks = tasks
 
-    # --- the connection's side ------------------------------------------------------------------------------------
+    # --- the connection's side
+    # ------------------------------------------------------------------------------------
 
-    async def serve(self, connection: Connection, handshake_deadline_s: float, since: float | None = None) -> None:
-        """Talk to one client until it is gone; one that has not begun to introduce itself by then is sent away.
+    async def serve(
+        self, connection: Connection, handshake_deadline_s: float, since: float | None = None
+    ) -> None:
+        """Talk to one client until it is gone; one that has not begun to introduce itself by then
+        is sent away.
 
         `since` is when it connected, by the loop's clock; without it, now.
         """
@@ -97,18 +111,24 @@ class Gateway:
         for member in batch.members:
             self._on_request(client, member, collect)
 
-    def _on_request(self, client: Client, message: jsonrpc.Message, send: Callable[[bytes], None]) -> None:
+    def _on_request(
+        self, client: Client, message: jsonrpc.Message, send: Callable[[bytes], None]
+    ) -> None:
         match message:
             case jsonrpc.Request():
                 self._begin(ClientRequest(client, message, send))
             case jsonrpc.Notification(method="initialized") | jsonrpc.Notification():
-                pass  # `initialized` ends the handshake; Codex knows no other notification of a client
+                # `initialized` ends the handshake; Codex knows no other notification of a client
+                pass
             case jsonrpc.Response() | jsonrpc.ErrorResponse():
                 self._on_answer(client, message)
             case jsonrpc.Invalid() if message.answerable:
                 send(
                     jsonrpc.encode_error(
-                        message.id, message.code, f"This is no message: {message.message}.", versioned=message.versioned
+                        message.id,
+                        message.code,
+                        f"This is no message: {message.message}.",
+                        versioned=message.versioned,
                     )
                 )
             case jsonrpc.Invalid():
@@ -119,7 +139,11 @@ class Gateway:
         client_id = client_request.client.id
         if self._in_flight.get(client_id, 0) >= self._max_requests:
             client_request.refuse(
-                Refusal(Reason.OVERLOADED, f"More than {self._max_requests} requests are under way.", "Wait for answers first.")
+                Refusal(
+                    Reason.OVERLOADED,
+                    f"More than {self._max_requests} requests are under way.",
+                    "Wait for answers first.",
+                )
             )
             return
         self._in_flight[client_id] = self._in_flight.get(client_id, 0) + 1
@@ -128,7 +152,9 @@ class Gateway:
     async def _handle(self, client_request: ClientRequest) -> None:
         client_id = client_request.client.id
         try:
-            with structlog.contextvars.bound_contextvars(client=client_id, method=client_request.method):
+            with structlog.contextvars.bound_contextvars(
+                client=client_id, method=client_request.method
+            ):
                 await self._answer(client_request)
         finally:
             if client_id in self._in_flight:
@@ -150,17 +176,25 @@ class Gateway:
             return await self._answer_extension(client_request)
         await self._experimental.check(client_request)
         await _let_others_on(client_request)
-        client_request.message = resolve_working_directory(client_request.message, client_request.client.connection.folder)
+        client_request.message = resolve_working_directory(
+            client_request.message, client_request.client.connection.folder
+        )
         await _let_others_on(client_request)
-        return await self._routes.handlers.get(client_request.method, self._routes.forward)(client_request)
+        return await self._routes.handlers.get(client_request.method, self._routes.forward)(
+            client_request
+        )
 
     async def _initialize(self, client_request: ClientRequest) -> None:
         await self._handshake.initialize(client_request)
         self._startup.to(client_request.client)
         self._server_requests.resend_pending(client_request.client, None, again=False)
 
-    async def call_extension(self, method: str, params: msgspec.Raw | None, call: Call) -> bytes | WireError:
-        """Return the result of one of our own methods as JSON, or its error; running `call.after` is left to the caller."""
+    async def call_extension(
+        self, method: str, params: msgspec.Raw | None, call: Call
+    ) -> bytes | WireError:
+        """Return the result of one of our own methods as JSON, or its error; running `call.after`
+        is left to the caller.
+        """
         answer = await self._routes.extensions.call(method, params, call)
         if answer.error is not None:
             return answer.error
@@ -169,7 +203,9 @@ class Gateway:
 
     async def _answer_extension(self, client_request: ClientRequest) -> None:
         call = Call(client_request.client)
-        answer = await self.call_extension(client_request.method, client_request.message.params, call)
+        answer = await self.call_extension(
+            client_request.method, client_request.message.params, call
+        )
         if isinstance(answer, WireError):
             client_request.refuse_with(answer)
             return
@@ -186,7 +222,10 @@ class Gateway:
             return
         if not known:
             request_id = key if isinstance(key, str | int) else None
-            client.notify("sidecar/answerIgnored", AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id))
+            client.notify(
+                "sidecar/answerIgnored",
+                AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id),
+            )
             log.info("answer_to_no_question", client=client.id)
 
 

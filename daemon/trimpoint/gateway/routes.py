@@ -37,7 +37,9 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class RouteRules(NamedTuple):
-    """`wait_s` bounds how long a request waits for an operation; `agent_tools`: new threads get the tools."""
+    """`wait_s` bounds how long a request waits for an operation; `agent_tools`: new threads get the
+    tools.
+    """
 
     wait_s: float
     discard: DiscardPolicy
@@ -89,7 +91,16 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     }
     handlers = side.played.wrap(typed.wrap(handlers, methods.forward))
     extension_deps = HandlerDeps(
-        engine, sessions, side.clients, link, slash, meters, deps.metrics, deps.state_dir, deps.shut_down, deps.http
+        engine,
+        sessions,
+        side.clients,
+        link,
+        slash,
+        meters,
+        deps.metrics,
+        deps.state_dir,
+        deps.shut_down,
+        deps.http,
     )
     extensions = {
         **ExtensionHandlers(extension_deps).table,
@@ -98,4 +109,6 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **CheckpointStorage(engine).table,
         **previews.table,
     }
-    return Routes(ExtensionMethods(extensions), side.handles.wrap(handlers, methods.forward), methods.forward)
+    return Routes(
+        ExtensionMethods(extensions), side.handles.wrap(handlers, methods.forward), methods.forward
+    )

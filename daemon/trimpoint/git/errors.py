@@ -7,7 +7,9 @@ _PATHS_NAMED = 5
 
 
 class GitError(Exception):
-    """Any failure of this package. `str()` is a sentence for a person, `hint` what that person can do."""
+    """Any failure of this package. `str()` is a sentence for a person, `hint` what that person can
+    do.
+    """
 
     hint: str = ""
 
@@ -28,10 +30,14 @@ class GitFailed(GitError):
 class FilesChanged(GitError):
     """Files changed while they were being restored; what had been written was undone.
 
-    `not_rolled_back` names files for which that could not be done, because somebody else has changed them since.
+    `not_rolled_back` names files for which that could not be done, because somebody else has
+    changed them since.
     """
 
-    hint = "Stop what writes to these files, then try again; a new attempt captures them as they are then."
+    hint = (
+        "Stop what writes to these files, then try again; a new attempt captures them as they are "
+        "then."
+    )
 
     def __init__(self, paths: Sequence[bytes], not_rolled_back: Sequence[bytes] = ()) -> None:
         super().__init__(paths)
@@ -39,14 +45,18 @@ class FilesChanged(GitError):
         self.not_rolled_back = tuple(not_rolled_back)
 
     def __str__(self) -> str:
-        said = f"These files changed while they were being restored, so nothing was: {name_paths(self.paths)}."
+        said = (
+            "These files changed while they were being restored, so nothing was: "
+            f"{name_paths(self.paths)}."
+        )
         return said + _not_taken_back(self.not_rolled_back)
 
 
 class RestoreFailed(GitError):
     """The file system refused a step of a restore; what had been written was taken back.
 
-    `not_rolled_back` names files for which even that failed, or that somebody else has changed since.
+    `not_rolled_back` names files for which even that failed, or that somebody else has changed
+    since.
     """
 
     def __init__(self, path: bytes, reason: str, not_rolled_back: Sequence[bytes] = ()) -> None:

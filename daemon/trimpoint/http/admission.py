@@ -1,8 +1,9 @@
 """Decides which requests are answered. Pure: a request and the time in, a refusal or None out.
 
-What a web page can do decides the rules. A page of any site can send requests to this machine; it cannot set
-`Host`, `Origin`, `Sec-Fetch-Site` or `Authorization` at will. `Host` stops a name that was rebound to this
-machine, `Origin` and `Sec-Fetch-Site` stop pages of other sites, and the token stops other users of the machine.
+What a web page can do decides the rules. A page of any site can send requests to this machine; it
+cannot set `Host`, `Origin`, `Sec-Fetch-Site` or `Authorization` at will. `Host` stops a name that
+was rebound to this machine, `Origin` and `Sec-Fetch-Site` stop pages of other sites, and the token
+stops other users of the machine.
 """
 
 from typing import Protocol
@@ -48,10 +49,17 @@ class TcpAdmission:
         host = request.headers.get("host", "").lower()
         name = _name_of(host)
         if name not in LOOPBACK_NAMES | self._hosts:
-            hint = "Call it 127.0.0.1 or localhost, or add the name to hosts in the [http] table of the configuration."
-            return problem(HttpReason.WRONG_HOST, f"The daemon is not called by the name {name[:100]!r}.", hint)
+            hint = (
+                "Call it 127.0.0.1 or localhost, or add the name to hosts in the [http] table of "
+                "the configuration."
+            )
+            return problem(
+                HttpReason.WRONG_HOST, f"The daemon is not called by the name {name[:100]!r}.", hint
+            )
         schemes = ("http", "https") if name in self._hosts else ("http",)
-        if (found := _foreign_page(request, frozenset(f"{scheme}://{host}" for scheme in schemes))) is not None:
+        if (
+            found := _foreign_page(request, frozenset(f"{scheme}://{host}" for scheme in schemes))
+        ) is not None:
             return found
         return None if request.path in OPEN_PATHS else self._unproven(request, now_s)
 
@@ -65,28 +73,42 @@ class TcpAdmission:
             return problem(HttpReason.UNAUTHORIZED, "There is no token.", _TOKEN_HINT)
         # A page of another port is of the same site, so that its requests bring the cookie along.
         if request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:
-            return problem(HttpReason.FOREIGN_SITE, "A page of another site asks with this one's cookie.", _BROWSER_HINT)
+            return problem(
+                HttpReason.FOREIGN_SITE,
+                "A page of another site asks with this one's cookie.",
+                _BROWSER_HINT,
+            )
         return None
 
 
 def _foreign_page(request: Request, own_origins: frozenset[str]) -> Problem | None:
     origin = request.headers.get("origin")
     if origin is not None and origin.lower() not in own_origins:
-        return problem(HttpReason.FOREIGN_ORIGIN, "Pages of other origins are not answered.", _BROWSER_HINT)
+        return problem(
+            HttpReason.FOREIGN_ORIGIN, "Pages of other origins are not answered.", _BROWSER_HINT
+        )
     site = request.headers.get("sec-fetch-site")
     if request.method not in SAFE_METHODS and site is not None and site not in _OWN_SITE:
-        return problem(HttpReason.FOREIGN_SITE, "Pages of other sites are not answered.", _BROWSER_HINT)
+        return problem(
+            HttpReason.FOREIGN_SITE, "Pages of other sites are not answered.", _BROWSER_HINT
+        )
     return None
 
 
 def _name_of(host: str) -> str:
     """Return a `Host` without its port; an IPv6 address keeps its brackets."""
     name, colon, port = host.rpartition(":")
-    return name if colon and port.isascii() and port.isdigit() and (":" not in name or name.startswith("[")) else host
+    return (
+        name
+        if colon and port.isascii() and port.isdigit() and (":" not in name or name.startswith("["))
+        else host
+    )
 
 
 class MetricsAdmission:
-    """The numbers of `/metrics` and nothing else, without proof; who may connect is decided by the address."""
+    """The numbers of `/metrics` and nothing else, without proof; who may connect is decided by the
+    address.
+    """
 
     def refusal(self, request: Request, now_s: int) -> Problem | None:
         del now_s

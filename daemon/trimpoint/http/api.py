@@ -1,4 +1,6 @@
-"""Answers the REST operations by the methods of the JSON-RPC side: no rule of a method is written a second time."""
+"""Answers the REST operations by the methods of the JSON-RPC side: no rule of a method is written a
+second time.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
@@ -25,7 +27,9 @@ _LINE = msgspec.json.Encoder()
 class Methods(Protocol):
     """The methods of trimpoint's own, as the gateway answers them."""
 
-    async def call_extension(self, method: str, params: msgspec.Raw | None, call: Call) -> bytes | WireError:
+    async def call_extension(
+        self, method: str, params: msgspec.Raw | None, call: Call
+    ) -> bytes | WireError:
         """Return the result as JSON, or the error."""
         ...
 
@@ -47,7 +51,9 @@ class Exchange(NamedTuple):
 
 
 class HttpCaller:
-    """A caller of methods without a client's session; `notify` gets what is said before the answer."""
+    """A caller of methods without a client's session; `notify` gets what is said before the
+    answer.
+    """
 
     def __init__(self, notify: Callable[[str, Any], None], followed: set[str]) -> None:
         self._notify = notify
@@ -62,9 +68,13 @@ class HttpCaller:
 
 
 class Api:
-    """`handlers` has one entry for each operation under `/api/v1`; None means that the answer was streamed."""
+    """`handlers` has one entry for each operation under `/api/v1`; None means that the answer was
+    streamed.
+    """
 
-    def __init__(self, methods: Methods, clients: Clients, limits: Limits, open_api: Callable[[], bytes]) -> None:
+    def __init__(
+        self, methods: Methods, clients: Clients, limits: Limits, open_api: Callable[[], bytes]
+    ) -> None:
         self._methods = methods
         self._clients = clients
         self._limits = limits
@@ -113,7 +123,13 @@ class Api:
         name, body = exchange.parameters["name"], _body(exchange.request, CommandBody)
         if name not in slash.REGISTRY:
             known = ", ".join(slash.REGISTRY)
-            raise Refused(problem(HttpReason.NOT_FOUND, f"There is no command {name[:40]!r}.", f"There are: {known}."))
+            raise Refused(
+                problem(
+                    HttpReason.NOT_FOUND,
+                    f"There is no command {name[:40]!r}.",
+                    f"There are: {known}.",
+                )
+            )
         if name == "help":
             return _json(_described(body.command, await self._ask("commands/list", {})))
         params = {
@@ -132,7 +148,9 @@ class Api:
         event_stream.begin(connection)
 
         async def produce() -> None:
-            caller = HttpCaller(lambda method, step: _send(connection, method, _LINE.encode(step)), set())
+            caller = HttpCaller(
+                lambda method, step: _send(connection, method, _LINE.encode(step)), set()
+            )
             try:
                 outcome = _checked(await self._ask("commands/execute", params, Call(caller)))
             except Refused as refused:
@@ -146,10 +164,16 @@ class Api:
     async def _stream_events(self, exchange: Exchange) -> Response | None:
         after = _last_event(exchange.request)
         connection = event_stream.event_connection(exchange.transport, self._limits)
-        # It takes no part in the handshake, so it is sent the events that it follows and nothing else.
+        # It takes no part in the handshake, so it is sent the events that it follows and nothing
+        # else.
         client = self._clients.add(connection)
         try:
-            call = Call(HttpCaller(lambda method, step: _send(connection, method, _LINE.encode(step)), client.followed))
+            call = Call(
+                HttpCaller(
+                    lambda method, step: _send(connection, method, _LINE.encode(step)),
+                    client.followed,
+                )
+            )
             params = {**_thread(exchange), "afterSequence": after}
             subscribed = await self._ask("orchestration/subscribeThread", params, call)
             # Nothing waits between the subscription and here, so no event comes before the head.
@@ -168,8 +192,14 @@ class Api:
 
         :raises Refused: the method refused.
         """
-        given = msgspec.Raw(msgspec.json.encode({name: value for name, value in params.items() if value is not None}))
-        answer = await self._methods.call_extension(method, given, call or Call(HttpCaller(_unheard, set())))
+        given = msgspec.Raw(
+            msgspec.json.encode(
+                {name: value for name, value in params.items() if value is not None}
+            )
+        )
+        answer = await self._methods.call_extension(
+            method, given, call or Call(HttpCaller(_unheard, set()))
+        )
         if isinstance(answer, WireError):
             raise Refused(problem_of(answer))
         return answer
@@ -230,7 +260,11 @@ def _described(command: str | None, commands: bytes) -> bytes:
     if command is None:
         return commands
     name = command.removeprefix("/").lower()
-    chosen = [one for one in msgspec.json.decode(commands, type=m.CommandList).commands if one.name == name]
+    chosen = [
+        one
+        for one in msgspec.json.decode(commands, type=m.CommandList).commands
+        if one.name == name
+    ]
     if not chosen:
         raise Refused(problem(HttpReason.NOT_FOUND, f"There is no command {command[:40]!r}."))
     return msgspec.json.encode(m.CommandList(commands=chosen))
@@ -257,15 +291,23 @@ def _body(request: Request, shape: type[Any]) -> Any:
     content_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if content_type != JSON:
         # A form or a plain text is what a page of another site can send without being asked first.
-        raise Refused(problem(HttpReason.BODY_NOT_JSON, f"The body is {content_type[:60]!r}.", f"Send {JSON}."))
+        raise Refused(
+            problem(
+                HttpReason.BODY_NOT_JSON, f"The body is {content_type[:60]!r}.", f"Send {JSON}."
+            )
+        )
     try:
         return msgspec.json.decode(request.body or b"{}", type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(problem_of(wire_error(Reason.INVALID_PARAMS, f"The body is not right: {error}."))) from error
+        raise Refused(
+            problem_of(wire_error(Reason.INVALID_PARAMS, f"The body is not right: {error}."))
+        ) from error
 
 
 def _read(query: dict[str, str], shape: type[Any]) -> Any:
     try:
         return msgspec.convert(query, shape, strict=False)
     except msgspec.ValidationError as error:
-        raise Refused(problem_of(wire_error(Reason.INVALID_PARAMS, f"The query is not right: {error}."))) from error
+        raise Refused(
+            problem_of(wire_error(Reason.INVALID_PARAMS, f"The query is not right: {error}."))
+        ) from error

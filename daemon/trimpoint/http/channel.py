@@ -1,4 +1,6 @@
-"""HTTP/1.1 over a non-blocking byte stream: h11 reads and writes, this module waits for the stream."""
+"""HTTP/1.1 over a non-blocking byte stream: h11 reads and writes, this module waits for the
+stream.
+"""
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -27,8 +29,9 @@ class BodyTooLarge(Exception):
 class HttpChannel:
     """The requests of one connection, one after the other.
 
-    Call `next_head`, then `body` or `switch`, then one of the `send` methods, and again while `is_reusable`.
-    All raise `h11.RemoteProtocolError` for what is no HTTP, and `OSError` when the stream is broken.
+    Call `next_head`, then `body` or `switch`, then one of the `send` methods, and again while
+    `is_reusable`. All raise `h11.RemoteProtocolError` for what is no HTTP, and `OSError` when the
+    stream is broken.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -70,10 +73,14 @@ class HttpChannel:
 
     @property
     def may_respond(self) -> bool:
-        """Returns whether a response can still be sent to the request at hand, or to what was no request."""
+        """Returns whether a response can still be sent to the request at hand, or to what was no
+        request.
+        """
         return self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE)
 
-    async def send(self, response: Response, *, close: bool = False, with_body: bool = True) -> None:
+    async def send(
+        self, response: Response, *, close: bool = False, with_body: bool = True
+    ) -> None:
         """Send a whole response; `with_body` false answers HEAD."""
         ending = [("Connection", "close")] if close else []
         await self._send(

@@ -1,7 +1,8 @@
-"""Proofs that a request over TCP may come in: the token, and the cookie that a browser gets for it. Pure.
+"""Proofs that a request over TCP may come in: the token, and the cookie that a browser gets for it.
+Pure.
 
-The token itself is never compared: its SHA-256 is, in constant time. The cookie is signed with the token, so
-that it outlives a restart of the daemon and ends with the token.
+The token itself is never compared: its SHA-256 is, in constant time. The cookie is signed with the
+token, so that it outlives a restart of the daemon and ends with the token.
 """
 
 import hashlib

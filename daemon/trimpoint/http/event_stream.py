@@ -1,7 +1,7 @@
 """Server-sent events to one client.
 
-The events go through a connection like those of any client: what is sent to many is encoded once, and a client
-that does not read costs no more than its outbox limit, then it is dropped.
+The events go through a connection like those of any client: what is sent to many is encoded once,
+and a client that does not read costs no more than its outbox limit, then it is dropped.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,8 @@ from trimpoint.http.exchange import EVENT_STREAM, SECURITY_HEADERS
 PING_S = 15.0
 _PING = b": still here\n\n"
 _HEAD = "HTTP/1.1 200 OK\r\n" + "".join(
-    f"{name}: {value}\r\n" for name, value in (("Content-Type", EVENT_STREAM), ("Connection", "close"), *SECURITY_HEADERS)
+    f"{name}: {value}\r\n"
+    for name, value in (("Content-Type", EVENT_STREAM), ("Connection", "close"), *SECURITY_HEADERS)
 )
 
 

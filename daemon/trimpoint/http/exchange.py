@@ -9,7 +9,10 @@ TEXT = "text/plain; charset=utf-8"
 EVENT_STREAM = "text/event-stream"
 
 SECURITY_HEADERS = (
-    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
     ("Referrer-Policy", "no-referrer"),
@@ -21,7 +24,9 @@ SECURITY_HEADERS = (
 
 
 class Request(NamedTuple):
-    """`headers` have lower-case names; values of one name are joined by commas. `target` is the path with its query."""
+    """`headers` have lower-case names; values of one name are joined by commas. `target` is the
+    path with its query.
+    """
 
     method: str
     target: str

@@ -1,7 +1,7 @@
 """Tells what each client speaks, and hands it to the gateway or to the HTTP server.
 
-The HTTP server and what it needs are imported when the first client speaks HTTP: a daemon without such clients
-is spared their memory.
+The HTTP server and what it needs are imported when the first client speaks HTTP: a daemon without
+such clients is spared their memory.
 """
 
 from collections.abc import Callable
@@ -77,7 +77,9 @@ class Front:
         await self._http_server().serve(transport, MetricsAdmission())
 
     async def _first_bytes(self, transport: Transport) -> tuple[bytes, Speech | None]:
-        """Return what a client sends first; what came and None at the end of the stream and after the deadline."""
+        """Return what a client sends first; what came and None at the end of the stream and after
+        the deadline.
+        """
         received, speech = b"", None
         with anyio.move_on_after(self._handshake_deadline_s):
             while speech is None:
@@ -113,5 +115,7 @@ class Front:
 
             deps, limits = self._deps, self._limits
             api = Api(deps.gateway, deps.clients, limits, openapi.encoded)
-            self._http = HttpServer(api, self._serve_websocket, deps.metrics, limits.max_message_bytes)
+            self._http = HttpServer(
+                api, self._serve_websocket, deps.metrics, limits.max_message_bytes
+            )
         return self._http

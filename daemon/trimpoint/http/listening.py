@@ -22,7 +22,14 @@ log = structlog.get_logger()
 class HttpListeners:
     """Clients are served in `tasks`; `addresses` is told where."""
 
-    def __init__(self, front: Front, addresses: HttpAddresses, state_dir: Path, section: HttpSection, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        front: Front,
+        addresses: HttpAddresses,
+        state_dir: Path,
+        section: HttpSection,
+        tasks: TaskGroup,
+    ) -> None:
         self._front = front
         self.addresses = addresses
         self._state_dir = state_dir
@@ -49,11 +56,17 @@ class HttpListeners:
                 self.addresses.known.append(f"http://{address}")
 
     def _is_allowed(self, listener: socket.socket) -> bool:
-        """Returns whether a socket that was handed over may be served; one that may not is closed."""
+        """Returns whether a socket that was handed over may be served; one that may not is
+        closed.
+        """
         address = address_of(listener)
         if self._section.allow_remote or is_loopback(address.host):
             return True
-        log.error("http_not_served", address=str(address), detail="other machines can reach it, and allow_remote is not set")
+        log.error(
+            "http_not_served",
+            address=str(address),
+            detail="other machines can reach it, and allow_remote is not set",
+        )
         listener.close()
         return False
 
@@ -79,5 +92,7 @@ def _opened(what: str, place: tuple[str, int]) -> socket.socket | None:
     try:
         return bind(Address(*place))
     except OSError as error:
-        log.error(f"{what}_not_served", address=str(Address(*place)), detail=error.strerror or str(error))
+        log.error(
+            f"{what}_not_served", address=str(Address(*place)), detail=error.strerror or str(error)
+        )
         return None

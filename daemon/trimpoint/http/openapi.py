@@ -1,9 +1,9 @@
 """The OpenAPI document, made from the table of operations and the shapes of the registry."""
 
-import inspect
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.schema import prose
 
 from trimpoint import __version__
 from trimpoint.http.exchange import EVENT_STREAM, JSON, TEXT
@@ -16,13 +16,17 @@ _REFERENCE = "#/components/schemas/{name}"
 def document() -> dict[str, Any]:
     """Return the document; the same operations always make the same."""
     bodies = [operation.body for operation in OPERATIONS.values() if operation.body is not None]
-    results = [operation.result for operation in OPERATIONS.values() if operation.result is not None]
+    results = [
+        operation.result for operation in OPERATIONS.values() if operation.result is not None
+    ]
     shapes = [*bodies, *results, Problem]
     schemas, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
     found = {id(shape): schema for shape, schema in zip(shapes, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS.values():
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, found)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(
+            operation, found
+        )
     return {
         "openapi": "3.1.0",
         "info": {"title": "trimpoint", "version": __version__, "description": "See docs/http.md."},
@@ -52,13 +56,19 @@ def _described(operation: Operation, schemas: dict[int, Any]) -> dict[str, Any]:
     if operation.streams:
         content[EVENT_STREAM] = {}
     answer = {"description": "Done.", "content": content or {TEXT: {}}}
-    problems = {"description": "Refused.", "content": {PROBLEM_JSON: {"schema": schemas[id(Problem)]}}}
+    problems = {
+        "description": "Refused.",
+        "content": {PROBLEM_JSON: {"schema": schemas[id(Problem)]}},
+    }
     return {**described, "responses": {"200": answer, "default": problems}}
 
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
     names = [segment[1:-1] for segment in operation.segments if segment.startswith("{")]
-    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in names
+    ]
 
 
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -66,10 +76,13 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
         return []
     _, components = msgspec.json.schema_components([operation.query])
     members = components[operation.query.__name__]["properties"]
-    return [{"name": name, "in": "query", "required": False, "schema": schema} for name, schema in members.items()]
+    return [
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in members.items()
+    ]
 
 
 def _dedented(schema: dict[str, Any]) -> dict[str, Any]:
     """Docstrings are indented as they stand in the code, before Python 3.13."""
     about = schema.get("description")
-    return schema if about is None else {**schema, "description": inspect.cleandoc(about)}
+    return schema if about is None else {**schema, "description": prose(about)}

@@ -13,9 +13,9 @@ BASE = "/api/v1"
 class CommandBody(msgspec.Struct, forbid_unknown_fields=True):
     """What `POST /api/v1/commands/{name}` takes.
 
-    `session_id`, or `threadId`, names the thread. `args` is what a person would type after the command's name, such
-    as `3` or `--keep 2`. `force` and `dryRun` are for those that know `--force` and `--dry-run`. `command` is what
-    `help` is asked about.
+    `session_id`, or `threadId`, names the thread. `args` is what a person would type after the
+    command's name, such as `3` or `--keep 2`. `force` and `dryRun` are for those that know
+    `--force` and `--dry-run`. `command` is what `help` is asked about.
     """
 
     session_id: str | None = None
@@ -28,7 +28,9 @@ class CommandBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """`expand`: ids of trim points whose pruned section is wanted, with commas between, or `all`."""
+    """`expand`: ids of trim points whose pruned section is wanted, with commas between, or
+    `all`.
+    """
 
     limit: m.PageSize | None = None
     cursor: str | None = None
@@ -36,7 +38,9 @@ class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """`after`: the sequence of the last event that is known; the header `Last-Event-ID` wins over it."""
+    """`after`: the sequence of the last event that is known; the header `Last-Event-ID` wins over
+    it.
+    """
 
     after: int | None = None
 
@@ -48,7 +52,9 @@ class ThreadList(msgspec.Struct):
 
 
 class Operation(NamedTuple):
-    """One row. `streams`: it can answer with server-sent events; with `result` None it always does."""
+    """One row. `streams`: it can answer with server-sent events; with `result` None it always
+    does.
+    """
 
     id: str
     method: str
@@ -68,7 +74,13 @@ class Operation(NamedTuple):
 OPERATIONS: dict[str, Operation] = {
     operation.id: operation
     for operation in (
-        Operation("listCommands", "GET", f"{BASE}/commands", "The slash commands there are.", m.CommandList),
+        Operation(
+            "listCommands",
+            "GET",
+            f"{BASE}/commands",
+            "The slash commands there are.",
+            m.CommandList,
+        ),
         Operation(
             "executeCommand",
             "POST",
@@ -78,8 +90,16 @@ OPERATIONS: dict[str, Operation] = {
             CommandBody,
             streams=True,
         ),
-        Operation("listThreads", "GET", f"{BASE}/threads", "An overview of all threads.", ThreadList),
-        Operation("readThread", "GET", f"{BASE}/threads/{{threadId}}", "The state of a thread.", OrchestrationThread),
+        Operation(
+            "listThreads", "GET", f"{BASE}/threads", "An overview of all threads.", ThreadList
+        ),
+        Operation(
+            "readThread",
+            "GET",
+            f"{BASE}/threads/{{threadId}}",
+            "The state of a thread.",
+            OrchestrationThread,
+        ),
         Operation(
             "readTimeline",
             "GET",
@@ -99,7 +119,8 @@ OPERATIONS: dict[str, Operation] = {
             "streamEvents",
             "GET",
             f"{BASE}/threads/{{threadId}}/events",
-            "A thread's events as they happen, replayed after `Last-Event-ID` without a gap or a repeat.",
+            "A thread's events as they happen, replayed after `Last-Event-ID` without a gap or a "
+            "repeat.",
             query=EventsQuery,
             streams=True,
         ),
@@ -112,7 +133,9 @@ OPERATIONS: dict[str, Operation] = {
             AnyClientCommand,
         ),
         Operation("readOpenApi", "GET", f"{BASE}/openapi.json", "This document.", dict[str, Any]),
-        Operation("readMetrics", "GET", "/metrics", "What the daemon counts about itself, for Prometheus."),
+        Operation(
+            "readMetrics", "GET", "/metrics", "What the daemon counts about itself, for Prometheus."
+        ),
         Operation("readHealth", "GET", "/healthz", "Whether the process answers."),
         Operation("readReadiness", "GET", "/readyz", "Whether clients can be served."),
         Operation("login", "GET", "/login", "Swap a one-time code for a cookie."),
@@ -128,11 +151,19 @@ class Match(NamedTuple):
 
 
 def match(method: str, path: str) -> Match | frozenset[str]:
-    """Return what a request is for, or else the methods that its path knows: none if there is no such path."""
+    """Return what a request is for, or else the methods that its path knows: none if there is no
+    such path.
+    """
     segments = path.strip("/").split("/")
-    found = [(operation, p) for operation in OPERATIONS.values() if (p := _parameters(operation, segments)) is not None]
+    found = [
+        (operation, p)
+        for operation in OPERATIONS.values()
+        if (p := _parameters(operation, segments)) is not None
+    ]
     for operation, parameters in found:
-        if operation.method == method or (operation.method == "GET" and method == "HEAD" and not operation.streams):
+        if operation.method == method or (
+            operation.method == "GET" and method == "HEAD" and not operation.streams
+        ):
             return Match(operation, parameters)
     return frozenset(operation.method for operation, _ in found)
 

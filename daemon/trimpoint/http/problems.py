@@ -1,4 +1,5 @@
-"""Errors as RFC 9457 problem details: `reason`, `hint`, `retryable` and `blocker` as in JSON-RPC errors.
+"""Errors as RFC 9457 problem details: `reason`, `hint`, `retryable` and `blocker` as in JSON-RPC
+errors.
 
 `status_of` is the one table from reasons to HTTP statuses.
 """
@@ -94,7 +95,9 @@ def problem(reason: HttpReason, detail: str, hint: str = "") -> Problem:
 
 
 def problem_of(error: WireError) -> Problem:
-    """Return an error of a method as problem details. Codex's own errors have a code and no reason."""
+    """Return an error of a method as problem details. Codex's own errors have a code and no
+    reason.
+    """
     data = error.data or ErrorData(Reason.PROVIDER_UNAVAILABLE)
     status = status_of(data.reason)
     return Problem(

@@ -42,16 +42,26 @@ class Login(NamedTuple):
 
 
 class HttpServer:
-    """`serve_messages` talks JSON-RPC to a client over the wire it is given; `metrics` returns the text for Prometheus."""
+    """`serve_messages` talks JSON-RPC to a client over the wire it is given; `metrics` returns the
+    text for Prometheus.
+    """
 
-    def __init__(self, api: Api, serve_messages: ServeMessages, metrics: Callable[[], str], max_message_bytes: int) -> None:
+    def __init__(
+        self,
+        api: Api,
+        serve_messages: ServeMessages,
+        metrics: Callable[[], str],
+        max_message_bytes: int,
+    ) -> None:
         self._api = api
         self._serve_messages = serve_messages
         self._metrics = metrics
         self._max_message_bytes = max_message_bytes
         self._told = {UNFRAGMENTED: str(min(max_message_bytes, MAX_FRAME_BYTES))}
 
-    async def serve(self, transport: Transport, admission: Admission, login: Login | None = None) -> None:
+    async def serve(
+        self, transport: Transport, admission: Admission, login: Login | None = None
+    ) -> None:
         """Answer the requests of one connection until it is gone."""
         channel = HttpChannel(transport)
         try:
@@ -59,7 +69,9 @@ class HttpServer:
                 refusal = admission.refusal(request, int(time.time()))
                 if refusal is not None:
                     proof = (("WWW-Authenticate", "Bearer"),) if refusal.status == 401 else ()
-                    await channel.send(as_response(refusal, *proof), close=True, with_body=request.method != "HEAD")
+                    await channel.send(
+                        as_response(refusal, *proof), close=True, with_body=request.method != "HEAD"
+                    )
                     return
                 if wants_upgrade(request):
                     await self._serve_websocket(transport, channel, request)
@@ -72,12 +84,16 @@ class HttpServer:
         except OSError as error:
             log.info("http_client_gone", peer=transport.peer, detail=error.strerror)
 
-    async def _answer(self, transport: Transport, channel: HttpChannel, request: Request, login: Login | None) -> None:
+    async def _answer(
+        self, transport: Transport, channel: HttpChannel, request: Request, login: Login | None
+    ) -> None:
         try:
             with anyio.fail_after(BODY_DEADLINE_S):
                 request = request._replace(body=await channel.body(MAX_BODY_BYTES))
         except BodyTooLarge as error:
-            details = problem(HttpReason.BODY_TOO_LARGE, f"The body is larger than {error.max_bytes} bytes.")
+            details = problem(
+                HttpReason.BODY_TOO_LARGE, f"The body is larger than {error.max_bytes} bytes."
+            )
             await channel.send(as_response(details), close=True)
             return
         except TimeoutError:
@@ -86,7 +102,9 @@ class HttpServer:
         if response is not None:
             await channel.send(response, with_body=request.method != "HEAD")
 
-    async def _response(self, transport: Transport, request: Request, login: Login | None) -> Response | None:
+    async def _response(
+        self, transport: Transport, request: Request, login: Login | None
+    ) -> Response | None:
         found = match(request.method, request.path)
         if isinstance(found, frozenset):
             return _no_such_operation(request, found)
@@ -99,13 +117,19 @@ class HttpServer:
                 return _logged_in(request, login)
             case operation:
                 try:
-                    return await self._api.handlers[operation](Exchange(request, found.parameters, transport))
+                    return await self._api.handlers[operation](
+                        Exchange(request, found.parameters, transport)
+                    )
                 except Refused as refused:
                     return as_response(refused.details)
 
-    async def _serve_websocket(self, transport: Transport, channel: HttpChannel, request: Request) -> None:
+    async def _serve_websocket(
+        self, transport: Transport, channel: HttpChannel, request: Request
+    ) -> None:
         if request.path not in WEBSOCKET_PATHS and not request.path.startswith("/rpc/"):
-            details = problem(HttpReason.NOT_FOUND, "There is no WebSocket here.", "WebSockets are at /rpc.")
+            details = problem(
+                HttpReason.NOT_FOUND, "There is no WebSocket here.", "WebSockets are at /rpc."
+            )
             await channel.send(as_response(details), close=True)
             return
         received = await channel.switch()
@@ -131,16 +155,24 @@ async def _tell_bad_request(channel: HttpChannel, error: h11.RemoteProtocolError
     details = problem(HttpReason.BAD_REQUEST, "This is no HTTP request that can be read.")
     with anyio.move_on_after(HEAD_DEADLINE_S):
         try:
-            await channel.send(as_response(details)._replace(status=error.error_status_hint), close=True)
+            await channel.send(
+                as_response(details)._replace(status=error.error_status_hint), close=True
+            )
         except OSError:
             return  # the client has left
 
 
 def _no_such_operation(request: Request, allowed: frozenset[str]) -> Response:
     if not allowed:
-        return as_response(problem(HttpReason.NOT_FOUND, "There is nothing here.", "See /api/v1/openapi.json."))
+        return as_response(
+            problem(HttpReason.NOT_FOUND, "There is nothing here.", "See /api/v1/openapi.json.")
+        )
     shown = ", ".join(sorted(allowed))
-    details = problem(HttpReason.METHOD_NOT_ALLOWED, f"{request.method} is not possible here.", f"Possible: {shown}.")
+    details = problem(
+        HttpReason.METHOD_NOT_ALLOWED,
+        f"{request.method} is not possible here.",
+        f"Possible: {shown}.",
+    )
     return as_response(details, ("Allow", shown))
 
 
@@ -148,8 +180,13 @@ def _logged_in(request: Request, login: Login | None) -> Response:
     now_s = int(time.time())
     if login is None or not login.codes.use(request.query.get("code", ""), time.monotonic()):
         hint = "Ask for another with `trimpoint token --url`."
-        return as_response(problem(HttpReason.UNAUTHORIZED, "This code was used, or has expired.", hint))
+        return as_response(
+            problem(HttpReason.UNAUTHORIZED, "This code was used, or has expired.", hint)
+        )
     credentials = login.credentials
-    cookie = f"{credentials.cookie_name}={credentials.new_cookie(now_s)}; HttpOnly; SameSite=Strict; Path=/"
+    cookie = (
+        f"{credentials.cookie_name}={credentials.new_cookie(now_s)}; HttpOnly; SameSite=Strict; "
+        "Path=/"
+    )
     cookie = f"{cookie}; Max-Age={COOKIE_LIFETIME_S}"
     return Response(303, headers=(("Location", "/"), ("Set-Cookie", cookie)))

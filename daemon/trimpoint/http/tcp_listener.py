@@ -32,7 +32,9 @@ def bind(address: Address) -> socket.socket:
 
     :raises OSError: nothing can listen there.
     """
-    family, kind, _, _, place = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
+    family, kind, _, _, place = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM
+    )[0]
     listener = socket.socket(family, kind)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,9 +53,14 @@ def address_of(listener: socket.socket) -> Address:
 
 
 async def serve_tcp(
-    listener: socket.socket, accept: Accept, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    listener: socket.socket,
+    accept: Accept,
+    *,
+    task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve clients until cancelled, then close the socket; `task_status` is told when they can connect."""
+    """Serve clients until cancelled, then close the socket; `task_status` is told when they can
+    connect.
+    """
     with closing(listener):
         listener.setblocking(False)
         limits = AcceptLimits(MAX_CONNECTIONS, _OVERLOADED)

@@ -39,7 +39,8 @@ def token_at(state_dir: Path) -> str:
 
 
 def renew_token(state_dir: Path) -> str:
-    """Replace the token; whoever has the old one, or a cookie made with it, is refused from then on.
+    """Replace the token; whoever has the old one, or a cookie made with it, is refused from then
+    on.
 
     :raises OSError: the file cannot be written.
     """
@@ -55,7 +56,9 @@ def _read(path: Path) -> str:
         if not stat.S_ISREG(found.st_mode):
             raise TokenUnusable(path, "is not a file")
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise TokenUnusable(path, f"can be read by others (mode {stat.S_IMODE(found.st_mode):04o})")
+            raise TokenUnusable(
+                path, f"can be read by others (mode {stat.S_IMODE(found.st_mode):04o})"
+            )
         token = os.read(fd, 4096).strip()
     finally:
         os.close(fd)

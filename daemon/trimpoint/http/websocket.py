@@ -1,8 +1,8 @@
 """JSON-RPC in WebSocket frames (RFC 6455), through the sans-IO core of `websockets`.
 
-Text messages go out in one frame each, without compression, so that all clients are sent the same bytes. What
-breaks the protocol is answered with a close frame: 1002 for bad frames, 1003 for binary messages, 1009 beyond
-the limits.
+Text messages go out in one frame each, without compression, so that all clients are sent the same
+bytes. What breaks the protocol is answered with a close frame: 1002 for bad frames, 1003 for binary
+messages, 1009 beyond the limits.
 """
 
 import anyio
@@ -14,7 +14,14 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Received, Reply, encode_text_frame
+from trimpoint.gateway.transport.wire import (
+    CloseCode,
+    Dialect,
+    Ended,
+    Received,
+    Reply,
+    encode_text_frame,
+)
 from trimpoint.http.exchange import Request, Response
 from trimpoint.http.problems import HttpReason, as_response, problem
 
@@ -113,18 +120,24 @@ def wants_upgrade(request: Request) -> bool:
     return request.headers.get("upgrade", "").lower() == "websocket"
 
 
-def accept_upgrade(request: Request, max_message_bytes: int, extra: dict[str, str]) -> tuple[WebSocketWire, bytes]:
+def accept_upgrade(
+    request: Request, max_message_bytes: int, extra: dict[str, str]
+) -> tuple[WebSocketWire, bytes]:
     """Return the wire of a new WebSocket and the response that opens it.
 
     :raises UpgradeRefused: the request is not right.
     """
     handshake = ServerProtocol()
-    response = handshake.accept(UpgradeRequest(request.target, Headers(request.headers), request.method))
+    response = handshake.accept(
+        UpgradeRequest(request.target, Headers(request.headers), request.method)
+    )
     if response.status_code != 101:
         headers = tuple(("Upgrade", value) for value in response.headers.get_all("Upgrade"))
         detail = bytes(response.body or b"").decode(errors="replace").strip()
         details = msgspec.structs.replace(
-            problem(HttpReason.UPGRADE_REFUSED, detail), status=response.status_code, title=response.reason_phrase
+            problem(HttpReason.UPGRADE_REFUSED, detail),
+            status=response.status_code,
+            title=response.reason_phrase,
         )
         raise UpgradeRefused(as_response(details, *headers, ("Sec-WebSocket-Version", "13")))
     for name, value in extra.items():

@@ -1,7 +1,8 @@
-"""Durable records, one append-only file per thread (docs/spec/journal.md). Payloads are opaque here.
+"""Durable records, one append-only file per thread (docs/spec/journal.md). Payloads are opaque
+here.
 
-`port` is the interface, `framing` the layout of bytes in a file, `errors` names what can go wrong. The
-rooms are `codec` (payloads), `storage` (files, memory and the state directory) and `repair`.
+`port` is the interface, `framing` the layout of bytes in a file, `errors` names what can go wrong.
+The rooms are `codec` (payloads), `storage` (files, memory and the state directory) and `repair`.
 """
 
 from trimpoint.journal.errors import (

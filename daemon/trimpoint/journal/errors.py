@@ -11,7 +11,8 @@ class JournalError(Exception):
 
 
 class JournalWriteError(JournalError):
-    """The disk did not take something; what was not yet durable is gone (docs/spec/journal.md: refused, temporary).
+    """The disk did not take something; what was not yet durable is gone (docs/spec/journal.md:
+    refused, temporary).
 
     `operation` names the file operation that failed; `errno` is its error number.
     """
@@ -35,7 +36,9 @@ class JournalWriteError(JournalError):
 
 
 class JournalReadOnly(JournalError):
-    """The journal is damaged before its end; it is readable up to `offset_bytes` and takes no records."""
+    """The journal is damaged before its end; it is readable up to `offset_bytes` and takes no
+    records.
+    """
 
     def __init__(self, path: Path, offset_bytes: int, reason: str) -> None:
         super().__init__(path, offset_bytes, reason)
@@ -68,7 +71,10 @@ class JournalNewer(JournalError):
         self.known_version = known_version
 
     def __str__(self) -> str:
-        return f"{self.path}: journal format {self.version}; this trimpoint reads up to {self.known_version}"
+        return (
+            f"{self.path}: journal format {self.version}; this trimpoint reads up to "
+            f"{self.known_version}"
+        )
 
 
 class JournalClosed(JournalError):

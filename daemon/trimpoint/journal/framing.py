@@ -2,16 +2,15 @@
 
 The law of the format (version 1, little-endian; everything that knows a byte position lives here):
 
-    file    = header record*
-    header  = magic (8) · version u16 · header size u16 · reserved (4, zero) · CRC-32 of all before it u32
-    record  = checksum u32 · word u32 · payload
-    word    = payload length in bits 0..27 · zero in bits 28..30 · bit 31 set on the first record of a batch
+    file    = header record* header  = magic (8) · version u16 · header size u16 · reserved (4,
+    zero) · CRC-32 of all before it u32 record  = checksum u32 · word u32 · payload word    =
+    payload length in bits 0..27 · zero in bits 28..30 · bit 31 set on the first record of a batch
 
 - The position of magic, version and header size, and the CRC as the last four bytes, hold for every
   later version too. A larger header of the same version is read, its extra bytes skipped.
-- checksum = CRC-32 of word and payload, started from the record's own file offset (mod 2**32). Journal
-  bytes that travel inside a payload are therefore no records where they happen to lie, which is what lets
-  `damage` search for records in a file it cannot parse.
+- checksum = CRC-32 of word and payload, started from the record's own file offset (mod 2**32).
+  Journal bytes that travel inside a payload are therefore no records where they happen to lie,
+  which is what lets `damage` search for records in a file it cannot parse.
 - A payload has at least one byte, so zero-filled space is never a record.
 - A batch is what one group commit writes. It is written only once all before it is durable. A valid
   first-of-batch record hence proves that whatever lies before it had reached the disk.
@@ -66,7 +65,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The whole records at the start of a buffer: `records` of them, ending at `end` (buffer position).
+    """The whole records at the start of a buffer: `records` of them, ending at `end` (buffer
+    position).
 
     `damaged` means that something follows which is no record.
     """
@@ -90,7 +90,9 @@ def encode_header() -> bytes:
 
 
 def parse_header(head: Buffer, file_size_bytes: int) -> Header:
-    """Judge a file by its first bytes; `head` holds READ_FOR_HEADER_BYTES of them, or all there are."""
+    """Judge a file by its first bytes; `head` holds READ_FOR_HEADER_BYTES of them, or all there
+    are.
+    """
     if file_size_bytes <= HEADER_BYTES and _may_be_torn(bytes(head)):
         return Header(HeaderState.TORN)
     if head[: len(MAGIC)] != MAGIC or len(head) < _FIXED.size:
@@ -104,7 +106,9 @@ def parse_header(head: Buffer, file_size_bytes: int) -> Header:
 
 
 def _may_be_torn(head: bytes) -> bool:
-    """Returns whether a crash at creation can have left `head`: a prefix of a header, then zeros never written."""
+    """Returns whether a crash at creation can have left `head`: a prefix of a header, then zeros
+    never written.
+    """
     if head == encode_header():
         return False
     return encode_header().startswith(head.rstrip(b"\0"))
@@ -113,11 +117,15 @@ def _may_be_torn(head: bytes) -> bool:
 def check_payload(payload: bytes) -> None:
     """:raises ValueError: when a record cannot hold `payload`."""
     if not 1 <= len(payload) <= MAX_PAYLOAD_BYTES:
-        raise ValueError(f"a journal record holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {len(payload)}")
+        raise ValueError(
+            f"a journal record holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {len(payload)}"
+        )
 
 
 def encode_batch(payloads: Sequence[Buffer], offset_bytes: int) -> bytes:
-    """One batch of records as it is written at `offset_bytes` of a file whose bytes before are durable."""
+    """One batch of records as it is written at `offset_bytes` of a file whose bytes before are
+    durable.
+    """
     parts: list[Buffer] = []
     flag = _FIRST_OF_BATCH
     for payload in payloads:
@@ -167,7 +175,9 @@ def candidate_at(view: memoryview, base: int, position: int) -> Candidate | None
 
 
 def declared_end(view: memoryview, position: int) -> int:
-    """Returns where the record at `position` ends by its header; the end of the header if `view` ends before it."""
+    """Returns where the record at `position` ends by its header; the end of the header if `view`
+    ends before it.
+    """
     start = position + RECORD_OVERHEAD_BYTES
     if start > len(view):
         return start
@@ -176,7 +186,9 @@ def declared_end(view: memoryview, position: int) -> int:
 
 
 def payloads(view: memoryview) -> Iterator[memoryview]:
-    """The payloads of a buffer that `scan` found whole, as slices of it; nothing is checked again."""
+    """The payloads of a buffer that `scan` found whole, as slices of it; nothing is checked
+    again.
+    """
     unpack, size = _U32.unpack_from, len(view)
     position = 0
     while position < size:
@@ -190,7 +202,9 @@ _CHECKED = struct.Struct("<8sQI")
 
 
 def seal(payload: Iterable[Buffer]) -> bytes:
-    """Returns what stands before the parts of a payload in a checked file: magic · length u64 · CRC-32 of the payload."""
+    """Returns what stands before the parts of a payload in a checked file: magic · length u64 ·
+    CRC-32 of the payload.
+    """
     length = checksum = 0
     for part in payload:
         length, checksum = length + len(part), zlib.crc32(part, checksum)

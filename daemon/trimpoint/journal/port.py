@@ -1,11 +1,14 @@
-"""What the rest of trimpoint may rely on, whichever implementation stands behind it (docs/spec/journal.md).
+"""What the rest of trimpoint may rely on, whichever implementation stands behind it
+(docs/spec/journal.md).
 
 The law of a journal:
 
 - Payloads are opaque, ordered, and each is whole or absent after a crash.
-- `append` promises nothing; the return of `commit` promises that all appended before the call is durable.
-- A failed write fails the journal: everything not yet durable is forgotten, and until `reopen` succeeds
-  each `append` and `commit` raises. Nothing is dropped behind the back of a writer who goes on appending.
+- `append` promises nothing; the return of `commit` promises that all appended before the call is
+  durable.
+- A failed write fails the journal: everything not yet durable is forgotten, and until `reopen`
+  succeeds each `append` and `commit` raises. Nothing is dropped behind the back of a writer who
+  goes on appending.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A position and a digest of the bytes right before it, which another journal, or another past of this one, has not."""
+    """A position and a digest of the bytes right before it, which another journal, or another past
+    of this one, has not.
+    """
 
     position: Position
     digest: bytes
@@ -51,10 +56,11 @@ class Bookmark:
 class OpenReport:
     """The findings of opening or inspecting a journal.
 
-    Whole records lie from `start` to `end`. `start` is the position that was asked for, or the beginning
-    when nothing was asked or the file does not bear it out. With damage, `end` is where it begins, `reason`
-    is a phrase for a person, and `damaged_bytes` lie beyond; `kept_at` names the file that now holds them
-    when they were cut. `version` is the file's format, 0 where none can be told.
+    Whole records lie from `start` to `end`. `start` is the position that was asked for, or the
+    beginning when nothing was asked or the file does not bear it out. With damage, `end` is where
+    it begins, `reason` is a phrase for a person, and `damaged_bytes` lie beyond; `kept_at` names
+    the file that now holds them when they were cut. `version` is the file's format, 0 where none
+    can be told.
     """
 
     damage: Damage
@@ -118,12 +124,13 @@ class Journal(Protocol):
         ...
 
     async def commit(self) -> None:
-        """Return once all that was appended before the call is durable. Concurrent calls share the work.
+        """Return once all that was appended before the call is durable. Concurrent calls share the
+        work.
 
         A cancelled caller may or may not have had its records written; they are never half written.
 
-        :raises JournalWriteError: when they could not be made durable. They are gone then; the caller's
-            duty is to forget what it derived from them before it calls `reopen`.
+        :raises JournalWriteError: when they could not be made durable. They are gone then; the
+            caller's duty is to forget what it derived from them before it calls `reopen`.
         :raises JournalReadOnly: when the journal is damaged.
         :raises JournalClosed: after `close`.
         """
@@ -143,7 +150,8 @@ class Journal(Protocol):
     async def close(self) -> None:
         """Commit what is queued, then let go of the file. Closing twice is fine.
 
-        :raises JournalWriteError: when the queued records could not be made durable; closed all the same.
+        :raises JournalWriteError: when the queued records could not be made durable; closed all the
+            same.
         """
         ...
 
@@ -152,18 +160,22 @@ class StateStore(Protocol):
     """The state directory: the journals of all threads, and small checked files beside them."""
 
     def lock(self) -> AbstractContextManager[None]:
-        """Hold the directory for this daemon while the context lasts. Taken when called, not when entered.
+        """Hold the directory for this daemon while the context lasts. Taken when called, not when
+        entered.
 
         :raises StateDirectoryBusy: when another daemon holds it.
         """
         ...
 
     async def scan(self) -> list[tuple[str, int]]:
-        """Each journal's thread id and its file's size in bytes, by thread id. Opens none of them."""
+        """Each journal's thread id and its file's size in bytes, by thread id. Opens none of
+        them.
+        """
         ...
 
     async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> Journal:
-        """Open or create a thread's journal. With `after`, records before that position are not read.
+        """Open or create a thread's journal. With `after`, records before that position are not
+        read.
 
         Where the file does not bear the bookmark out, all are: `report.start` says which.
 
@@ -176,9 +188,11 @@ class StateStore(Protocol):
         ...
 
     async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
-        """Returns the payloads that a thread's journal holds now, oldest first. Changes nothing, and works while it is appended to.
+        """Returns the payloads that a thread's journal holds now, oldest first. Changes nothing,
+        and works while it is appended to.
 
-        What is being appended may or may not be among them. Damaged records, and those behind them, are left out.
+        What is being appended may or may not be among them. Damaged records, and those behind them,
+        are left out.
 
         :raises OSError: when it cannot be read, or is not there.
         :raises ValueError: when the thread id cannot name a file.
@@ -186,7 +200,8 @@ class StateStore(Protocol):
         ...
 
     async def write_atomic(self, name: str, *payload: Buffer) -> None:
-        """Make the checked file `name` (one or more parts, joined by "/") hold `payload`, joined; old or new after a crash.
+        """Make the checked file `name` (one or more parts, joined by "/") hold `payload`, joined;
+        old or new after a crash.
 
         :raises JournalWriteError: when it could not be made durable; the old content stands.
         :raises ValueError: when `name` cannot name a file here.
@@ -194,7 +209,8 @@ class StateStore(Protocol):
         ...
 
     async def read_checked(self, name: str) -> memoryview | None:
-        """The content of the checked file `name`; None when there is none, or what is there cannot be read or is not intact.
+        """The content of the checked file `name`; None when there is none, or what is there cannot
+        be read or is not intact.
 
         :raises ValueError: when `name` cannot name a file here.
         """

@@ -44,10 +44,16 @@ class Operations(NamedTuple):
 
 
 def build_operations(
-    engine: ThreadRegistry, link: CodexLink, sink: ClientSink, rules: OperationRules, tasks: TaskGroup
+    engine: ThreadRegistry,
+    link: CodexLink,
+    sink: ClientSink,
+    rules: OperationRules,
+    tasks: TaskGroup,
 ) -> Operations:
     """Builds the layer, subscribes it to the records of `engine`, and runs its work in `tasks`."""
-    captures = TurnCaptures(engine, lambda state: working_folder(state.settings), rules.captures, tasks)
+    captures = TurnCaptures(
+        engine, lambda state: working_folder(state.settings), rules.captures, tasks
+    )
     router = NotificationRouter(engine, sink, captures.settled, tasks)
     engine.keep_in_memory(router.has_fast_path)
     threads = ProviderThreads(engine, link, router)

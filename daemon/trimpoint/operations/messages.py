@@ -24,9 +24,14 @@ SHOWN_PATHS = 10
 
 
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
-    """Returns the sentence for an operation that succeeded; it names what could not be carried over."""
+    """Returns the sentence for an operation that succeeded; it names what could not be carried
+    over.
+    """
     if operation.kind == "revert":
-        message = f"The conversation was taken back; the context now holds {_count(state.active_turn_count, 'turn')}."
+        message = (
+            "The conversation was taken back; the context now holds "
+            f"{_count(state.active_turn_count, 'turn')}."
+        )
     elif operation.kind == "discard" and state.discards:
         message = _discarded(state.discards[-1])
     elif operation.kind == "start" or not state.trim_points:
@@ -45,16 +50,22 @@ def recovered_message(state: ThreadState, messages: int, not_carried: list[str])
     return message + _left_behind(not_carried, state.generation.session_approvals)
 
 
-def reverted_message(state: ThreadState, operation: Operation, restored: Restored, not_carried: list[str]) -> str:
+def reverted_message(
+    state: ThreadState, operation: Operation, restored: Restored, not_carried: list[str]
+) -> str:
     """Returns the sentence for a revert that succeeded; call it before the final record."""
     reverting = operation.reverting
     assert reverting is not None
-    message = f"Back {_destination(state, reverting)}. {_files(reverting, restored)}{_kept(reverting.kept)}"
+    message = (
+        f"Back {_destination(state, reverting)}. "
+        f"{_files(reverting, restored)}{_kept(reverting.kept)}"
+    )
     target = resolve_target(state, reverting)
     if target is None:
         message += " The context is what it was."
     else:
-        message += f" The context holds {_count(len(target.active), 'turn')}{' and a summary' if _has_summary(target) else ''}."
+        summary = " and a summary" if _has_summary(target) else ""
+        message += f" The context holds {_count(len(target.active), 'turn')}{summary}."
     if not_carried:
         message += f" Not carried over: {', '.join(not_carried)}."
     if target is not None and state.generation.session_approvals:
@@ -66,18 +77,32 @@ def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) 
     """Returns what a revert would do. Nothing has been done."""
     refusals = "; ".join(files.refusals[:SHOWN_PATHS]) if not reverting.force else ""
     if refusals:
-        return f"The revert would be refused, because files would be lost: {refusals}. Nothing has been done."
+        return (
+            f"The revert would be refused, because files would be lost: {refusals}. Nothing has "
+            "been done."
+        )
     message = f"It would go back {_destination(state, reverting)}."
     if reverting.commit:
-        message += f" Files to write: {_listed(files.written)}. Files to remove: {_listed(files.removed)}.{_kept(files.kept)}"
+        message += (
+            f" Files to write: {_listed(files.written)}. Files to remove: "
+            f"{_listed(files.removed)}.{_kept(files.kept)}"
+        )
     target = resolve_target(state, reverting)
-    context = f"would hold {_count(len(target.active), 'turn')}" if target is not None else "would stay what it is"
+    context = (
+        f"would hold {_count(len(target.active), 'turn')}"
+        if target is not None
+        else "would stay what it is"
+    )
     return f"{message} The context {context}. Nothing has been done."
 
 
 def _listed(paths: Sequence[str]) -> str:
     rest = len(paths) - SHOWN_PATHS
-    return ", ".join(paths[:SHOWN_PATHS]) + (f" and {rest} more" if rest > 0 else "") if paths else "none"
+    return (
+        ", ".join(paths[:SHOWN_PATHS]) + (f" and {rest} more" if rest > 0 else "")
+        if paths
+        else "none"
+    )
 
 
 def _kept(paths: Sequence[str]) -> str:
@@ -123,14 +148,23 @@ def failure_message(operation: Operation, detail: str) -> str:
     """Returns the sentence for an operation that failed, and what that means for the thread."""
     detail = detail.rstrip(".")
     if operation.reverting is not None:
-        return f"The revert failed while {_REVERT_STEPS[operation.phase]}, and everything is as it was: {detail}."
+        return (
+            f"The revert failed while {_REVERT_STEPS[operation.phase]}, and everything is as it "
+            f"was: {detail}."
+        )
     if operation.kind == "compact" and operation.phase in ("requested", "compacting"):
         return f"The compaction failed and nothing has changed: {detail}."
     if operation.kind == "overflow":
-        return f"The turn did not fit into the context and could not be tried again in a smaller one: {detail}. {AFTER_OVERFLOW}"
+        return (
+            "The turn did not fit into the context and could not be tried again in a smaller one: "
+            f"{detail}. {AFTER_OVERFLOW}"
+        )
     if operation.kind == "start":
         return f"The session could not be started: {detail}."
-    return f"The context was trimmed, but the new session could not be started yet; the next turn will start it: {detail}."
+    return (
+        "The context was trimmed, but the new session could not be started yet; the next turn "
+        f"will start it: {detail}."
+    )
 
 
 CANCELLED = "The compaction was cancelled and nothing has changed."
@@ -138,37 +172,57 @@ CANCELLED = "The compaction was cancelled and nothing has changed."
 
 def _left_behind(not_carried: list[str], approvals: bool) -> str:
     said = f" Not carried over: {', '.join(not_carried)}." if not_carried else ""
-    return said + (" What you approved for the session will be asked for again." if approvals else "")
+    return said + (
+        " What you approved for the session will be asked for again." if approvals else ""
+    )
 
 
 def _cleared(state: ThreadState, point: TrimPoint) -> str:
     kept = state.active_turn_count
     if not point.pruned_turn_count:
         return "Context cleared: the summary left it, nothing kept. Files are as they were."
-    pruned = f"{_count(point.pruned_message_count, 'message')} in {_count(point.pruned_turn_count, 'turn')}"
+    pruned = (
+        f"{_count(point.pruned_message_count, 'message')} in "
+        f"{_count(point.pruned_turn_count, 'turn')}"
+    )
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
-    return f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."
+    return (
+        f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."
+    )
 
 
 def _brought_back(state: ThreadState) -> str:
     """Said where a person insisted on turns that Codex had compacted away."""
     back = turns_brought_back(state)
-    return f" {_count(back, 'turn')} of them that Codex had compacted came back word for word." if back else ""
+    return (
+        f" {_count(back, 'turn')} of them that Codex had compacted came back word for word."
+        if back
+        else ""
+    )
 
 
 def _compacted(state: ThreadState, point: TrimPoint) -> str:
     count = _count(point.pruned_message_count, "message")
     if point.summary is None:
-        return f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it cannot be shown."
+        return (
+            f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it "
+            "cannot be shown."
+        )
     kept = state.active_turn_count
     tail = f", {_last_turns(kept)} kept word for word" if kept else ""
-    return f"Context compacted: {count} summarized{tail}. The context now holds {_count(active_message_count(state), 'message')}."
+    return (
+        f"Context compacted: {count} summarized{tail}. The context now holds "
+        f"{_count(active_message_count(state), 'message')}."
+    )
 
 
 def _discarded(discard: Discard) -> str:
     count, tokens = len(discard.entry_ids), f"about {discard.est_tokens:,} tokens"
     entries = "1 entry" if count == 1 else f"{count} entries"
-    return f"Discarded: {entries} of {tokens} left the context and can still be read. Files are as they were."
+    return (
+        f"Discarded: {entries} of {tokens} left the context and can still be read. Files are as "
+        "they were."
+    )
 
 
 def _last_turns(count: int) -> str:

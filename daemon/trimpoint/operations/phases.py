@@ -1,4 +1,6 @@
-"""What every driven operation does: write down where it stands, and have the raw items of turns at hand."""
+"""What every driven operation does: write down where it stands, and have the raw items of turns at
+hand.
+"""
 
 from collections.abc import Iterable
 
@@ -20,7 +22,12 @@ ItemsByTurn = dict[str, TurnItems]
 
 
 async def journal_phase(
-    writer: ThreadWriter, operation: Operation, phase: Phase, message: str, reason: str = "", *facts: ev.AnyEvent
+    writer: ThreadWriter,
+    operation: Operation,
+    phase: Phase,
+    message: str,
+    reason: str = "",
+    *facts: ev.AnyEvent,
 ) -> None:
     """Journal a step that has to survive before anything builds on it.
 
@@ -30,8 +37,11 @@ async def journal_phase(
     await writer.execute(internal.AdvanceOperation(operation.id, phase, message, reason, facts))
 
 
-def journal_phase_deferred(writer: ThreadWriter, operation: Operation, phase: Phase, message: str, *facts: ev.AnyEvent) -> None:
-    """Journal a step that may be taken again: it is appended now and durable with the next one that has to be.
+def journal_phase_deferred(
+    writer: ThreadWriter, operation: Operation, phase: Phase, message: str, *facts: ev.AnyEvent
+) -> None:
+    """Journal a step that may be taken again: it is appended now and durable with the next one that
+    has to be.
 
     :raises CommandRefused: see `journal_phase`.
     :raises JournalRefuses: see `journal_phase`.
@@ -42,7 +52,8 @@ def journal_phase_deferred(writer: ThreadWriter, operation: Operation, phase: Ph
 
 
 async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
-    """Have the raw items of `turns`: from the rollout where events did not bring them all, from the journal where that is gone.
+    """Have the raw items of `turns`: from the rollout where events did not bring them all, from the
+    journal where that is gone.
 
     Returns what could not be had, in words for a person.
     """
@@ -55,11 +66,15 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
             if found.own:
                 complete.append(_recorded(turn, found))
             elif _has_activities(writer.state, turn):
-                missing.append(turn)  # of any other turn nothing is lost: what was said in it is in the ledger
+                missing.append(
+                    turn
+                )  # of any other turn nothing is lost: what was said in it is in the ledger
     if missing:
         in_journal = await writer.turns_in_journal(frozenset(turn.id for turn in missing))
         whole = {turn_id: turn for turn_id, turn in in_journal.items() if turn.items_complete}
-        complete += [_recorded(turn, _as_recorded(whole[turn.id])) for turn in missing if turn.id in whole]
+        complete += [
+            _recorded(turn, _as_recorded(whole[turn.id])) for turn in missing if turn.id in whole
+        ]
         missing = [turn for turn in missing if turn.id not in whole]
     writer.record_facts(*complete)
     return _lost(len(missing))
@@ -81,21 +96,31 @@ def _lost(count: int) -> list[str]:
 
 
 def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:
-    """Returns what a revert took back counts no more; what was injected since is at hand, and in another rollout."""
+    """Returns what a revert took back counts no more; what was injected since is at hand, and in
+    another rollout.
+    """
     injected = turn.injected_items if turn.is_cut else found.injected
     return ev.ContextItemsRecorded(turn.id, (*found.own, *injected), "rollout", len(injected))
 
 
-async def _items_in_rollouts(state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]) -> TurnItems:
-    found = (await _rollout_of(state, turn.generation, rollouts)).get(turn.provider_turn_id or turn.id, NO_ITEMS)
+async def _items_in_rollouts(
+    state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]
+) -> TurnItems:
+    found = (await _rollout_of(state, turn.generation, rollouts)).get(
+        turn.provider_turn_id or turn.id, NO_ITEMS
+    )
     if turn.provider_turn_id is None or turn.earlier_items or not found.own:
         return found
     # It was tried again, and what it had done before is no longer at hand.
     before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, NO_ITEMS).own
-    return TurnItems([*without_prompt(before, later_prompts(state, turn.id)), *found.own], found.injected)
+    return TurnItems(
+        [*without_prompt(before, later_prompts(state, turn.id)), *found.own], found.injected
+    )
 
 
-async def _rollout_of(state: ThreadState, generation: int, rollouts: dict[str, ItemsByTurn]) -> ItemsByTurn:
+async def _rollout_of(
+    state: ThreadState, generation: int, rollouts: dict[str, ItemsByTurn]
+) -> ItemsByTurn:
     path = state.generations[generation - 1].rollout_path
     if path is None:
         return {}

@@ -1,7 +1,9 @@
-"""Runs a revert (docs/spec/checkpoints.md): saves the files, prepares the session, restores the files, writes one record.
+"""Runs a revert (docs/spec/checkpoints.md): saves the files, prepares the session, restores the
+files, writes one record.
 
 Always true: until that record is written, the thread's session, ledger and context are untouched. A
-failure before it leaves everything as it was; a daemon that died while files were written finishes them.
+failure before it leaves everything as it was; a daemon that died while files were written finishes
+them.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +31,9 @@ log = structlog.get_logger()
 
 
 class Prepared(NamedTuple):
-    """A provider thread with the context of the target. `in_provider`: it is a fork that already has it."""
+    """A provider thread with the context of the target. `in_provider`: it is a fork that already
+    has it.
+    """
 
     id: str
     rollout_path: str | None
@@ -38,7 +42,9 @@ class Prepared(NamedTuple):
 
 
 class RevertSteps:
-    """`step` takes a revert from one phase to the next; the driver calls it until the operation has ended."""
+    """`step` takes a revert from one phase to the next; the driver calls it until the operation has
+    ended.
+    """
 
     def __init__(self, threads: ProviderThreads, worktrees: Worktrees) -> None:
         self._threads = threads
@@ -51,38 +57,53 @@ class RevertSteps:
             await self._step(writer, operation, reverting)
         except (JournalRefuses, CommandRefused):
             raise  # the driver takes the step again
-        except Exception as error:  # whatever went wrong: the half-done is undone before the driver says so
+        except (
+            Exception
+        ) as error:  # whatever went wrong: the half-done is undone before the driver says so
             await self._undo(writer, operation, reverting, error)
             raise
 
     async def _step(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
         match operation.phase:
             case Phase.REQUESTED if reverting.commit:
-                journal_phase_deferred(writer, operation, Phase.CHECKPOINTING, "Securing the files as they are.")
+                journal_phase_deferred(
+                    writer, operation, Phase.CHECKPOINTING, "Securing the files as they are."
+                )
             case Phase.REQUESTED:
                 journal_phase_deferred(writer, operation, Phase.STARTING, "Preparing the session.")
             case Phase.CHECKPOINTING:
                 secured = await self._worktrees.secure(writer, reverting, operation.id)
-                await journal_phase(writer, operation, Phase.STARTING, "Preparing the session.", "", *secured)
+                await journal_phase(
+                    writer, operation, Phase.STARTING, "Preparing the session.", "", *secured
+                )
             case Phase.RESTORING:
                 await self._restore(writer, operation, reverting)
             case _:
                 await self._start(writer, operation, reverting)
 
-    async def _start(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
+    async def _start(
+        self, writer: ThreadWriter, operation: Operation, reverting: Reverting
+    ) -> None:
         await self._prepare_if_needed(writer, operation, reverting)
         if reverting.commit:
-            # Durable before a file is touched, so that a daemon that dies in the middle knows that it was at it.
+            # Durable before a file is touched, so that a daemon that dies in the middle knows that
+            # it was at it.
             await journal_phase(writer, operation, Phase.RESTORING, "Restoring the files.")
         else:
             await self._complete(writer, operation, Restored(0, 0))
 
-    async def _restore(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
+    async def _restore(
+        self, writer: ThreadWriter, operation: Operation, reverting: Reverting
+    ) -> None:
         restored = await self._worktrees.restore(writer, reverting)
-        await self._prepare_if_needed(writer, operation, reverting)  # a daemon that died here has to do it again
+        await self._prepare_if_needed(
+            writer, operation, reverting
+        )  # a daemon that died here has to do it again
         await self._complete(writer, operation, restored)
 
-    async def _prepare_if_needed(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
+    async def _prepare_if_needed(
+        self, writer: ThreadWriter, operation: Operation, reverting: Reverting
+    ) -> None:
         target = resolve_target(writer.state, reverting)
         if target is None or self._is_prepared(operation, reverting):
             return
@@ -94,15 +115,25 @@ class RevertSteps:
 
     def _is_prepared(self, operation: Operation, reverting: Reverting) -> bool:
         prepared = self._prepared.get(operation.id)
-        return prepared is not None and prepared.id == reverting.prepared and self._threads.is_loaded(prepared.id)
+        return (
+            prepared is not None
+            and prepared.id == reverting.prepared
+            and self._threads.is_loaded(prepared.id)
+        )
 
-    async def _from_provider(self, writer: ThreadWriter, operation: Operation, target: RevertTarget) -> Prepared | None:
-        """A fork of the provider thread that had that context, cut off behind the turn; None when Codex no longer has it."""
+    async def _from_provider(
+        self, writer: ThreadWriter, operation: Operation, target: RevertTarget
+    ) -> Prepared | None:
+        """A fork of the provider thread that had that context, cut off behind the turn; None when
+        Codex no longer has it.
+        """
         source = _source(writer.state, target)
         if source is None:
             return None
         try:
-            fork = await self._threads.fork_hidden(writer, source, _provider_turn_id(writer.state, target.through))
+            fork = await self._threads.fork_hidden(
+                writer, source, _provider_turn_id(writer.state, target.through)
+            )
         except ProviderError as error:
             if target.is_sealed:
                 raise
@@ -123,7 +154,12 @@ class RevertSteps:
         return prepared._replace(not_carried=[*prepared.not_carried, *lost])
 
     async def _carried_over(
-        self, writer: ThreadWriter, operation: Operation, thread: dict[str, Any], *, in_provider: bool
+        self,
+        writer: ThreadWriter,
+        operation: Operation,
+        thread: dict[str, Any],
+        *,
+        in_provider: bool,
     ) -> Prepared:
         provider_id = str(thread["id"])
         writer.record_facts(ev.RevertPrepared(operation.id, provider_id))
@@ -131,10 +167,16 @@ class RevertSteps:
         not_carried = await inherit_state(self._threads.link, writer, present, provider_id)
         return Prepared(provider_id, thread.get("path"), in_provider, not_carried)
 
-    async def _complete(self, writer: ThreadWriter, operation: Operation, restored: Restored) -> None:
+    async def _complete(
+        self, writer: ThreadWriter, operation: Operation, restored: Restored
+    ) -> None:
         prepared = self._prepared.get(operation.id)
-        message = reverted_message(writer.state, operation, restored, prepared.not_carried if prepared is not None else [])
-        command = internal.CompleteRevert(operation.id, written=restored.written, removed=restored.removed, message=message)
+        message = reverted_message(
+            writer.state, operation, restored, prepared.not_carried if prepared is not None else []
+        )
+        command = internal.CompleteRevert(
+            operation.id, written=restored.written, removed=restored.removed, message=message
+        )
         if prepared is not None:
             command = msgspec.structs.replace(
                 command,
@@ -149,11 +191,17 @@ class RevertSteps:
             await self._change_over(writer, prepared)
 
     async def _change_over(self, writer: ThreadWriter, prepared: Prepared) -> None:
-        self._threads.use(prepared.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number))
+        self._threads.use(
+            prepared.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number)
+        )
         await self._threads.archive_previous(writer)
 
-    async def _undo(self, writer: ThreadWriter, operation: Operation, reverting: Reverting, error: Exception) -> None:
-        """Nothing that was prepared stays; files are put back unless `restore` has done so itself."""
+    async def _undo(
+        self, writer: ThreadWriter, operation: Operation, reverting: Reverting, error: Exception
+    ) -> None:
+        """Nothing that was prepared stays; files are put back unless `restore` has done so
+        itself.
+        """
         present = writer.state.open_operation
         if present is None or present.id != operation.id:
             return  # it is through: what failed came after the record that made it so
@@ -165,7 +213,9 @@ class RevertSteps:
 
 
 def _source(state: ThreadState, target: RevertTarget) -> str | None:
-    """The provider thread to fork, if it ran turns: Codex says "turn aborted" in a fork of one that was only given its context (0.163)."""
+    """The provider thread to fork, if it ran turns: Codex says "turn aborted" in a fork of one that
+    was only given its context (0.163).
+    """
     if target.generation is None:
         return None
     generation = state.generations[target.generation - 1]

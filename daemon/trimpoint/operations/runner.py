@@ -1,7 +1,8 @@
 """Drives a thread's open operation, phase by phase, to `ready` or `failed` (docs/spec/model.md).
 
-The law: what a phase did is appended to the journal before the next begins, and `ready` is durable before anyone hears of it, so a
-daemon that dies anywhere finishes or undoes the operation at its next start.
+The law: what a phase did is appended to the journal before the next begins, and `ready` is durable
+before anyone hears of it, so a daemon that dies anywhere finishes or undoes the operation at its
+next start.
 
 A half-prepared provider thread is never used: it is thrown away and another prepared.
 """
@@ -24,13 +25,21 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Generation, Operation
-from trimpoint.operations.compaction.compaction import CompactionFailed, carried_usage, sealed_context
+from trimpoint.operations.compaction.compaction import (
+    CompactionFailed,
+    carried_usage,
+    sealed_context,
+)
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import CANCELLED, failure_message, ready_message
 from trimpoint.operations.phases import complete_items, journal_phase, journal_phase_deferred
 from trimpoint.operations.provider.inherit import inherit_state
-from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread, thread_in
+from trimpoint.operations.provider.provider_threads import (
+    ProviderThreads,
+    TemporaryThread,
+    thread_in,
+)
 from trimpoint.operations.provider.settings import start_params
 from trimpoint.operations.reverts import RevertSteps
 from trimpoint.operations.routing.notification_router import Route, ThreadRole
@@ -66,17 +75,25 @@ class RunnerLimits(NamedTuple):
 
 
 class OperationRunner:
-    """One driving task per thread with an open operation; `lock` keeps others off its provider thread meanwhile."""
+    """One driving task per thread with an open operation; `lock` keeps others off its provider
+    thread meanwhile.
+    """
 
     def __init__(
-        self, engine: ThreadRegistry, threads: ProviderThreads, worktrees: Worktrees, limits: RunnerLimits, tasks: TaskGroup
+        self,
+        engine: ThreadRegistry,
+        threads: ProviderThreads,
+        worktrees: Worktrees,
+        limits: RunnerLimits,
+        tasks: TaskGroup,
     ) -> None:
         self._engine = engine
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
         self._limits = limits
         self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
-        # Kept as long as somebody holds it or waits for it: a lock for every thread there ever was would add up.
+        # Kept as long as somebody holds it or waits for it: a lock for every thread there ever was
+        # would add up.
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._ended: dict[str, anyio.Event] = {}
         self._running: set[str] = set()
@@ -101,9 +118,15 @@ class OperationRunner:
             self._tasks.start_soon(self._run, thread_id)
 
     def cancel_compaction(self, writer: ThreadWriter) -> bool:
-        """Give up the thread's compaction; False when none is under way, or its summary has come and the context is trimmed."""
+        """Give up the thread's compaction; False when none is under way, or its summary has come
+        and the context is trimmed.
+        """
         operation = writer.state.open_operation
-        if operation is None or operation.kind != "compact" or operation.phase not in (Phase.REQUESTED, Phase.COMPACTING):
+        if (
+            operation is None
+            or operation.kind != "compact"
+            or operation.phase not in (Phase.REQUESTED, Phase.COMPACTING)
+        ):
             return False
         self._unwanted.add(operation.id)
         if (scope := self._compactions.get(operation.id)) is not None:
@@ -119,12 +142,14 @@ class OperationRunner:
         """Return when no operation is open on the thread.
 
         :raises SessionRestarting: when that takes longer than `wait_s`.
-        :raises JournalRefuses: the operation, or a step of it, cannot be written down, and so it does not go on.
+        :raises JournalRefuses: the operation, or a step of it, cannot be written down, and so it
+            does not go on.
         """
         with anyio.move_on_after(wait_s):
             while writer.state.open_operation is not None:
                 await writer.flush()
-                if writer.state.open_operation is None:  # pyright: ignore[reportUnnecessaryComparison] # flushing may end it
+                # Flushing may end it.
+                if writer.state.open_operation is None:  # pyright: ignore[reportUnnecessaryComparison]
                     return
                 self.schedule(writer.thread_id)
                 await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
@@ -140,7 +165,10 @@ class OperationRunner:
             writer = await self._engine.thread(thread_id)
             async with self.lock(thread_id):
                 while (operation := writer.state.open_operation) is not None:
-                    about = {"operation_id": operation.id, "generation": writer.state.generation.number}
+                    about = {
+                        "operation_id": operation.id,
+                        "generation": writer.state.generation.number,
+                    }
                     with structlog.contextvars.bound_contextvars(**about):
                         await self._step_or_fail(writer, operation)
         except EngineError as error:
@@ -159,14 +187,27 @@ class OperationRunner:
         except WorktreeRefuses as error:
             await self._fail(writer, operation, f"{error} {error.hint}".strip(), error.reason)
         except (JournalRefuses, CommandRefused) as error:
-            # Refused by the disk, or by a state that went back to what is durable: look at it again.
-            log.warning("operation_step_refused", thread_id=writer.thread_id, kind=operation.kind, detail=str(error))
+            # Refused by the disk, or by a state that went back to what is durable: look at it
+            # again.
+            log.warning(
+                "operation_step_refused",
+                thread_id=writer.thread_id,
+                kind=operation.kind,
+                detail=str(error),
+            )
             await anyio.sleep(RETRY_WRITE_S)
         except EngineError:
             raise
-        except Exception:  # the boundary of an operation: whatever goes wrong ends it, not the daemon
+        except (
+            Exception
+        ):  # the boundary of an operation: whatever goes wrong ends it, not the daemon
             log.exception("operation_broke", thread_id=writer.thread_id, kind=operation.kind)
-            await self._fail(writer, operation, "Codex answered something unexpected; the log has the details", Reason.INTERNAL)
+            await self._fail(
+                writer,
+                operation,
+                "Codex answered something unexpected; the log has the details",
+                Reason.INTERNAL,
+            )
 
     def _failure_reason(self, error: ProviderFailure) -> tuple[str, Reason]:
         if (method := missing_method(error)) is not None:
@@ -174,13 +215,20 @@ class OperationRunner:
         timed_out = isinstance(error, ProviderTimeout)
         return str(error), Reason.PROVIDER_TIMEOUT if timed_out else Reason.PROVIDER_UNAVAILABLE
 
-    async def _fail(self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason) -> None:
+    async def _fail(
+        self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason
+    ) -> None:
         present = writer.state.open_operation
         if present is None or present.id != operation.id:
-            # It is through, and durable: what failed came after that, and is made up for when the session is used.
-            log.warning("operation_untidy", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
+            # It is through, and durable: what failed came after that, and is made up for when the
+            # session is used.
+            log.warning(
+                "operation_untidy", thread_id=writer.thread_id, kind=operation.kind, detail=detail
+            )
             return
-        log.warning("operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail)
+        log.warning(
+            "operation_failed", thread_id=writer.thread_id, kind=operation.kind, detail=detail
+        )
         message = failure_message(operation, detail)
         try:
             await journal_phase(writer, operation, Phase.FAILED, message, reason)
@@ -201,15 +249,20 @@ class OperationRunner:
             case Phase.REQUESTED if operation.kind == "start":
                 journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the session.")
             case Phase.REQUESTED:
-                journal_phase_deferred(writer, operation, Phase.STOPPING, "Stopping the old session.")
+                journal_phase_deferred(
+                    writer, operation, Phase.STOPPING, "Stopping the old session."
+                )
             case Phase.COMPACTING:
                 await self._threads.delete_quietly(operation.compaction_fork)
                 raise CompactionFailed("the daemon was restarted during the compaction")
             case Phase.STOPPING:
                 await self._stop_previous(writer, operation)
             case Phase.BOOTSTRAPPING:
-                # Broken off between the injection and `ready`: whether the items arrived cannot be told, so another is prepared.
-                journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the new session once more.")
+                # Broken off between the injection and `ready`: whether the items arrived cannot be
+                # told, so another is prepared.
+                journal_phase_deferred(
+                    writer, operation, Phase.STARTING, "Starting the new session once more."
+                )
             case _:
                 await self._open_generation(writer, operation)
 
@@ -241,7 +294,9 @@ class OperationRunner:
             carries_on = summary is None
             if summary is None:
                 fork = await self._with_kept_turns(writer, operation, fork)
-            await self._complete(writer, operation, summary, fork, round((time.monotonic() - began) * 1000))
+            await self._complete(
+                writer, operation, summary, fork, round((time.monotonic() - began) * 1000)
+            )
         except BaseException:
             carries_on = False
             raise
@@ -256,11 +311,14 @@ class OperationRunner:
             return await self._threads.fork_temporary(writer, provider_id)
         raise AssertionError("nothing cancels the scope")  # pragma: no cover
 
-    async def _with_kept_turns(self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread) -> TemporaryThread:
+    async def _with_kept_turns(
+        self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread
+    ) -> TemporaryThread:
         """Returns a thread that holds the sealed summary and behind it the kept turns.
 
-        The compacted thread has the prompts of all turns before its summary, and nothing can be taken out of it. So with kept turns
-        another thread is given what it holds, each kept prompt at its place alone.
+        The compacted thread has the prompts of all turns before its summary, and nothing can be
+        taken out of it. So with kept turns another thread is given what it holds, each kept prompt
+        at its place alone.
         """
         kept = kept_items(writer.state, operation.compaction_keep)
         if not kept:
@@ -279,15 +337,26 @@ class OperationRunner:
         return carrier
 
     async def _complete(
-        self, writer: ThreadWriter, operation: Operation, summary: str | None, fork: TemporaryThread, duration_ms: int
+        self,
+        writer: ThreadWriter,
+        operation: Operation,
+        summary: str | None,
+        fork: TemporaryThread,
+        duration_ms: int,
     ) -> None:
         carried = (fork.id, fork.path) if summary is None else (None, None)
-        with anyio.CancelScope(shield=True):  # from here on it has happened, and cannot be cancelled
-            await writer.execute(internal.CompleteCompaction(operation.id, summary, duration_ms, *carried))
+        with anyio.CancelScope(
+            shield=True
+        ):  # from here on it has happened, and cannot be cancelled
+            await writer.execute(
+                internal.CompleteCompaction(operation.id, summary, duration_ms, *carried)
+            )
         if summary is None:
             watch = self._threads.inbound.watches.pop(fork.id)
             assert isinstance(watch, TurnWatch)  # as every compaction is watched
-            self._threads.use(fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number))
+            self._threads.use(
+                fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number)
+            )
             kept = kept_items(writer.state, len(writer.state.active_turns))
             writer.record_facts(*carried_usage(watch.usage, kept))
 
@@ -295,11 +364,28 @@ class OperationRunner:
         previous = writer.state.generations[-2]
         retained = await self._threads.detach(writer, previous)
         stopped = ev.SessionStopped(previous.number, retained)
-        journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the new session.", stopped)
+        journal_phase_deferred(
+            writer, operation, Phase.STARTING, "Starting the new session.", stopped
+        )
 
-    async def _ready(self, writer: ThreadWriter, operation: Operation, not_carried: list[str], *facts: ev.AnyEvent) -> None:
-        """Archives the old session. Only after `ready`: a restarted operation would have to carry over from it."""
-        await journal_phase(writer, operation, Phase.READY, ready_message(writer.state, operation, not_carried), "", *facts)
+    async def _ready(
+        self,
+        writer: ThreadWriter,
+        operation: Operation,
+        not_carried: list[str],
+        *facts: ev.AnyEvent,
+    ) -> None:
+        """Archives the old session. Only after `ready`: a restarted operation would have to carry
+        over from it.
+        """
+        await journal_phase(
+            writer,
+            operation,
+            Phase.READY,
+            ready_message(writer.state, operation, not_carried),
+            "",
+            *facts,
+        )
         if operation.kind != "start":
             await self._threads.archive_superseded(writer, writer.state.generation.number)
 
@@ -311,7 +397,9 @@ class OperationRunner:
             await self._threads.delete_quietly(generation.provider_thread_id)
             await self._open_fresh(writer, operation, generation)
 
-    async def _open_known(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+    async def _open_known(
+        self, writer: ThreadWriter, operation: Operation, generation: Generation
+    ) -> None:
         try:
             facts: tuple[ev.AnyEvent, ...] = ()
             if not self._threads.is_loaded(generation.provider_thread_id):
@@ -322,20 +410,32 @@ class OperationRunner:
             await self._rebuild(writer, operation, generation)
             return
         not_carried: list[str] = []
-        if operation.kind == "compact":  # the compacted thread carries on: a fork, which has the context and no more
+        if (
+            operation.kind == "compact"
+        ):  # the compacted thread carries on: a fork, which has the context and no more
             previous = writer.state.generations[-2].provider_thread_id
-            not_carried = await inherit_state(self._threads.link, writer, previous, str(generation.provider_thread_id))
+            not_carried = await inherit_state(
+                self._threads.link, writer, previous, str(generation.provider_thread_id)
+            )
         await self._ready(writer, operation, not_carried, *facts)
 
-    async def _rebuild(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
-        """Codex lost the provider thread. One that never had a turn is simply prepared again; else the ledger rebuilds it."""
+    async def _rebuild(
+        self, writer: ThreadWriter, operation: Operation, generation: Generation
+    ) -> None:
+        """Codex lost the provider thread. One that never had a turn is simply prepared again; else
+        the ledger rebuilds it.
+        """
         if generation.turn_count == 0 and generation.bootstrap != "provider":
             await self._open_fresh(writer, operation, generation)
             return
         message = "Codex no longer has the conversation; rebuilding it from the journal."
-        await journal_phase(writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state))
+        await journal_phase(
+            writer, operation, Phase.STARTING, message, "", *rebuilt_generation(writer.state)
+        )
 
-    async def _open_fresh(self, writer: ThreadWriter, operation: Operation, generation: Generation) -> None:
+    async def _open_fresh(
+        self, writer: ThreadWriter, operation: Operation, generation: Generation
+    ) -> None:
         lost = await complete_items(writer, writer.state.active_turns)
         params = start_params(writer.state.settings)
         if generation.number > 1:
@@ -343,14 +443,24 @@ class OperationRunner:
         with self._threads.inbound.buffering():
             thread = thread_in(await self._threads.start(params))
             provider_id = str(thread["id"])
-            self._threads.use(provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number))
-            bound = ev.ProviderThreadBound(generation.number, provider_id, thread.get("path"), raw_events=True)
-            journal_phase_deferred(writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound)
+            self._threads.use(
+                provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number)
+            )
+            bound = ev.ProviderThreadBound(
+                generation.number, provider_id, thread.get("path"), raw_events=True
+            )
+            journal_phase_deferred(
+                writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound
+            )
             self._threads.inbound.release(provider_id)
-        previous = writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
+        previous = (
+            writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
+        )
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
         not_carried = await inherit_state(self._threads.link, writer, previous, provider_id)
-        await self._ready(writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number))
+        await self._ready(
+            writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number)
+        )
 
     async def _loaded_provider(self, writer: ThreadWriter) -> str:
         generation = writer.state.generation

@@ -1,4 +1,6 @@
-"""A thread's session: ready when it is used, let go when it is not, following what the thread's events ask for."""
+"""A thread's session: ready when it is used, let go when it is not, following what the thread's
+events ask for.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -8,7 +10,13 @@ import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
-from trimpoint_protocol.commands import AnyClientCommand, CompactContext, DiscardContext, RevertToCheckpoint, TrimContext
+from trimpoint_protocol.commands import (
+    AnyClientCommand,
+    CompactContext,
+    DiscardContext,
+    RevertToCheckpoint,
+    TrimContext,
+)
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import (
@@ -28,8 +36,17 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_items
 from trimpoint.operations.provider.client_resumes import ClientResume
-from trimpoint.operations.provider.provider_threads import ProviderThreads, model_in_answer, thread_in
-from trimpoint.operations.provider.settings import has_agent_tools, inherited_params, initial_settings, overridden_settings
+from trimpoint.operations.provider.provider_threads import (
+    ProviderThreads,
+    model_in_answer,
+    thread_in,
+)
+from trimpoint.operations.provider.settings import (
+    has_agent_tools,
+    inherited_params,
+    initial_settings,
+    overridden_settings,
+)
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.operations.runner import OperationRunner
@@ -39,7 +56,8 @@ from trimpoint.threads.writer import CommandResult, ThreadWriter
 
 log = structlog.get_logger()
 
-# How long a retired provider thread may stay loaded after the last of its background terminals has ended.
+# How long a retired provider thread may stay loaded after the last of its background terminals has
+# ended.
 TERMINAL_SWEEP_S = 30.0
 
 Step = Callable[[ThreadWriter], Awaitable[None]]
@@ -59,7 +77,12 @@ class Sessions:
     """`wait_s` bounds how long a turn waits for an operation."""
 
     def __init__(
-        self, engine: ThreadRegistry, threads: ProviderThreads, runner: OperationRunner, wait_s: float, tasks: TaskGroup
+        self,
+        engine: ThreadRegistry,
+        threads: ProviderThreads,
+        runner: OperationRunner,
+        wait_s: float,
+        tasks: TaskGroup,
     ) -> None:
         self._engine = engine
         self._threads = threads
@@ -81,12 +104,21 @@ class Sessions:
         self._finish_archiving()
         self._tasks.start_soon(self._sweep_terminals)
 
-    async def begin(self, params: dict[str, Any], on_begun: Callable[[Raw, str], None], *, agent_tools: bool = False) -> None:
-        """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new thread's stable id.
+    async def begin(
+        self,
+        params: dict[str, Any],
+        on_begun: Callable[[Raw, str], None],
+        *,
+        agent_tools: bool = False,
+    ) -> None:
+        """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new
+        thread's stable id.
 
-        It is called before anything that Codex says of the thread is passed on, as Codex itself answers first.
+        It is called before anything that Codex says of the thread is passed on, as Codex itself
+        answers first.
 
-        The first provider thread's id is the stable id (docs/adr/0002). An ephemeral thread is Codex's alone: nothing of it is kept.
+        The first provider thread's id is the stable id (docs/adr/0002). An ephemeral thread is
+        Codex's alone: nothing of it is kept.
 
         :raises ProviderFailure: Codex refused or is gone.
         :raises JournalRefuses: the thread could not be written down.
@@ -96,16 +128,24 @@ class Sessions:
             thread = thread_in(raw)
             thread_id = str(thread["id"])
             if not params.get("ephemeral"):
-                settings = initial_settings(params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools)
-                await self._engine.create(_creation(thread, params, "started", settings, raw_events=True))
+                settings = initial_settings(
+                    params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools
+                )
+                await self._engine.create(
+                    _creation(thread, params, "started", settings, raw_events=True)
+                )
                 self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
             on_begun(raw, thread_id)
             self._threads.inbound.release(thread_id)
 
-    async def adopt(self, raw: Raw, params: dict[str, Any], origin: str, parent: ThreadState | None = None) -> None:
-        """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns with it.
+    async def adopt(
+        self, raw: Raw, params: dict[str, Any], origin: str, parent: ThreadState | None = None
+    ) -> None:
+        """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns
+        with it.
 
-        `raw` is Codex's answer. `parent` is the thread of ours that it was forked from, whose earlier generations are its past too.
+        `raw` is Codex's answer. `parent` is the thread of ours that it was forked from, whose
+        earlier generations are its past too.
 
         :raises JournalRefuses: it could not be written down.
         """
@@ -114,22 +154,34 @@ class Sessions:
         has_tools = parent is not None and has_agent_tools(parent.settings)
         whole = params if parent is None else inherited_params(params, parent.settings)
         settings = initial_settings(
-            whole, _cwd(thread, params), model_in_answer(raw), agent_tools=has_tools, answer=msgspec.json.decode(raw)
+            whole,
+            _cwd(thread, params),
+            model_in_answer(raw),
+            agent_tools=has_tools,
+            answer=msgspec.json.decode(raw),
         )
         inherited = inherited_history(parent, thread_id) if parent is not None else ()
-        unknown_to_provider = tuple(fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted))
+        unknown_to_provider = tuple(
+            fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted)
+        )
         creation = _creation(thread, params, origin, settings, raw_events=False)
         creation = msgspec.structs.replace(creation, inherited_turn_ids=unknown_to_provider)
         writer = await self._engine.create(creation)
-        self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
+        self._threads.use(
+            thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number)
+        )
         if not writer.state.turns:
-            writer.record_facts(*inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent))
+            writer.record_facts(
+                *inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent)
+            )
             await writer.flush()
 
     async def ready(self, thread_id: str, asked: ClientResume | None = None) -> ReadySession:
-        """Make the thread's session ready, with a client's own request to resume it if that has to load it.
+        """Make the thread's session ready, with a client's own request to resume it if that has to
+        load it.
 
-        There is no await between the last check and the return, so what the caller does at once happens in that state.
+        There is no await between the last check and the return, so what the caller does at once
+        happens in that state.
 
         :raises ThreadNotFound: there is no such thread.
         :raises SessionRestarting: an operation did not end in time.
@@ -144,7 +196,11 @@ class Sessions:
         while True:
             await self._runner.operation_ended(writer, self._wait_s)
             generation = writer.state.generation
-            if generation.provider_thread_id is not None and self._is_in_place(writer) and not _must_reload(writer, asked):
+            if (
+                generation.provider_thread_id is not None
+                and self._is_in_place(writer)
+                and not _must_reload(writer, asked)
+            ):
                 return ReadySession(writer, generation.provider_thread_id)
             if not await self._resume_in_place(writer, asked):
                 if asked is not None and asked.overrides:
@@ -154,7 +210,8 @@ class Sessions:
                 await self._open(writer)
 
     async def ready_for_turn(self, thread_id: str) -> ReadySession:
-        """Waits until the session is ready, and compacts a critical context first, at most once for each turn.
+        """Waits until the session is ready, and compacts a critical context first, at most once for
+        each turn.
 
         :raises EngineError: as `ready`.
         :raises ProviderFailure: as `ready`.
@@ -172,7 +229,9 @@ class Sessions:
         await self._runner.operation_ended(writer, wait_s)
 
     def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
-        """Give up trying a turn again that did not fit; False when none is being tried, and its end is all there is."""
+        """Give up trying a turn again that did not fit; False when none is being tried, and its end
+        is all there is.
+        """
         writer = self._engine.loaded(thread_id)
         if writer is None or writer.state.recovering_turn_id != turn_id:
             return False
@@ -192,7 +251,8 @@ class Sessions:
         return True
 
     async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
-        """Write down that another program has taken a thread out of Codex's archive; `params` are those of a `thread/resume`.
+        """Write down that another program has taken a thread out of Codex's archive; `params` are
+        those of a `thread/resume`.
 
         :raises ProviderFailure: Codex has it in its archive.
         :raises JournalRefuses: it could not be written down.
@@ -216,20 +276,31 @@ class Sessions:
         generation = writer.state.generation
         return generation.ready and self._threads.is_loaded(generation.provider_thread_id)
 
-    async def _resume_in_place(self, writer: ThreadWriter, asked: ClientResume | None = None) -> bool:
-        """Load a ready generation again, as after a restart of either side; False when that is not enough."""
+    async def _resume_in_place(
+        self, writer: ThreadWriter, asked: ClientResume | None = None
+    ) -> bool:
+        """Load a ready generation again, as after a restart of either side; False when that is not
+        enough.
+        """
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
             if not generation.ready or writer.state.open_operation is not None:
                 return False
-            if generation.provider_thread_id is not None and self._is_in_place(writer) and _must_reload(writer, asked):
+            if (
+                generation.provider_thread_id is not None
+                and self._is_in_place(writer)
+                and _must_reload(writer, asked)
+            ):
                 await self._threads.release(generation.provider_thread_id)
             if not self._is_in_place(writer):
                 try:
                     writer.record_facts(*await self._threads.resume(writer, generation, asked))
                     # A daemon may have died before it was archived.
                     number = generation.number
-                    self._spawn(lambda writer: self._threads.archive_superseded(writer, number), writer.thread_id)
+                    self._spawn(
+                        lambda writer: self._threads.archive_superseded(writer, number),
+                        writer.thread_id,
+                    )
                 except ProviderError as error:
                     if is_missing_error(error):
                         return False
@@ -237,7 +308,8 @@ class Sessions:
             return True
 
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
-        """Prepares the thread for a client's command and gives the command to the thread's writer; durable on return.
+        """Prepares the thread for a client's command and gives the command to the thread's writer;
+        durable on return.
 
         :raises EngineError: when it was refused; see `ThreadRegistry.dispatch`.
         """
@@ -255,20 +327,30 @@ class Sessions:
             await self.complete_context(writer)
 
     async def complete_context(self, writer: ThreadWriter) -> None:
-        """Have the raw items of the active context at hand, but for a turn that still runs: what is to go is named by them."""
+        """Have the raw items of the active context at hand, but for a turn that still runs: what is
+        to go is named by them.
+        """
         ended = [turn for turn in writer.state.active_turns if turn.status != "running"]
         await complete_items(writer, ended)
 
     async def _catch_up(self, writer: ThreadWriter, *, must_look: bool) -> None:
-        """Before a command is decided: the ledger must hold every turn of a session that broke off, or that others went on with."""
+        """Before a command is decided: the ledger must hold every turn of a session that broke off,
+        or that others went on with.
+        """
         state = writer.state
         is_cold = must_look and not self._threads.is_loaded(state.generation.provider_thread_id)
-        if (state.may_have_missed or is_cold) and not state.archived and state.open_operation is None:
+        if (
+            (state.may_have_missed or is_cold)
+            and not state.archived
+            and state.open_operation is None
+        ):
             try:
                 await self._resume_in_place(writer)
             except ProviderFailure as error:
                 if must_look and (is_in_use_error(error) or is_archived_error(error)):
-                    raise  # what the command would do is done to a conversation that is not the present one
+                    # what the command would do is done to a conversation that is not the present
+                    # one
+                    raise
                 log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))
 
     async def take_in(self, writer: ThreadWriter) -> None:
@@ -278,7 +360,11 @@ class Sessions:
         """
         state = writer.state
         is_settled = state.open_operation is None and state.generation.ready and not state.archived
-        if is_settled and writer.read_only is None and not self._threads.is_loaded(state.generation.provider_thread_id):
+        if (
+            is_settled
+            and writer.read_only is None
+            and not self._threads.is_loaded(state.generation.provider_thread_id)
+        ):
             async with self._runner.lock(writer.thread_id):
                 await self._threads.take_in(writer)
 
@@ -286,7 +372,11 @@ class Sessions:
         result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
         await self._runner.operation_ended(writer, self._wait_s)
         operation = writer.state.operation
-        if operation is not None and operation.id == result.operation_id and operation.phase is Phase.FAILED:
+        if (
+            operation is not None
+            and operation.id == result.operation_id
+            and operation.phase is Phase.FAILED
+        ):
             raise ProviderUnavailable(operation.message)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
@@ -325,19 +415,25 @@ class Sessions:
         self._tasks.start_soon(self._run_guarded, step, thread_id)
 
     async def _run_guarded(self, step: Step, thread_id: str) -> None:
-        structlog.contextvars.bind_contextvars(thread_id=thread_id)  # it has a task, and so a context, of its own
+        structlog.contextvars.bind_contextvars(
+            thread_id=thread_id
+        )  # it has a task, and so a context, of its own
         try:
             await step(await self._engine.thread(thread_id))
         except (ProviderFailure, EngineError) as error:
             log.warning("session_step_failed", thread_id=thread_id, detail=str(error))
-        except Exception:  # a boundary: what an event asks for is done in a task of its own, and must not end the daemon
+        # a boundary: what an event asks for is done in a task of its own, and must not end the
+        # daemon
+        except Exception:
             log.exception("session_step_broke", thread_id=thread_id)
 
     async def _release(self, writer: ThreadWriter) -> None:
         retained = ""
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
-            if busy(writer.state) is not None or (writer.state.session_stopped and not writer.state.archived):
+            if busy(writer.state) is not None or (
+                writer.state.session_stopped and not writer.state.archived
+            ):
                 return  # a prompt that came in between keeps its session
             if writer.state.archived:
                 retained = await self._threads.detach(writer, generation)
@@ -354,7 +450,9 @@ class Sessions:
     async def _rename(self, writer: ThreadWriter) -> None:
         provider_id = writer.state.generation.provider_thread_id
         if provider_id is not None and writer.state.name is not None:
-            await self._threads.link.request("thread/name/set", {"threadId": provider_id, "name": writer.state.name})
+            await self._threads.link.request(
+                "thread/name/set", {"threadId": provider_id, "name": writer.state.name}
+            )
 
     def _on_child_exit(self) -> None:
         self._threads.forget_epoch()
@@ -362,7 +460,9 @@ class Sessions:
         self._finish_archiving()
 
     def _finish_archiving(self) -> None:
-        """Stops the sessions of archived threads that were still open when a daemon or a child died."""
+        """Stops the sessions of archived threads that were still open when a daemon or a child
+        died.
+        """
         for writer in self._engine.loaded_writers():
             state = writer.state
             if writer.read_only is None and state.archived and not state.session_stopped:
@@ -370,7 +470,9 @@ class Sessions:
 
 
 def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:
-    """Returns whether a client asks for settings that Codex takes only when it loads the thread, and nothing stands in the way."""
+    """Returns whether a client asks for settings that Codex takes only when it loads the thread,
+    and nothing stands in the way.
+    """
     return asked is not None and asked.wants_reload() and busy(writer.state) is None
 
 
@@ -379,7 +481,12 @@ def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
 
 
 def _creation(
-    thread: dict[str, Any], params: dict[str, Any], origin: str, settings: bytes, *, raw_events: bool
+    thread: dict[str, Any],
+    params: dict[str, Any],
+    origin: str,
+    settings: bytes,
+    *,
+    raw_events: bool,
 ) -> internal.CreateThread:
     cwd = _cwd(thread, params)
     return internal.CreateThread(

@@ -1,1 +1,3 @@
-"""Life under systemd: its notifications, the sockets it hands over, and the user units that make trimpoint a service."""
+"""Life under systemd: its notifications, the sockets it hands over, and the user units that make
+trimpoint a service.
+"""

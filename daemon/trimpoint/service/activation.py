@@ -1,7 +1,8 @@
 """Sockets that a service manager opened and handed over: `sd_listen_fds(3)`.
 
-Always true: only what was meant for this process and is a listening socket of ours by name is taken: one Unix socket for clients, and
-any number of TCP sockets for HTTP. Nothing that was handed over, taken or not, is inherited by what the daemon starts.
+Always true: only what was meant for this process and is a listening socket of ours by name is
+taken: one Unix socket for clients, and any number of TCP sockets for HTTP. Nothing that was handed
+over, taken or not, is inherited by what the daemon starts.
 """
 
 import os
@@ -21,7 +22,9 @@ _UNNAMED = frozenset({"", "unknown"})
 
 
 class HandedOver(NamedTuple):
-    """A listening Unix socket and the path that clients find it at, if there is one; and the TCP sockets for HTTP."""
+    """A listening Unix socket and the path that clients find it at, if there is one; and the TCP
+    sockets for HTTP.
+    """
 
     listener: socket.socket | None
     path: Path | None
@@ -31,11 +34,15 @@ class HandedOver(NamedTuple):
 class NothingForUs(ListenError):
     """Descriptors were handed over, and none or too many could be ours."""
 
-    hint = f"Set FileDescriptorName={OUR_NAME} on one ListenStream= path in the socket unit; see docs/operation.md."
+    hint = (
+        f"Set FileDescriptorName={OUR_NAME} on one ListenStream= path in the socket unit; see "
+        "docs/operation.md."
+    )
 
 
 def handed_over(environ: MutableMapping[str, str], pid: int) -> HandedOver | None:
-    """The socket to serve, if this process was started by a connection to one. The variables are taken out of `environ`.
+    """The socket to serve, if this process was started by a connection to one. The variables are
+    taken out of `environ`.
 
     :raises ListenError: something was handed over that cannot be served.
     """
@@ -45,12 +52,16 @@ def handed_over(environ: MutableMapping[str, str], pid: int) -> HandedOver | Non
     for fd, _ in fds:
         with suppress(OSError):
             os.set_inheritable(fd, False)
-    ours = [fd for fd, name in fds if name in _OUR_NAMES] or [fd for fd, name in fds if name in _UNNAMED]
+    ours = [fd for fd, name in fds if name in _OUR_NAMES] or [
+        fd for fd, name in fds if name in _UNNAMED
+    ]
     http = [sock for fd in ours if (sock := _listening_tcp(fd)) is not None]
     others = [fd for fd in ours if fd not in {sock.fileno() for sock in http}]
     if len(others) > 1 or not ours:
         names = ", ".join(name or "unnamed" for _, name in fds)
-        problem = f"is one of {len(fds)} that were handed over ({names}); which to serve is not clear"
+        problem = (
+            f"is one of {len(fds)} that were handed over ({names}); which to serve is not clear"
+        )
         raise NothingForUs(fds[0][0], problem)
     listener, path = _listening_unix(others[0]) if others else (None, None)
     return HandedOver(listener, path, tuple(http))
@@ -71,7 +82,9 @@ def _listening_tcp(fd: int) -> socket.socket | None:
         listener = socket.socket(fileno=os.dup(fd))
     except OSError:
         return None
-    is_tcp = listener.family in (socket.AF_INET, socket.AF_INET6) and listener.type == socket.SOCK_STREAM
+    is_tcp = (
+        listener.family in (socket.AF_INET, socket.AF_INET6) and listener.type == socket.SOCK_STREAM
+    )
     if is_tcp and listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         listener.close()
         return socket.socket(fileno=fd)

@@ -1,10 +1,13 @@
-"""Telling the service manager how the daemon is: `sd_notify(3)`, datagrams to the socket that `NOTIFY_SOCKET` names.
+"""Telling the service manager how the daemon is: `sd_notify(3)`, datagrams to the socket that
+`NOTIFY_SOCKET` names.
 
-The law: telling never waits and never fails. A service manager that does not listen is no reason for a daemon to stop serving.
+The law: telling never waits and never fails. A service manager that does not listen is no reason
+for a daemon to stop serving.
 
-Own code, because no package fits: sdnotify rests since 2017, cysystemd and systemd-python are C extensions for what is one
-datagram, systemd-watchdog and async-sdnotify block or raise where this must not, and none takes the variables out of the
-environment, which all that the daemon starts would inherit.
+Own code, because no package fits: sdnotify rests since 2017, cysystemd and systemd-python are C
+extensions for what is one datagram, systemd-watchdog and async-sdnotify block or raise where this
+must not, and none takes the variables out of the environment, which all that the daemon starts
+would inherit.
 """
 
 import os
@@ -20,12 +23,20 @@ class Notifier:
 
     def __init__(self, address: str | None = None, watchdog_s: float | None = None) -> None:
         self.watchdog_s = watchdog_s
-        """How long the service manager waits for a sign of life before it takes the daemon for hung; None when it does not."""
-        self._address = address.replace("@", "\0", 1) if address is not None and address.startswith("@") else address
+        """How long the service manager waits for a sign of life before it takes the daemon for
+        hung; None when it does not.
+        """
+        self._address = (
+            address.replace("@", "\0", 1)
+            if address is not None and address.startswith("@")
+            else address
+        )
         self._socket: socket.socket | None = None
         self._status = ""
         if self._address:
-            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
+            self._socket = socket.socket(
+                socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+            )
 
     @property
     def has_receiver(self) -> bool:
@@ -44,7 +55,9 @@ class Notifier:
             self._send(f"STATUS={line}")
 
     def alive(self) -> None:
-        """Call it at least twice in each `watchdog_s`, from the very loop whose turning it is to prove."""
+        """Call it at least twice in each `watchdog_s`, from the very loop whose turning it is to
+        prove.
+        """
         self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
@@ -64,7 +77,8 @@ class Notifier:
 
 
 def notifier_from(environ: MutableMapping[str, str], pid: int) -> Notifier:
-    """The way to the service manager that `environ` names. Its variables are taken out: they are for this process alone.
+    """The way to the service manager that `environ` names. Its variables are taken out: they are
+    for this process alone.
 
     :param pid: of this process; a watchdog that was meant for another is none
     """
@@ -72,7 +86,11 @@ def notifier_from(environ: MutableMapping[str, str], pid: int) -> Notifier:
     watchdog_usec = environ.pop("WATCHDOG_USEC", "")
     watchdog_pid = environ.pop("WATCHDOG_PID", "")
     is_for_us = watchdog_pid in {"", str(pid)}
-    watchdog_s = int(watchdog_usec) / 1e6 if is_for_us and watchdog_usec.isdecimal() and int(watchdog_usec) else None
+    watchdog_s = (
+        int(watchdog_usec) / 1e6
+        if is_for_us and watchdog_usec.isdecimal() and int(watchdog_usec)
+        else None
+    )
     return Notifier(address, watchdog_s) if address[:1] in {"/", "@"} else Notifier()
 
 

@@ -1,4 +1,6 @@
-"""The daemon's side of its service manager: ready, a status line that follows what happens, signs of life, the end."""
+"""The daemon's side of its service manager: ready, a status line that follows what happens, signs
+of life, the end.
+"""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +15,9 @@ _STATUS_EVERY_S = 5.0
 
 @asynccontextmanager
 async def reported(notifier: Notifier, describe: Callable[[], str]) -> AsyncGenerator[None]:
-    """Call it once clients can connect. While the block lasts, the status is `describe()` and the watchdog is fed from this loop."""
+    """Call it once clients can connect. While the block lasts, the status is `describe()` and the
+    watchdog is fed from this loop.
+    """
     if not notifier.has_receiver:
         yield
         return

@@ -57,7 +57,9 @@ def properties(unit: str, *names: str) -> dict[str, str]:
 
 
 def manager_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` with the runtime folder that a login over ssh or `su` may lack; without it the service manager is not found."""
+    """`environ` with the runtime folder that a login over ssh or `su` may lack; without it the
+    service manager is not found.
+    """
     usual = Path(f"/run/user/{os.geteuid()}")
     if environ.get("XDG_RUNTIME_DIR") or not usual.is_dir():
         return dict(environ)

@@ -1,7 +1,9 @@
-"""The user units on disk: made for this installation from those in `systemd/`, written, recognised, removed.
+"""The user units on disk: made for this installation from those in `systemd/`, written, recognised,
+removed.
 
-The law: a file is replaced or removed only if it is, to the byte, one that was written here. Its first line says so and holds a
-checksum of the rest, so that a unit of a person or a distribution, or one of ours that a person changed, is left alone.
+The law: a file is replaced or removed only if it is, to the byte, one that was written here. Its
+first line says so and holds a checksum of the rest, so that a unit of a person or a distribution,
+or one of ours that a person changed, is left alone.
 """
 
 import hashlib
@@ -17,12 +19,18 @@ SOCKET = "trimpoint.socket"
 NAMES = (SOCKET, SERVICE)
 
 Standing: TypeAlias = Literal["absent", "current", "outdated", "foreign"]
-"""`current` and `outdated` are ours: as it would be written now, or as another version or with other options."""
+"""`current` and `outdated` are ours: as it would be written now, or as another version or with
+other options.
+"""
 
-# What the daemon and Codex go by and a service manager started elsewhere may lack. No secrets: a unit can be read by anybody.
+# What the daemon and Codex go by and a service manager started elsewhere may lack. No secrets: a
+# unit can be read by anybody.
 CARRIED_VARIABLES = ("PATH", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
-_MARK = "# Written by `trimpoint service install` ({}). Change it with `systemctl --user edit {}`, not here.\n"
+_MARK = (
+    "# Written by `trimpoint service install` ({}). Change it with `systemctl --user edit {}`, not "
+    "here.\n"
+)
 _MARKED = re.compile(r"# Written by `trimpoint service install` \(([0-9a-f]{16})\)\. .*\n")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -52,11 +60,17 @@ class NotForUnits(Exception):
 def unit_folder(environ: Mapping[str, str]) -> Path:
     """Returns where a user's own units are."""
     configured = environ.get("XDG_CONFIG_HOME", "")
-    base = Path(configured) if os.path.isabs(configured) else Path(environ.get("HOME", "~")).expanduser() / ".config"
+    base = (
+        Path(configured)
+        if os.path.isabs(configured)
+        else Path(environ.get("HOME", "~")).expanduser() / ".config"
+    )
     return base / "systemd" / "user"
 
 
-def rendered(command: Sequence[str], socket: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
+def rendered(
+    command: Sequence[str], socket: Path | None, environ: Mapping[str, str]
+) -> dict[str, str]:
     """The text of each unit.
 
     :param command: the whole command line of the daemon, its program as an absolute path
@@ -70,7 +84,9 @@ def rendered(command: Sequence[str], socket: Path | None, environ: Mapping[str, 
     service = _with_setting(_template(SERVICE), "ExecStart", "\n".join(lines))
     socket_unit = _template(SOCKET)
     if socket is not None:
-        socket_unit = _with_setting(socket_unit, "ListenStream", f"ListenStream={_plain(str(socket))}")
+        socket_unit = _with_setting(
+            socket_unit, "ListenStream", f"ListenStream={_plain(str(socket))}"
+        )
     return {SOCKET: _marked(SOCKET, socket_unit), SERVICE: _marked(SERVICE, service)}
 
 
@@ -78,7 +94,11 @@ def standing(path: Path, text: str) -> Standing:
     """Returns what is at `path`, compared with `text`, which would be written now."""
     if not os.path.lexists(path):
         return "absent"
-    found = None if path.is_symlink() or not path.is_file() else path.read_text(encoding="utf-8", errors="replace")
+    found = (
+        None
+        if path.is_symlink() or not path.is_file()
+        else path.read_text(encoding="utf-8", errors="replace")
+    )
     if found is None or not _is_ours(found):
         return "foreign"
     return "current" if found == text else "outdated"
@@ -91,7 +111,11 @@ def install(folder: Path, units: Mapping[str, str]) -> list[Path]:
     :raises UnitForeign: one of them is not ours; nothing was written.
     :raises OSError: the folder cannot be written to.
     """
-    stale = {folder / name: text for name, text in units.items() if standing(folder / name, text) != "current"}
+    stale = {
+        folder / name: text
+        for name, text in units.items()
+        if standing(folder / name, text) != "current"
+    }
     _refuse_foreign(stale)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in stale.items():

@@ -1,4 +1,6 @@
-"""Test kit: a scripted model that the real Codex binary talks to, for the demo, tests and client authors."""
+"""Test kit: a scripted model that the real Codex binary talks to, for the demo, tests and client
+authors.
+"""
 
 from trimpoint.testkit.codex_home import (
     codex_environment,

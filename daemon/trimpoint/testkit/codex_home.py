@@ -1,4 +1,5 @@
-"""How to point a real Codex at a scripted model: `-c` values, environment, throw-away CODEX_HOME, login.
+"""How to point a real Codex at a scripted model: `-c` values, environment, throw-away CODEX_HOME,
+login.
 
 Measured with 0.163 and 0.171 unless a line says otherwise.
 """
@@ -22,7 +23,9 @@ _OFFLINE = "features.plugins=false"
 
 
 def codex_overrides(model: ScriptedModel) -> list[str]:
-    """`-c` values for a custom provider: inline compaction, no account, no environment, no retries."""
+    """`-c` values for a custom provider: inline compaction, no account, no environment, no
+    retries.
+    """
     return _custom_provider(model, name="scripted")
 
 
@@ -38,8 +41,8 @@ def remote_overrides(model: ScriptedModel) -> list[str]:
 def openai_overrides(model: ScriptedModel) -> list[str]:
     """`-c` values for the built-in provider: WebSocket first, remote compaction.
 
-    Its retries cannot be switched off (an override of `model_providers.openai` ends Codex at start):
-    an HTTP 500 takes 25 s and 30 requests to fail.
+    Its retries cannot be switched off (an override of `model_providers.openai` ends Codex at
+    start): an HTTP 500 takes 25 s and 30 requests to fail.
     """
     return [f'openai_base_url="{model.base_url}"', 'model="gpt-5"', _OFFLINE]
 
@@ -50,11 +53,16 @@ def config_flags(overrides: Iterable[str]) -> list[str]:
 
 
 def codex_environment(codex_home: Path) -> dict[str, str]:
-    """This process's environment with `CODEX_HOME`, without keys, and with loopback exempt from proxies.
+    """This process's environment with `CODEX_HOME`, without keys, and with loopback exempt from
+    proxies.
 
     Codex sends even loopback requests to `HTTP_PROXY`.
     """
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("CODEX_", "OPENAI_"))}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CODEX_", "OPENAI_"))
+    }
     exempt = ",".join(filter(None, [own.get("NO_PROXY") or own.get("no_proxy"), "127.0.0.1"]))
     return own | {"CODEX_HOME": str(codex_home), "NO_PROXY": exempt, "no_proxy": exempt}
 
@@ -63,8 +71,8 @@ def codex_environment(codex_home: Path) -> dict[str, str]:
 async def throwaway_codex_home(parent: Path | None = None) -> AsyncGenerator[Path, None]:
     """A fresh folder, removed afterwards. By default under `$XDG_CACHE_HOME/trimpoint-testkit`.
 
-    :raises ValueError: when `parent` is inside the folder for temporary files: there Codex skips its
-        helper aliases, and sandboxed commands may then fail.
+    :raises ValueError: when `parent` is inside the folder for temporary files: there Codex skips
+        its helper aliases, and sandboxed commands may then fail.
     """
     home = await anyio.to_thread.run_sync(_make_home, parent or _cache_dir())
     try:
@@ -80,7 +88,9 @@ async def log_in(codex_bin: Path, codex_home: Path, *, api_key: str = "sk-script
     :raises subprocess.CalledProcessError: Codex refused.
     """
     command = [str(codex_bin), "login", "--with-api-key"]
-    await anyio.run_process(command, input=f"{api_key}\n".encode(), env=codex_environment(codex_home))
+    await anyio.run_process(
+        command, input=f"{api_key}\n".encode(), env=codex_environment(codex_home)
+    )
 
 
 def _custom_provider(model: ScriptedModel, name: str) -> list[str]:
@@ -92,7 +102,12 @@ def _custom_provider(model: ScriptedModel, name: str) -> list[str]:
         "stream_max_retries": "0",
     }
     table = ",".join(f"{key}={value}" for key, value in settings.items())
-    return ['model_provider="scripted"', 'model="gpt-5"', f"model_providers.scripted={{{table}}}", _OFFLINE]
+    return [
+        'model_provider="scripted"',
+        'model="gpt-5"',
+        f"model_providers.scripted={{{table}}}",
+        _OFFLINE,
+    ]
 
 
 def _cache_dir() -> Path:
@@ -101,10 +116,13 @@ def _cache_dir() -> Path:
 
 
 def _make_home(parent: Path) -> Path:
-    # Codex looks at TMPDIR alone; `tempfile.gettempdir` would also follow TEMP, TMP and what is writable.
+    # Codex looks at TMPDIR alone; `tempfile.gettempdir` would also follow TEMP, TMP and what is
+    # writable.
     temporary = Path(os.environ.get("TMPDIR") or "/tmp").resolve()
     if parent.resolve().is_relative_to(temporary):
-        raise ValueError(f"Codex refuses to put its helpers under {temporary}: choose a parent elsewhere")
+        raise ValueError(
+            f"Codex refuses to put its helpers under {temporary}: choose a parent elsewhere"
+        )
     parent.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="codex-home-", dir=parent))
 

@@ -1,6 +1,7 @@
 """One HTTP/1.1 connection of the scripted model: h11 over an anyio byte stream.
 
-Keep-alive, chunked bodies either way, bodies of any size. Nothing here knows what is asked or answered.
+Keep-alive, chunked bodies either way, bodies of any size. Nothing here knows what is asked or
+answered.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ class HttpConnection:
         self._http = h11.Connection(h11.SERVER)
 
     async def next_request(self) -> HttpRequest | None:
-        """The next request with its whole body, or None when the connection has served its last one.
+        """The next request with its whole body, or None when the connection has served its last
+        one.
 
-        :raises h11.RemoteProtocolError: the peer does not speak HTTP, or left in the middle of a request.
+        :raises h11.RemoteProtocolError: the peer does not speak HTTP, or left in the middle of a
+            request.
         """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
@@ -45,7 +48,9 @@ class HttpConnection:
             return None
         return _http_request(head, await self._body())
 
-    async def send_response(self, status: int, body: bytes, content_type: str = "application/json") -> None:
+    async def send_response(
+        self, status: int, body: bytes, content_type: str = "application/json"
+    ) -> None:
         """A whole answer of known length."""
         headers = [("content-type", content_type), ("content-length", str(len(body)))]
         await self._send(h11.Response(status_code=status, headers=headers))
@@ -86,6 +91,9 @@ class HttpConnection:
 
 
 def _http_request(head: h11.Request, body: bytes) -> HttpRequest:
-    headers = {bytes(name).decode("latin-1"): bytes(value).decode("latin-1") for name, value in head.headers}
+    headers = {
+        bytes(name).decode("latin-1"): bytes(value).decode("latin-1")
+        for name, value in head.headers
+    }
     path, _, _ = bytes(head.target).decode("latin-1").partition("?")
     return HttpRequest(bytes(head.method).decode("ascii"), path, headers, body)

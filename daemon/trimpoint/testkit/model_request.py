@@ -34,8 +34,9 @@ class ModelRequest:
     def kind(self) -> RequestKind:
         """A call that is part of a turn, or a compaction of either flavour.
 
-        Codex says itself that a call compacts (`request_kind`, measured: 0.163 and 0.171), which finds
-        a compaction under a configured `compact_prompt` too; older ones are known by the prompt.
+        Codex says itself that a call compacts (`request_kind`, measured: 0.163 and 0.171), which
+        finds a compaction under a configured `compact_prompt` too; older ones are known by the
+        prompt.
         """
         last = self.input[-1] if self.input else {}
         if last.get("type") == "compaction_trigger":
@@ -67,7 +68,9 @@ class ModelRequest:
         return [text for item in items for text in _item_texts(item)]
 
     def mentions(self, fragment: str) -> bool:
-        """Returns whether `fragment` occurs anywhere in the input: texts, call arguments, encrypted blobs, ids."""
+        """Returns whether `fragment` occurs anywhere in the input: texts, call arguments, encrypted
+        blobs, ids.
+        """
         return any(fragment in string for string in _strings(self.input))
 
 

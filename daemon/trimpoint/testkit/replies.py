@@ -105,7 +105,11 @@ class Reply:
 
 def say(text: str, *, usage: Usage = DEFAULT_USAGE, phase: str | None = None) -> Reply:
     """An assistant message. `phase` is Codex's "commentary" or "final_answer"."""
-    item: Item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    item: Item = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text}],
+    }
     if phase is not None:
         item["phase"] = phase
     return Reply(items=[item], usage=usage)
@@ -155,7 +159,9 @@ def http_error(status: int, body: str | bytes | Mapping[str, Any] = b"") -> Repl
 
 
 def failure(code: str, message: str) -> Reply:
-    """A stream that ends with `response.failed`; `say(…) + failure(…)` fails half way through a message."""
+    """A stream that ends with `response.failed`; `say(…) + failure(…)` fails half way through a
+    message.
+    """
     return Reply(ending=Failed(code, message))
 
 

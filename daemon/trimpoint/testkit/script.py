@@ -1,4 +1,6 @@
-"""A responder for most scenes: numbered replies, summaries when asked to compact, a queue for the rest."""
+"""A responder for most scenes: numbered replies, summaries when asked to compact, a queue for the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ from trimpoint.testkit.scripted_model import Respond
 
 
 class Script:
-    """`ScriptedModel(script)` answers turns with "reply 1", "reply 2", … and compactions with `summary`.
+    """`ScriptedModel(script)` answers turns with "reply 1", "reply 2", … and compactions with
+    `summary`.
 
-    The number is that of the turn request, queued ones counted. A remote compaction gets `encrypted_summary`.
-    `usage` is what every default reply reports; it may be set anew while the model runs.
+    The number is that of the turn request, queued ones counted. A remote compaction gets
+    `encrypted_summary`. `usage` is what every default reply reports; it may be set anew while the
+    model runs.
     """
 
     def __init__(

@@ -31,10 +31,12 @@ _NO_MODELS = msgspec.json.encode({"object": "list", "data": [], "models": []})
 
 
 class ScriptedModel:
-    """`async with ScriptedModel(respond) as model:` serves until the block ends, however many replies hang.
+    """`async with ScriptedModel(respond) as model:` serves until the block ends, however many
+    replies hang.
 
     `requests` holds every model call in order of arrival, those still unanswered too.
-    `websocket_attempts` counts how often the built-in provider asked for a WebSocket and was refused.
+    `websocket_attempts` counts how often the built-in provider asked for a WebSocket and was
+    refused.
     """
 
     def __init__(self, respond: Respond) -> None:
@@ -61,8 +63,11 @@ class ScriptedModel:
         """The calls that were part of a turn; a tool call's result comes in a call of its own."""
         return [request for request in self.requests if request.kind == "turn"]
 
-    async def wait_for_request(self, wanted: Callable[[ModelRequest], bool] | int = 1) -> ModelRequest:
-        """Returns the first request that `wanted` accepts, or the `wanted`-th of all; past ones count.
+    async def wait_for_request(
+        self, wanted: Callable[[ModelRequest], bool] | int = 1
+    ) -> ModelRequest:
+        """Returns the first request that `wanted` accepts, or the `wanted`-th of all; past ones
+        count.
 
         Waits without a limit: the caller holds the deadline (`anyio.fail_after`).
         """
@@ -87,11 +92,15 @@ class ScriptedModel:
         return self
 
     async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._port = None
         if isinstance(exc, Exception):
-            # Given to the task group, the test's own error would come out wrapped in an ExceptionGroup.
+            # Given to the task group, the test's own error would come out wrapped in an
+            # ExceptionGroup.
             await self._running.aclose()
         else:
             await self._running.__aexit__(exc_type, exc, trace)
@@ -117,7 +126,8 @@ class ScriptedModel:
                         return
                 case "GET", "/v1/responses":
                     self.websocket_attempts += 1
-                    # Codex POSTs at once; after a 404 it tries the WebSocket for 6 s more (measured: 0.163).
+                    # Codex POSTs at once; after a 404 it tries the WebSocket for 6 s more
+                    # (measured: 0.163).
                     await http.send_response(426, b"")
                 case "GET", "/v1/models":
                     await http.send_response(200, _NO_MODELS)
@@ -128,7 +138,9 @@ class ScriptedModel:
         """Returns whether the connection can serve another request."""
         if encoding := request.headers.get("content-encoding"):
             # Measured: Codex compresses nothing for an API key or a custom provider, at any size.
-            await http.send_response(415, f"the scripted model reads no {encoding}".encode(), "text/plain")
+            await http.send_response(
+                415, f"the scripted model reads no {encoding}".encode(), "text/plain"
+            )
             return True
         try:
             body = msgspec.json.decode(request.body, type=dict[str, Any])

@@ -1,6 +1,7 @@
 """A reply as the server-sent events of the Responses API: values in, bytes out.
 
-Law: everything that decides which bytes of a stream Codex reads lives here; the server only decides when.
+Law: everything that decides which bytes of a stream Codex reads lives here; the server only decides
+when.
 """
 
 from __future__ import annotations
@@ -11,14 +12,25 @@ from typing import Any, assert_never
 
 import msgspec
 
-from trimpoint.testkit.replies import Completed, CutOff, Failed, Item, Reply, Stalled, StreamEnding, Usage
+from trimpoint.testkit.replies import (
+    Completed,
+    CutOff,
+    Failed,
+    Item,
+    Reply,
+    Stalled,
+    StreamEnding,
+    Usage,
+)
 
 _ID_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs", "compaction": "cmp"}
 
 
 def numbered(reply: Reply, numbers: Iterator[int]) -> Reply:
     """`reply` with the ids that its items lack, unique as long as `numbers` is."""
-    return dataclasses.replace(reply, items=[_with_ids(item, next(numbers)) for item in reply.items])
+    return dataclasses.replace(
+        reply, items=[_with_ids(item, next(numbers)) for item in reply.items]
+    )
 
 
 def opening(reply: Reply, response_id: str) -> Iterator[bytes]:
@@ -57,7 +69,9 @@ def _with_ids(item: Item, number: int) -> Item:
 
 
 def _started(item: Item, index: int, delta_chars: int) -> Iterator[bytes]:
-    yield _frame({"type": "response.output_item.added", "output_index": index, "item": _empty(item)})
+    yield _frame(
+        {"type": "response.output_item.added", "output_index": index, "item": _empty(item)}
+    )
     place = {"item_id": item["id"], "output_index": index}
     match item["type"]:
         case "message":
@@ -67,14 +81,22 @@ def _started(item: Item, index: int, delta_chars: int) -> Iterator[bytes]:
         case "reasoning":
             for part, summary in enumerate(item["summary"]):
                 at = {"summary_index": part}
-                yield _frame({"type": "response.reasoning_summary_part.added", "part": summary} | place | at)
-                yield from _deltas("response.reasoning_summary_text.delta", summary, place, at, delta_chars)
+                yield _frame(
+                    {"type": "response.reasoning_summary_part.added", "part": summary} | place | at
+                )
+                yield from _deltas(
+                    "response.reasoning_summary_text.delta", summary, place, at, delta_chars
+                )
         case _:
             pass
 
 
 def _deltas(
-    kind: str, part: Mapping[str, str], place: Mapping[str, Any], at: Mapping[str, int], delta_chars: int
+    kind: str,
+    part: Mapping[str, str],
+    place: Mapping[str, Any],
+    at: Mapping[str, int],
+    delta_chars: int,
 ) -> Iterator[bytes]:
     text = part["text"]
     for start in range(0, len(text), delta_chars):

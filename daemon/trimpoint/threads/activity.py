@@ -1,4 +1,6 @@
-"""What the threads have done since the daemon began, counted from their records as they become durable."""
+"""What the threads have done since the daemon began, counted from their records as they become
+durable.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +18,9 @@ BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Durations:
-    """A histogram of durations: `counts` has one number for each of `BOUNDS_S`, and one for the rest."""
+    """A histogram of durations: `counts` has one number for each of `BOUNDS_S`, and one for the
+    rest.
+    """
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_S) + 1)

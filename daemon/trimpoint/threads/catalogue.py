@@ -1,6 +1,8 @@
-"""The catalogue: what the daemon must know of every thread without opening its journal (docs/spec/journal.md).
+"""The catalogue: what the daemon must know of every thread without opening its journal
+(docs/spec/journal.md).
 
-A derived file: it is trusted per thread only while the journal has the size that was noted, and rebuilt from the journals otherwise.
+A derived file: it is trusted per thread only while the journal has the size that was noted, and
+rebuilt from the journals otherwise.
 """
 
 import msgspec
@@ -17,7 +19,8 @@ PREVIEW_ENTRIES = 64
 class Size(msgspec.Struct, array_like=True, frozen=True):
     """The size of a thread, for lists. `compactions` includes Codex's own.
 
-    `used_tokens` is None while nothing was reported of the present context; `window_tokens` is what Codex said.
+    `used_tokens` is None while nothing was reported of the present context; `window_tokens` is what
+    Codex said.
     """
 
     turns: int
@@ -29,9 +32,11 @@ class Size(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ThreadSummary(msgspec.Struct, array_like=True):
-    """One thread. `provider_thread_ids` are its generations' in order (None while unbound); `scratch_ids` are forks made to compact.
+    """One thread. `provider_thread_ids` are its generations' in order (None while unbound);
+    `scratch_ids` are forks made to compact.
 
-    `size` is None in a catalogue of an older release, until the thread is written to or opened again.
+    `size` is None in a catalogue of an older release, until the thread is written to or opened
+    again.
     """
 
     thread_id: str
@@ -96,8 +101,16 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
 
 def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None:
     """Bring up to date what any record may change; not the provider threads and the preview."""
-    summary.size_bytes, summary.sequence, summary.updated_at_ms = size_bytes, state.sequence, state.updated_at_ms
-    summary.name, summary.archived, summary.new_thread_id = state.name, state.archived, state.new_thread_id
+    summary.size_bytes, summary.sequence, summary.updated_at_ms = (
+        size_bytes,
+        state.sequence,
+        state.updated_at_ms,
+    )
+    summary.name, summary.archived, summary.new_thread_id = (
+        state.name,
+        state.archived,
+        state.new_thread_id,
+    )
     summary.unfinished = is_unfinished(state)
     summary.size = _size(state)
 
@@ -115,10 +128,20 @@ def _size(state: ThreadState) -> Size:
 
 
 def is_unfinished(state: ThreadState) -> bool:
-    """Returns whether the thread must be opened at the next start, because something of it is still under way."""
+    """Returns whether the thread must be opened at the next start, because something of it is still
+    under way.
+    """
     return busy(state) is not None or (state.archived and not state.session_stopped)
 
 
 def _preview(state: ThreadState) -> str:
-    # The first prompt is among the first entries; a thread without any must not have all of its entries looked at.
-    return next((entry.text[:PREVIEW_CHARS] for entry in state.entries[:PREVIEW_ENTRIES] if entry.role == "user"), "")
+    # The first prompt is among the first entries; a thread without any must not have all of its
+    # entries looked at.
+    return next(
+        (
+            entry.text[:PREVIEW_CHARS]
+            for entry in state.entries[:PREVIEW_ENTRIES]
+            if entry.role == "user"
+        ),
+        "",
+    )

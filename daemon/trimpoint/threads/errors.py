@@ -61,14 +61,21 @@ class JournalRefuses(EngineError):
         self.detail = detail
 
     def __str__(self) -> str:
-        return f"The command was not carried out because it could not be written down: {self.detail}."
+        return (
+            f"The command was not carried out because it could not be written down: {self.detail}."
+        )
 
 
 class ReplacementDelayed(EngineError):
-    """`/new` put the old thread away, durably; the one in its place could not be written down yet, and will be."""
+    """`/new` put the old thread away, durably; the one in its place could not be written down yet,
+    and will be.
+    """
 
     reason = Reason.JOURNAL_READ_ONLY
-    hint = "Free disk space or mend the state folder; the new thread is made as soon as it can be written down."
+    hint = (
+        "Free disk space or mend the state folder; the new thread is made as soon as it can be "
+        "written down."
+    )
 
     def __init__(self, thread_id: str, detail: str) -> None:
         super().__init__(thread_id, detail)
@@ -76,4 +83,7 @@ class ReplacementDelayed(EngineError):
         self.detail = detail
 
     def __str__(self) -> str:
-        return f"The old thread is archived, but the new one, {self.thread_id!r}, could not be written down yet: {self.detail}."
+        return (
+            f"The old thread is archived, but the new one, {self.thread_id!r}, could not be "
+            f"written down yet: {self.detail}."
+        )

@@ -14,7 +14,9 @@ RETRY_BACKLOG_S = 1.0
 
 
 class Flusher:
-    """`is_current` says whether a writer still serves its thread; another writer's failures are ignored."""
+    """`is_current` says whether a writer still serves its thread; another writer's failures are
+    ignored.
+    """
 
     def __init__(self, is_current: Callable[[ThreadWriter], bool], tasks: TaskGroup) -> None:
         self._is_current = is_current
@@ -37,7 +39,9 @@ class Flusher:
             await self._flush_dirty()
 
     async def _flush_dirty(self) -> None:
-        """On its own, because a frame that waits would keep the last writers from leaving memory."""
+        """On its own, because a frame that waits would keep the last writers from leaving
+        memory.
+        """
         dirty, self._dirty = list(self._dirty), {}
         for writer in dirty:
             await self._flush(writer)

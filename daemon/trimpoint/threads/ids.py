@@ -1,4 +1,6 @@
-"""Fresh identities: UUIDv7, as Codex's own, so that ids sort by time. The one source of randomness in the engine."""
+"""Fresh identities: UUIDv7, as Codex's own, so that ids sort by time. The one source of randomness
+in the engine.
+"""
 
 import os
 import time
@@ -15,7 +17,9 @@ def new_uuid7() -> str:
 
 
 def is_uuid(text: str) -> bool:
-    """Returns whether `text` is a UUID in its canonical form (lower case), which is what thread ids are."""
+    """Returns whether `text` is a UUID in its canonical form (lower case), which is what thread ids
+    are.
+    """
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:

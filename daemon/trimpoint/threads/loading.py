@@ -1,7 +1,8 @@
 """From a journal, and the snapshot beside it, to a state; and from a state to a snapshot.
 
-The law: the journal alone says what happened. A snapshot only saves reading it; one that does not fit is as good as none.
-Neither direction holds the event loop up for long, however old the thread is.
+The law: the journal alone says what happened. A snapshot only saves reading it; one that does not
+fit is as good as none. Neither direction holds the event loop up for long, however old the thread
+is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ BYTES_AT_ONCE = 128 * 1024
 
 
 class Loaded(NamedTuple):
-    """An open journal and the state that it tells. `flaw`: why it takes no more; `folded_before`: records that a snapshot spared us."""
+    """An open journal and the state that it tells. `flaw`: why it takes no more; `folded_before`:
+    records that a snapshot spared us.
+    """
 
     journal: Journal
     state: ThreadState
@@ -44,7 +47,10 @@ async def load(store: StateStore, thread_id: str) -> Loaded:
     :raises JournalError, OSError, ValueError: as `StateStore.open_journal` says.
     """
     snapshot = _decoded(await store.read_checked(snapshot_name(thread_id)), thread_id)
-    if snapshot is not None and (loaded := await _load_behind(store, thread_id, snapshot)) is not None:
+    if (
+        snapshot is not None
+        and (loaded := await _load_behind(store, thread_id, snapshot)) is not None
+    ):
         return loaded
     journal = await store.open_journal(thread_id)
     return await _fold(journal, ThreadState(), thread_id, 0)
@@ -91,9 +97,13 @@ async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str 
                 await checkpoint()
     except UnreadableRecord as error:
         return str(error)
-    except Exception:  # the boundary of replay: a flawed past costs its thread the writing, not the daemon its start
+    # the boundary of replay: a flawed past costs its thread the writing, not the daemon its start
+    except Exception:
         log.exception("journal_not_replayed", thread_id=thread_id, folded_records=folded)
-        return f"record {folded + 1} of the journal does not follow from those before it; the log has the details"
+        return (
+            f"record {folded + 1} of the journal does not follow from those before it; the log has "
+            "the details"
+        )
     report = journal.report
     if report.damage is Damage.DAMAGED_MIDDLE:
         return f"the journal is damaged at byte {report.end.offset_bytes}: {report.reason}"
@@ -101,17 +111,27 @@ async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str 
 
 
 async def write_snapshot(
-    store: StateStore, thread_id: str, journal: Journal, state: ThreadState, unchanged: Callable[[], bool]
+    store: StateStore,
+    thread_id: str,
+    journal: Journal,
+    state: ThreadState,
+    unchanged: Callable[[], bool],
 ) -> int | None:
-    """Write a snapshot of `state`, which everything in the journal is folded into: how many records it covers.
+    """Write a snapshot of `state`, which everything in the journal is folded into: how many records
+    it covers.
 
-    None when it could not be written, or given up because `unchanged` says that something happened meanwhile.
+    None when it could not be written, or given up because `unchanged` says that something happened
+    meanwhile.
     """
     try:
         bookmark = await journal.bookmark()
         if not unchanged():
             return None
-        writer, parts, at_once = SnapshotWriter(thread_id, state, bookmark), list[bytes | memoryview](), 0
+        writer, parts, at_once = (
+            SnapshotWriter(thread_id, state, bookmark),
+            list[bytes | memoryview](),
+            0,
+        )
         for part in writer:
             parts.append(part)
             at_once += len(part) if part else BYTES_AT_ONCE
@@ -130,8 +150,11 @@ async def write_snapshot(
     return bookmark.position.records
 
 
-async def read_turns(store: StateStore, thread_id: str, turn_ids: frozenset[str]) -> dict[str, Turn]:
-    """Returns turns with the raw items that the journal has of them, also those that a trim dropped from memory.
+async def read_turns(
+    store: StateStore, thread_id: str, turn_ids: frozenset[str]
+) -> dict[str, Turn]:
+    """Returns turns with the raw items that the journal has of them, also those that a trim dropped
+    from memory.
 
     Reads the whole journal.
 
@@ -149,5 +172,9 @@ async def read_turns(store: StateStore, thread_id: str, turn_ids: frozenset[str]
 
 
 def _with_items(state: ThreadState, turn_ids: frozenset[str]) -> dict[str, Turn]:
-    turns = (state.turns[state.turn_index[turn_id]] for turn_id in turn_ids if turn_id in state.turn_index)
+    turns = (
+        state.turns[state.turn_index[turn_id]]
+        for turn_id in turn_ids
+        if turn_id in state.turn_index
+    )
     return {turn.id: msgspec.structs.replace(turn) for turn in turns if turn.items}

@@ -1,8 +1,10 @@
-"""The registry of threads: opens and creates writers, knows which provider thread is whose, and tells listeners.
+"""The registry of threads: opens and creates writers, knows which provider thread is whose, and
+tells listeners.
 
-Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so whatever its journal says is
-still under way is ended as part of loading (docs/spec/model.md: at start-up the daemon finishes or undoes every open operation; the
-operations themselves are finished by the sessions reactor).
+Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so
+whatever its journal says is still under way is ended as part of loading (docs/spec/model.md: at
+start-up the daemon finishes or undoes every open operation; the operations themselves are finished
+by the sessions reactor).
 """
 
 import time
@@ -22,7 +24,12 @@ from trimpoint.core.model.decision import Policy, Stamp
 from trimpoint.journal.errors import JournalError
 from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue
-from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed, ThreadNotFound
+from trimpoint.threads.errors import (
+    CommandRefused,
+    JournalRefuses,
+    ReplacementDelayed,
+    ThreadNotFound,
+)
 from trimpoint.threads.flushing import Flusher
 from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
 from trimpoint.threads.ids import is_uuid, new_uuid7
@@ -42,10 +49,14 @@ ABANDONED = "The daemon was restarted while this was under way."
 class ThreadRegistry:
     """Use as `async with Engine.running(store, policy) as engine`."""
 
-    def __init__(self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup) -> None:
+    def __init__(
+        self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup
+    ) -> None:
         self.unreadable: dict[str, str] = {}
         self.relearned: list[str] = []
-        """Threads whose journals the catalogue did not fit: the daemon before may have died at work on them."""
+        """Threads whose journals the catalogue did not fit: the daemon before may have died at work
+        on them.
+        """
         self.policy = policy
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
@@ -58,12 +69,18 @@ class ThreadRegistry:
         self._sequencer = Sequencer(first_number_of_this_run())
         self._tasks = tasks
         self._flusher = Flusher(self._is_current, tasks)
-        self._deps = WriterDeps(store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark)
+        self._deps = WriterDeps(
+            store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark
+        )
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, store: StateStore, policy: Policy, rules: IdleRules | None = None) -> AsyncGenerator["ThreadRegistry"]:
-        """An engine with its threads known and its flusher at work; everything is durable when the block ends."""
+    async def running(
+        cls, store: StateStore, policy: Policy, rules: IdleRules | None = None
+    ) -> AsyncGenerator["ThreadRegistry"]:
+        """An engine with its threads known and its flusher at work; everything is durable when the
+        block ends.
+        """
         known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
         async with anyio.create_task_group() as tasks:
             engine = cls(store, policy, rules or IdleRules(), tasks)
@@ -78,7 +95,9 @@ class ThreadRegistry:
                     await engine._close_state()
 
     def subscribe(self, listener: Subscriber) -> None:
-        """Call `listener(thread_id, record)` for each record once it is durable, in order per thread."""
+        """Call `listener(thread_id, record)` for each record once it is durable, in order per
+        thread.
+        """
         self._subscribers.append(listener)
 
     def unsubscribe(self, listener: Subscriber) -> None:
@@ -86,7 +105,9 @@ class ThreadRegistry:
         self._subscribers.remove(listener)
 
     def clear_subscribers(self) -> None:
-        """Call no listener any more: those that they belong to have ended, and what is still written is for the next daemon."""
+        """Call no listener any more: those that they belong to have ended, and what is still
+        written is for the next daemon.
+        """
         self._subscribers.clear()
 
     @property
@@ -96,7 +117,9 @@ class ThreadRegistry:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Ids that clients must not see, and what they know it by: provider threads with another id than the thread, turns tried again."""
+        """Ids that clients must not see, and what they know it by: provider threads with another id
+        than the thread, turns tried again.
+        """
         return self._index.renamed
 
     @property
@@ -105,7 +128,9 @@ class ThreadRegistry:
         return self._index.retried
 
     def keep_in_memory(self, in_use: InUse) -> None:
-        """Keep each thread in memory while `in_use(thread_id)` is true. A thread whose writer is held stays in any case."""
+        """Keep each thread in memory while `in_use(thread_id)` is true. A thread whose writer is
+        held stays in any case.
+        """
         self._idle.in_use.append(in_use)
 
     def owner_of(self, provider_thread_id: str) -> str | None:
@@ -164,7 +189,8 @@ class ThreadRegistry:
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
         """Give a client's command to its thread; durable on return.
 
-        So is `/new`'s second thread, unless the disk refused just that: then it is begun as soon as the disk takes it.
+        So is `/new`'s second thread, unless the disk refused just that: then it is begun as soon as
+        the disk takes it.
 
         :raises EngineError: when it was refused; see `ThreadWriter.execute`.
         """
@@ -179,7 +205,9 @@ class ThreadRegistry:
     def _check_new_id(self, command: ArchiveAndNew) -> None:
         new_id = str(command.new_thread_id)
         if not is_uuid(new_id):
-            raise CommandRefused(Reason.INVALID_PARAMS, f"newThreadId must be a UUID in lower case, not {new_id!r}.")
+            raise CommandRefused(
+                Reason.INVALID_PARAMS, f"newThreadId must be a UUID in lower case, not {new_id!r}."
+            )
         known = self.summaries.get(new_id)
         replaced = self.summaries.get(command.thread_id)
         taken = known is not None or new_id in self._index.owners or new_id in self._delayed
@@ -190,7 +218,8 @@ class ThreadRegistry:
         try:
             await writer.execute(command)
         except JournalRefuses:
-            # Closed, so that it never again cuts the file back to what it knows: the next attempt has a writer of its own.
+            # Closed, so that it never again cuts the file back to what it knows: the next attempt
+            # has a writer of its own.
             with anyio.CancelScope(shield=True):
                 await writer.close()
             del self._writers[command.thread_id]
@@ -198,7 +227,9 @@ class ThreadRegistry:
             raise
 
     async def _replace(self, writer: ThreadWriter) -> None:
-        """Begin the thread that `/new` promised in `writer`'s place; later, if the disk refuses it now."""
+        """Begin the thread that `/new` promised in `writer`'s place; later, if the disk refuses it
+        now.
+        """
         command = replacement_of(writer)
         try:
             await self._begin_delayed(command)
@@ -249,7 +280,9 @@ class ThreadRegistry:
         except (JournalRefuses, CommandRefused) as error:
             log.warning("open_work_not_ended", thread_id=writer.thread_id, detail=str(error))
 
-    async def _open_state(self, known: dict[str, ThreadSummary], sizes: list[tuple[str, int]]) -> None:
+    async def _open_state(
+        self, known: dict[str, ThreadSummary], sizes: list[tuple[str, int]]
+    ) -> None:
         stale: list[str] = []
         for thread_id, size_bytes in sizes:
             summary = known.get(thread_id)
@@ -263,8 +296,12 @@ class ThreadRegistry:
         await self._finish_replacements()
 
     async def _index_thread(self, thread_id: str) -> None:
-        """Rebuild a summary from the journal; a thread whose journal cannot be opened is reported and left alone."""
-        self.summaries.setdefault(thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None))
+        """Rebuild a summary from the journal; a thread whose journal cannot be opened is reported
+        and left alone.
+        """
+        self.summaries.setdefault(
+            thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None)
+        )
         try:
             await self.thread(thread_id)
             await self._evict(thread_id)
@@ -275,7 +312,9 @@ class ThreadRegistry:
             log.error("journal_unreadable", thread_id=thread_id, detail=error.detail)
 
     async def _finish_replacements(self) -> None:
-        """`/new` writes two journals; if the daemon died between them, the second is begun now, or when the disk takes it."""
+        """`/new` writes two journals; if the daemon died between them, the second is begun now, or
+        when the disk takes it.
+        """
         for summary in list(self.summaries.values()):
             if summary.new_thread_id is not None and summary.new_thread_id not in self.summaries:
                 await self._finish_replacement(summary.thread_id, summary.new_thread_id)
@@ -286,7 +325,9 @@ class ThreadRegistry:
         except (JournalRefuses, ThreadNotFound) as error:
             log.error("replacement_not_begun", thread_id=new_thread_id, detail=str(error))
             return
-        if writer.state.new_thread_id is not None:  # it is None when the journal is damaged before that
+        if (
+            writer.state.new_thread_id is not None
+        ):  # it is None when the journal is damaged before that
             await self._replace(writer)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
@@ -313,7 +354,9 @@ class ThreadRegistry:
             await self.sweep()
 
     async def sweep(self) -> None:
-        """Write the snapshots that are due, drop idle threads from memory, and keep the catalogue near what is."""
+        """Write the snapshots that are due, drop idle threads from memory, and keep the catalogue
+        near what is.
+        """
         for thread_id in self._idle.snapshots_due():
             await self._idle.keep_snapshot(thread_id)
         for thread_id in self._idle.evictions_due():
@@ -326,7 +369,10 @@ class ThreadRegistry:
         async with self._loading.setdefault(thread_id, anyio.Lock()):
             if self._idle.is_idle(thread_id):
                 await self._idle.keep_snapshot(thread_id)
-            if self._idle.is_idle(thread_id) and (journal := self._idle.drop(thread_id)) is not None:
+            if (
+                self._idle.is_idle(thread_id)
+                and (journal := self._idle.drop(thread_id)) is not None
+            ):
                 with anyio.CancelScope(shield=True):
                     await journal.close()
 
@@ -342,7 +388,9 @@ class ThreadRegistry:
     async def _write_catalogue(self) -> None:
         known = self._index.changes
         try:
-            await self._store.write_atomic(FILE_NAME, encode_catalogue(list(self.summaries.values())))
+            await self._store.write_atomic(
+                FILE_NAME, encode_catalogue(list(self.summaries.values()))
+            )
         except JournalError as error:
             log.warning("catalogue_not_written", detail=str(error))
         else:
@@ -351,7 +399,9 @@ class ThreadRegistry:
 
 
 def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
-    """The thread that `/new` begins in place of `writer`'s: same files, same settings, no history."""
+    """The thread that `/new` begins in place of `writer`'s: same files, same settings, no
+    history.
+    """
     state = writer.state
     return internal.CreateThread(
         thread_id=str(state.new_thread_id),
@@ -366,7 +416,8 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
 
 
 def first_number_of_this_run() -> int:
-    """Returns where this daemon begins to number events: microseconds since 1970, above all runs before it.
+    """Returns where this daemon begins to number events: microseconds since 1970, above all runs
+    before it.
 
     So no number is given twice, not even after a backup was restored, and a client's cursor tells
     whether it belongs to this history. JSON readers that have only doubles take it until 2255.

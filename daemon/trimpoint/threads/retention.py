@@ -1,8 +1,10 @@
-"""Removes threads that were archived long ago, when a rule says so (docs/spec/journal.md). Blocking; needs the lock.
+"""Removes threads that were archived long ago, when a rule says so (docs/spec/journal.md).
+Blocking; needs the lock.
 
-Always true: in doubt a thread stays. It goes only if the catalogue knows its journal as it is, the journal reads soundly to its end and
-says itself that the thread is archived and done, and no thread that stays refers to it. Its age is counted up to the last thing that
-happened in the directory, not to now: a clock that jumps ahead makes nothing old.
+Always true: in doubt a thread stays. It goes only if the catalogue knows its journal as it is, the
+journal reads soundly to its end and says itself that the thread is archived and done, and no thread
+that stays refers to it. Its age is counted up to the last thing that happened in the directory, not
+to now: a clock that jumps ahead makes nothing old.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 
 class RetentionRule(NamedTuple):
-    """`archived_after_days`: 0 keeps everything. `delete`: do not even keep the journal in the `expired` folder."""
+    """`archived_after_days`: 0 keeps everything. `delete`: do not even keep the journal in the
+    `expired` folder.
+    """
 
     archived_after_days: int = 0
     delete: bool = False
@@ -30,7 +34,9 @@ class RetentionRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """A thread that the rule names. `outcome`: due (a dry run) | moved | deleted | left, and then `detail` says why."""
+    """A thread that the rule names. `outcome`: due (a dry run) | moved | deleted | left, and then
+    `detail` says why.
+    """
 
     thread_id: str
     updated_at_ms: int
@@ -38,7 +44,9 @@ class Expired:
     detail: str = ""
 
 
-def expire(store: StateDirectory, rule: RetentionRule, now_ms: int, *, dry_run: bool = False) -> list[Expired]:
+def expire(
+    store: StateDirectory, rule: RetentionRule, now_ms: int, *, dry_run: bool = False
+) -> list[Expired]:
     """Apply the rule: what happened to each thread that it names, oldest first.
 
     :raises OSError: the disk refused; what was not moved by then is where it was.
@@ -54,16 +62,29 @@ def _due(summaries: list[ThreadSummary], rule: RetentionRule, now_ms: int) -> li
         return []
     newest_ms = min(now_ms, max(summary.updated_at_ms for summary in summaries))
     before_ms = newest_ms - rule.archived_after_days * DAY_MS
-    due = {one.thread_id: one for one in summaries if one.archived and not one.unfinished and one.updated_at_ms < before_ms}
+    due = {
+        one.thread_id: one
+        for one in summaries
+        if one.archived and not one.unfinished and one.updated_at_ms < before_ms
+    }
     # A thread that /new made for one that stays would be made again; and so on up the line.
-    while held := [one.new_thread_id for one in summaries if one.thread_id not in due and one.new_thread_id in due]:
+    while held := [
+        one.new_thread_id
+        for one in summaries
+        if one.thread_id not in due and one.new_thread_id in due
+    ]:
         for thread_id in held:
             due.pop(str(thread_id), None)
     return sorted(due.values(), key=lambda one: one.updated_at_ms)
 
 
 def _apply(
-    store: StateDirectory, rule: RetentionRule, summary: ThreadSummary, sizes: dict[str, int], *, dry_run: bool
+    store: StateDirectory,
+    rule: RetentionRule,
+    summary: ThreadSummary,
+    sizes: dict[str, int],
+    *,
+    dry_run: bool,
 ) -> Expired:
     doubt = (
         "the catalogue does not know it as it is"
@@ -79,30 +100,44 @@ def _apply(
         for path in files:
             path.unlink()
         return Expired(summary.thread_id, summary.updated_at_ms, "deleted")
-    return Expired(summary.thread_id, summary.updated_at_ms, "moved", str(_moved(store.root / FOLDER, files)))
+    return Expired(
+        summary.thread_id, summary.updated_at_ms, "moved", str(_moved(store.root / FOLDER, files))
+    )
 
 
 def _reason_to_keep(store: StateDirectory, summary: ThreadSummary) -> str:
     found = verify(store, summary.thread_id)
     if found.problems:
         return found.problems[0].detail
-    return "" if _is_done(found.state, summary) else "its journal tells something else than the catalogue"
+    return (
+        ""
+        if _is_done(found.state, summary)
+        else "its journal tells something else than the catalogue"
+    )
 
 
 def _is_done(state: ThreadState, summary: ThreadSummary) -> bool:
-    return state.archived and not is_unfinished(state) and state.updated_at_ms == summary.updated_at_ms
+    return (
+        state.archived and not is_unfinished(state) and state.updated_at_ms == summary.updated_at_ms
+    )
 
 
 def _files_of(store: StateDirectory, thread_id: str) -> list[Path]:
-    """Returns the files that are derived from the journal, then the journal: while it exists, the thread does."""
+    """Returns the files that are derived from the journal, then the journal: while it exists, the
+    thread does.
+    """
     journal = store.journal_path(thread_id)
-    beside = sorted(path for path in journal.parent.iterdir() if path.name.startswith(f"{journal.name}."))
+    beside = sorted(
+        path for path in journal.parent.iterdir() if path.name.startswith(f"{journal.name}.")
+    )
     snapshot = store.root / snapshot_name(thread_id)
     return [*([snapshot] if snapshot.exists() else []), *beside, journal]
 
 
 def _moved(folder: Path, files: list[Path]) -> Path:
-    """Returns where the last of `files` is now; a snapshot goes under its own name, as everything does."""
+    """Returns where the last of `files` is now; a snapshot goes under its own name, as everything
+    does.
+    """
     folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     target = folder
     for path in files:

@@ -1,6 +1,8 @@
-"""What is known of all threads without opening any: their summaries, and which provider thread is whose.
+"""What is known of all threads without opening any: their summaries, and which provider thread is
+whose.
 
-Kept up to date by the records that become durable, at a cost that does not grow with a thread's age.
+Kept up to date by the records that become durable, at a cost that does not grow with a thread's
+age.
 """
 
 from __future__ import annotations
@@ -37,14 +39,20 @@ class ThreadIndex:
             if provider_thread_id is not None:
                 self.set_owner(provider_thread_id, summary.thread_id)
 
-    def on_record(self, thread_id: str, state: ThreadState, size_bytes: int, record: ev.Record | None = None) -> None:
+    def on_record(
+        self, thread_id: str, state: ThreadState, size_bytes: int, record: ev.Record | None = None
+    ) -> None:
         """Follow a thread: after one more `record`, or from scratch."""
         for provider_turn_id, turn_id in state.turn_aliases.items():
             self.renamed[provider_turn_id], self.retried[turn_id] = turn_id, provider_turn_id
         operation = state.operation
         if operation is not None and operation.compaction_fork is not None:
             self.record_temporary(thread_id, operation.compaction_fork)
-        if operation is not None and operation.reverting is not None and operation.reverting.prepared is not None:
+        if (
+            operation is not None
+            and operation.reverting is not None
+            and operation.reverting.prepared is not None
+        ):
             self.record_temporary(thread_id, operation.reverting.prepared)
         summary = self.summaries.get(thread_id)
         if summary is None or record is None or _reshapes(record, summary):
@@ -60,7 +68,9 @@ class ThreadIndex:
             self.renamed[provider_thread_id] = thread_id
 
     def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
-        """A provider thread made for a moment on behalf of a thread; it never shows up as a thread of its own."""
+        """A provider thread made for a moment on behalf of a thread; it never shows up as a thread
+        of its own.
+        """
         self.set_owner(provider_thread_id, thread_id)
         scratch = self._temporary.setdefault(thread_id, [])
         if provider_thread_id not in scratch:
@@ -69,7 +79,9 @@ class ThreadIndex:
 
 
 def _reshapes(record: ev.Record, summary: ThreadSummary) -> bool:
-    return any(isinstance(event, _RESHAPES) or _may_be_preview(event, summary) for event in record.events)
+    return any(
+        isinstance(event, _RESHAPES) or _may_be_preview(event, summary) for event in record.events
+    )
 
 
 def _may_be_preview(event: ev.AnyEvent, summary: ThreadSummary) -> bool:

@@ -1,4 +1,6 @@
-"""What a thread's operations need of its files. `trimpoint.git` fulfils it; the side of Codex only knows this."""
+"""What a thread's operations need of its files. `trimpoint.git` fulfils it; the side of Codex only
+knows this.
+"""
 
 from typing import NamedTuple, Protocol
 
@@ -11,7 +13,9 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class WorktreeRefuses(EngineError):
-    """The files cannot be taken back; `message` says why and that they are as they were, or which are not."""
+    """The files cannot be taken back; `message` says why and that they are as they were, or which
+    are not.
+    """
 
     def __init__(self, reason: Reason, message: str, hint: str = "") -> None:
         super().__init__(reason, message)
@@ -31,7 +35,9 @@ class Secured(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """What a revert would do to the files. `refusals`: what it would be refused for, unless forced."""
+    """What a revert would do to the files. `refusals`: what it would be refused for, unless
+    forced.
+    """
 
     written: tuple[str, ...]
     removed: tuple[str, ...]
@@ -47,7 +53,9 @@ class Restored(NamedTuple):
 
 
 class Worktrees(Protocol):
-    """Both sides of a revert of files. What is restored is only what differs, and never what the thread has not seen."""
+    """Both sides of a revert of files. What is restored is only what differs, and never what the
+    thread has not seen.
+    """
 
     async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
         """Find out what `secure` and `restore` would do, and change nothing.
@@ -56,15 +64,20 @@ class Worktrees(Protocol):
         """
         ...
 
-    async def secure(self, writer: ThreadWriter, reverting: Reverting, operation_id: str) -> Secured:
-        """Check that the target is there and may be restored, capture the files as they are now, and plan.
+    async def secure(
+        self, writer: ThreadWriter, reverting: Reverting, operation_id: str
+    ) -> Secured:
+        """Check that the target is there and may be restored, capture the files as they are now,
+        and plan.
 
-        :raises WorktreeRefuses: it is not there, or somebody else changed files that would be written.
+        :raises WorktreeRefuses: it is not there, or somebody else changed files that would be
+            written.
         """
         ...
 
     async def restore(self, writer: ThreadWriter, reverting: Reverting) -> Restored:
-        """Write the target's files. Done twice it does no more than once; when it raises, the files are as they were.
+        """Write the target's files. Done twice it does no more than once; when it raises, the files
+        are as they were.
 
         :raises WorktreeRefuses: a file was changed meanwhile, or could not be written.
         """

@@ -1,9 +1,11 @@
-"""The single writer of one thread: decides, appends, and acknowledges after fsync (docs/spec/model.md, docs/spec/journal.md).
+"""The single writer of one thread: decides, appends, and acknowledges after fsync
+(docs/spec/model.md, docs/spec/journal.md).
 
-The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision is folded into the state
-when it is appended; it is acknowledged, and shown to listeners, when it is durable. If the disk refuses, nothing is decided
-until the state is rebuilt from what is durable and the facts that were heard meanwhile are written, in the order in which
-they were heard. Commands are refused.
+The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision
+is folded into the state when it is appended; it is acknowledged, and shown to listeners, when it is
+durable. If the disk refuses, nothing is decided until the state is rebuilt from what is durable and
+the facts that were heard meanwhile are written, in the order in which they were heard. Commands are
+refused.
 """
 
 import contextlib
@@ -38,11 +40,15 @@ UNWRITTEN = "what was heard before is not written yet"
 fingerprint_encoder = msgspec.msgpack.Encoder()
 
 ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RevertTurns
-"""Commands that tell what happened, whether or not it can be written down; they outlive a disk that refuses."""
+"""Commands that tell what happened, whether or not it can be written down; they outlive a disk that
+refuses.
+"""
 
 
 class Sequencer:
-    """Hands out the global sequence; one for all writers. No two runs of a daemon give out the same number."""
+    """Hands out the global sequence; one for all writers. No two runs of a daemon give out the same
+    number.
+    """
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
@@ -55,7 +61,9 @@ class Sequencer:
 
 
 class WriterDeps(NamedTuple):
-    """The collaborators that all writers share. `subscriber` receives durable records, `dirty` writers to flush."""
+    """The collaborators that all writers share. `subscriber` receives durable records, `dirty`
+    writers to flush.
+    """
 
     store: StateStore
     sequencer: Sequencer
@@ -66,7 +74,9 @@ class WriterDeps(NamedTuple):
 
 
 class CommandResult(NamedTuple):
-    """The acknowledgement of a command: the record's place and events, and the operation it belongs to."""
+    """The acknowledgement of a command: the record's place and events, and the operation it belongs
+    to.
+    """
 
     record: ev.Record
 
@@ -82,7 +92,9 @@ class CommandResult(NamedTuple):
 
 
 class Unpublished(NamedTuple):
-    """A record that may not be durable yet; `fact` is what it is written again from if it is lost, None to drop it."""
+    """A record that may not be durable yet; `fact` is what it is written again from if it is lost,
+    None to drop it.
+    """
 
     mark: int
     record: ev.Record
@@ -92,7 +104,9 @@ class Unpublished(NamedTuple):
 class ThreadWriter:
     """Made by `load`; see the module's law."""
 
-    def __init__(self, thread_id: str, journal: Journal, state: ThreadState, deps: WriterDeps) -> None:
+    def __init__(
+        self, thread_id: str, journal: Journal, state: ThreadState, deps: WriterDeps
+    ) -> None:
         self.thread_id = thread_id
         self.state = state
         self.read_only: str | None = None
@@ -127,7 +141,9 @@ class ThreadWriter:
 
     @property
     def is_quiescent(self) -> bool:
-        """Returns whether all facts are durable and in the state; always true of a read-only thread."""
+        """Returns whether all facts are durable and in the state; always true of a read-only
+        thread.
+        """
         return self.read_only is not None or (self._is_consistent and not self._unpublished)
 
     @property
@@ -152,9 +168,11 @@ class ThreadWriter:
         return self._journal.size_bytes
 
     def submit(self, command: AnyCommand) -> ev.Record | Rejected:
-        """Decide and append, without waiting for the disk. An empty decision yields a record without events.
+        """Decide and append, without waiting for the disk. An empty decision yields a record
+        without events.
 
-        :raises JournalRefuses: when the journal takes nothing; what tells a fact is kept and written later (see `ExternalFact`).
+        :raises JournalRefuses: when the journal takes nothing; what tells a fact is kept and
+            written later (see `ExternalFact`).
         :raises CommandIdConflict: when a client's command id was used with other arguments.
         """
         try:
@@ -171,9 +189,12 @@ class ThreadWriter:
 
         :raises CommandRefused: when a rule says no.
         :raises CommandIdConflict: see `submit`.
-        :raises JournalRefuses: when it could not be written down; then nothing happened, unless it tells a fact (see `ExternalFact`).
+        :raises JournalRefuses: when it could not be written down; then nothing happened, unless it
+            tells a fact (see `ExternalFact`).
         """
-        with contextlib.suppress(JournalRefuses):  # then `submit` refuses too, and keeps what has to be kept
+        with contextlib.suppress(
+            JournalRefuses
+        ):  # then `submit` refuses too, and keeps what has to be kept
             await self._recover()
         outcome = self.submit(command)
         await self.flush()
@@ -182,16 +203,19 @@ class ThreadWriter:
         return CommandResult(outcome)
 
     def record_facts(self, *facts: ev.AnyEvent) -> None:
-        """Write down what happened; durable at the latest with the next `flush`. Never refuses: facts outlive a full disk."""
+        """Write down what happened; durable at the latest with the next `flush`. Never refuses:
+        facts outlive a full disk.
+        """
         if facts:
             with contextlib.suppress(JournalRefuses):
                 self.submit(internal.RecordFacts(facts))
 
     async def flush(self) -> None:
-        """Returns when everything submitted or recorded so far is durable and published to subscribers.
+        """Returns when everything submitted or recorded so far is durable and published to
+        subscribers.
 
-        :raises JournalRefuses: when the disk refused, or the thread is read-only; what was not durable is gone from the state,
-            and facts are written again as soon as the disk lets us.
+        :raises JournalRefuses: when the disk refused, or the thread is read-only; what was not
+            durable is gone from the state, and facts are written again as soon as the disk lets us.
         """
         await self._recover()
         mark = self._appended
@@ -217,7 +241,9 @@ class ThreadWriter:
         follows_loaded = sequence == self._loaded_sequence and self._published == len(self._recent)
         if sequence < self._recent[0].sequence - 1 and not follows_loaded:
             return None
-        return [record for record in self._recent if record.sequence + len(record.events) - 1 > sequence]
+        return [
+            record for record in self._recent if record.sequence + len(record.events) - 1 > sequence
+        ]
 
     async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
         """As `loading.read_turns`; nothing where the journal cannot be read."""
@@ -233,7 +259,9 @@ class ThreadWriter:
             await self.flush()
         except JournalRefuses as error:
             if self.read_only is None:
-                log.warning("journal_closed_unwritten", thread_id=self.thread_id, detail=error.detail)
+                log.warning(
+                    "journal_closed_unwritten", thread_id=self.thread_id, detail=error.detail
+                )
         await self._journal.close()
 
     @property
@@ -252,7 +280,9 @@ class ThreadWriter:
             return _stored(command.command_id, receipt, fingerprint)
         return self._decide(command, command.command_id, fingerprint)
 
-    def _decide(self, command: AnyCommand, command_id: str | None, fingerprint: bytes) -> ev.Record | Rejected:
+    def _decide(
+        self, command: AnyCommand, command_id: str | None, fingerprint: bytes
+    ) -> ev.Record | Rejected:
         if self.read_only is not None:
             raise JournalRefuses(self.read_only)
         stamp = self._deps.stamp()
@@ -267,17 +297,28 @@ class ThreadWriter:
             self._append(record, _as_fact(command))
         return record
 
-    def _record(self, decision: Accepted, stamp: Stamp, command_id: str | None, fingerprint: bytes) -> ev.Record:
+    def _record(
+        self, decision: Accepted, stamp: Stamp, command_id: str | None, fingerprint: bytes
+    ) -> ev.Record:
         count = len(decision.events)
         if count == 0 and command_id is None:
-            return ev.Record(self._deps.sequencer.last, self.state.thread_sequence, stamp.now_ms, ())
+            return ev.Record(
+                self._deps.sequencer.last, self.state.thread_sequence, stamp.now_ms, ()
+            )
         return ev.Record(
-            self._deps.sequencer.reserve(count), self.state.thread_sequence + 1, stamp.now_ms, decision.events,
-            command_id, fingerprint, decision.operation_id,
-        )  # fmt: skip
+            self._deps.sequencer.reserve(count),
+            self.state.thread_sequence + 1,
+            stamp.now_ms,
+            decision.events,
+            command_id,
+            fingerprint,
+            decision.operation_id,
+        )
 
     def _append(self, record: ev.Record, fact: ExternalFact | None) -> None:
-        """Fold first: a record that cannot be folded would keep the thread from being read again, so it is never written."""
+        """Fold first: a record that cannot be folded would keep the thread from being read again,
+        so it is never written.
+        """
         self._stale = True  # until the state and the journal both have it
         self._deps.dirty(self)
         apply(self.state, record)
@@ -299,13 +340,16 @@ class ThreadWriter:
         self._deps.subscriber(self.thread_id, record)
 
     async def _fall_back(self) -> None:
-        """Return to what is durable at once if the disk lets us; the flusher tries again if it does not."""
+        """Return to what is durable at once if the disk lets us; the flusher tries again if it does
+        not.
+        """
         self._deps.dirty(self)
         with contextlib.suppress(JournalRefuses):
             await self._recover()
 
     async def _recover(self) -> None:
-        """End a failure of the journal: return to what is durable, then append the facts that it lost or did not take.
+        """End a failure of the journal: return to what is durable, then append the facts that it
+        lost or did not take.
 
         :raises JournalRefuses: while the disk refuses, and always when the thread is read-only.
         """
@@ -324,7 +368,9 @@ class ThreadWriter:
 
     def _note_failure(self) -> None:
         if self._journal.failure is not None and not self._stale:
-            log.error("journal_write_failed", thread_id=self.thread_id, detail=str(self._journal.failure))
+            log.error(
+                "journal_write_failed", thread_id=self.thread_id, detail=str(self._journal.failure)
+            )
             self._stale = True
 
     async def _return_to_durable(self) -> None:
@@ -341,9 +387,13 @@ class ThreadWriter:
     def _reset_to(self, state: ThreadState, flaw: str | None) -> None:
         pending = list(self._unpublished)
         self._unpublished.clear()
-        durable = [one.record for one in pending if one.record.thread_sequence <= state.thread_sequence]
+        durable = [
+            one.record for one in pending if one.record.thread_sequence <= state.thread_sequence
+        ]
         lost = pending[len(durable) :]
-        log.warning("returned_to_durable", thread_id=self.thread_id, lost_records=len(lost), read_only=flaw)
+        log.warning(
+            "returned_to_durable", thread_id=self.thread_id, lost_records=len(lost), read_only=flaw
+        )
         self.state, self.read_only, self._stale = state, flaw, False
         kept = [one.fact for one in lost if one.fact is not None] + self._unwritten_facts
         self._unwritten_facts = kept if flaw is None else []
@@ -351,7 +401,9 @@ class ThreadWriter:
             self._publish(record)
 
     def _replay_unwritten(self) -> None:
-        """Decides the unwritten facts again, in order. `submit` keeps what is refused again, and all that follows."""
+        """Decides the unwritten facts again, in order. `submit` keeps what is refused again, and
+        all that follows.
+        """
         waiting, self._unwritten_facts = self._unwritten_facts, []
         for fact in waiting:
             self._rewrite(fact)
@@ -366,16 +418,24 @@ class ThreadWriter:
 
 
 def _as_fact(command: AnyCommand) -> ExternalFact | None:
-    """`command` if it tells what happened; all others ask for something, and whoever asked decides anew."""
+    """`command` if it tells what happened; all others ask for something, and whoever asked decides
+    anew.
+    """
     match command:
-        case internal.RecordFacts() | internal.AbandonOpenWork() | internal.RevertTurns(provider_did=True):
+        case (
+            internal.RecordFacts()
+            | internal.AbandonOpenWork()
+            | internal.RevertTurns(provider_did=True)
+        ):
             return command
         case _:
             return None
 
 
 def _fingerprint(command: wire.ClientCommand) -> bytes:
-    """Identifies a command's arguments; the sender's clock is none of them, or a repetition would conflict with itself."""
+    """Identifies a command's arguments; the sender's clock is none of them, or a repetition would
+    conflict with itself.
+    """
     encoded = fingerprint_encoder.encode(msgspec.structs.replace(command, created_at=None))
     return hashlib.blake2b(encoded, digest_size=16).digest()
 
@@ -387,6 +447,11 @@ def _stored(command_id: str, receipt: Receipt, fingerprint: bytes) -> ev.Record 
     if isinstance(first, ev.CommandRejected):
         return Rejected(Reason(first.reason), first.message)
     return ev.Record(
-        receipt.sequence, receipt.thread_sequence, receipt.occurred_at_ms, receipt.events, command_id, fingerprint,
+        receipt.sequence,
+        receipt.thread_sequence,
+        receipt.occurred_at_ms,
+        receipt.events,
+        command_id,
+        fingerprint,
         receipt.operation_id,
-    )  # fmt: skip
+    )

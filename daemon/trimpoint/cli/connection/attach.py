@@ -1,6 +1,8 @@
-"""Joining a daemon that runs already: it must be the one that was asked for, then bytes are relayed both ways.
+"""Joining a daemon that runs already: it must be the one that was asked for, then bytes are relayed
+both ways.
 
-The law: a client that asked for a Codex of its own kind (overrides, binary, home) never silently gets another's (docs/spec/sessions.md).
+The law: a client that asked for a Codex of its own kind (overrides, binary, home) never silently
+gets another's (docs/spec/sessions.md).
 """
 
 import os
@@ -23,7 +25,10 @@ from trimpoint.gateway.transport.streams import SocketEnd, Transport
 log = structlog.get_logger()
 
 _START_AGAIN = "Start this client again; a daemon is started if none runs."
-_OWN_DAEMON = "Ask for the same, or have a daemon of your own: another TRIMPOINT_STATE_DIR and TRIMPOINT_SOCKET."
+_OWN_DAEMON = (
+    "Ask for the same, or have a daemon of your own: another TRIMPOINT_STATE_DIR and "
+    "TRIMPOINT_SOCKET."
+)
 
 
 class Wanted(NamedTuple):
@@ -38,7 +43,8 @@ class DaemonLeft(NoDaemon):
 
 
 async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Transport) -> int:
-    """Relays between `transport` and the daemon at `place` until the client has had all its answers.
+    """Relays between `transport` and the daemon at `place` until the client has had all its
+    answers.
 
     :raises CliError: that daemon runs another Codex than was asked for.
     :raises DaemonLeft: it ended before the client had said anything.
@@ -61,7 +67,9 @@ async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Tra
 
 
 async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
-    """Returns whether the daemon at `place` is that of `state_dir`; None if none answers there, or it does not tell."""
+    """Returns whether the daemon at `place` is that of `state_dir`; None if none answers there, or
+    it does not tell.
+    """
     try:
         async with connect(place) as client:
             await client.initialize("trimpoint-stdio")
@@ -81,16 +89,25 @@ async def _check(settings: Settings, wanted: Wanted, place: Path) -> int:
     except (OSError, ConnectionLost):
         raise DaemonLeft(f"The daemon at {place} closed the connection.", _START_AGAIN) from None
     for difference in _differences(settings, wanted, status, codex_home):
-        raise CliError(f"The daemon at {place} (pid {status.pid}) {difference}.", _OWN_DAEMON, reason="other_launch_profile")
+        raise CliError(
+            f"The daemon at {place} (pid {status.pid}) {difference}.",
+            _OWN_DAEMON,
+            reason="other_launch_profile",
+        )
     return status.pid
 
 
-def _differences(settings: Settings, wanted: Wanted, status: SidecarStatus, codex_home: str) -> list[str]:
+def _differences(
+    settings: Settings, wanted: Wanted, status: SidecarStatus, codex_home: str
+) -> list[str]:
     found: list[str] = []
     if not _same(status.state_dir, settings.state_dir):
         found.append(f"keeps its state in {status.state_dir}, not in {settings.state_dir}")
     if wanted.overrides is not None and wanted.overrides != status.codex.overrides:
-        found.append(f"runs Codex with other overrides: {_difference(wanted.overrides, status.codex.overrides)}")
+        found.append(
+            "runs Codex with other overrides: "
+            f"{_difference(wanted.overrides, status.codex.overrides)}"
+        )
     if wanted.codex is not None and not _same(status.codex.path, wanted.codex):
         found.append(f"runs the Codex {status.codex.path}, and {wanted.codex} was asked for")
     home = os.environ.get("CODEX_HOME")

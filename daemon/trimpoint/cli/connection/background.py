@@ -1,8 +1,8 @@
 """Finds the daemon of a state directory, or starts one in the background.
 
-A daemon in the background is a process of its own session: it outlives the client that needed it, and
-nothing of that client's (terminal, descriptors, folder) is kept by it. The lock of the state directory
-decides which of two that are started at the same moment is the daemon.
+A daemon in the background is a process of its own session: it outlives the client that needed it,
+and nothing of that client's (terminal, descriptors, folder) is kept by it. The lock of the state
+directory decides which of two that are started at the same moment is the daemon.
 """
 
 import argparse
@@ -28,13 +28,15 @@ from trimpoint.journal.storage.directory import StateDirectory
 
 log = structlog.get_logger()
 
-# A daemon that is ending has up to 9 s for its Codex; one that starts may have to read many threads.
+# A daemon that is ending has up to 9 s for its Codex; one that starts may have to read many
+# threads.
 _DEADLINE_S = 60.0
 _LOOK_AGAIN_S = 0.05
 _BUSY = "state_directory_busy"
 _REASONS_OF_USAGE = frozenset({"usage", "config_invalid"})
 _MAX_LOG_BYTES = 8 * 1024 * 1024
-# What a service manager gave to the process that needs a daemon, and what marks a Codex and its children.
+# What a service manager gave to the process that needs a daemon, and what marks a Codex and its
+# children.
 _NOT_INHERITED = frozenset(
     {
         CHILD_MARK, "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
@@ -69,7 +71,8 @@ def launch_of(settings: Settings, arguments: argparse.Namespace) -> Launch:
 async def socket_of_daemon(launch: Launch) -> Path:
     """Returns where the daemon of the state directory answers; starts it if it does not run.
 
-    :raises CliError: it could not start, or the one that holds the state directory cannot be reached.
+    :raises CliError: it could not start, or the one that holds the state directory cannot be
+        reached.
     """
     settings, give_up_at = launch.settings, anyio.current_time() + _DEADLINE_S
     if (socket := await _own_daemon(settings)) is not None:
@@ -105,8 +108,8 @@ async def _own_daemon(settings: Settings) -> Path | None:
 async def _daemon_of_holder(settings: Settings) -> Path | None:
     """The socket of the daemon that holds the state directory, once it answers.
 
-    One that is known to keep another state is not it, unless a person named that very socket: then the
-    client hears the difference.
+    One that is known to keep another state is not it, unless a person named that very socket: then
+    the client hears the difference.
     """
     socket = await answering(sockets_of(settings))
     if socket is None or settings.socket_is_named:
@@ -122,7 +125,8 @@ async def _start(launch: Launch) -> Path:
         try:
             said = await _first_line(process.stdout.fileno())
         finally:
-            # The daemon is a grandchild; the child between has ended, and so no zombie is left to us.
+            # The daemon is a grandchild; the child between has ended, and so no zombie is left to
+            # us.
             process.wait()
     return _socket_in(said, state_dir)
 
@@ -171,7 +175,12 @@ def _socket_in(said: bytes, state_dir: Path) -> Path:
         kind = UsageError if error["reason"] in _REASONS_OF_USAGE else CliError
         raise kind(error["message"], error["hint"], reason=error["reason"])
     if structlog.is_configured():
-        log.info("daemon_started", pid=answer["pid"], socket=answer["listening"], log=str(log_path(state_dir)))
+        log.info(
+            "daemon_started",
+            pid=answer["pid"],
+            socket=answer["listening"],
+            log=str(log_path(state_dir)),
+        )
     return Path(answer["listening"])
 
 
@@ -181,7 +190,9 @@ def log_path(state_dir: Path) -> Path:
 
 
 def _open_log(state_dir: Path) -> int:
-    """The log, for appending; /dev/null where there can be none: the daemon then says what is wrong."""
+    """The log, for appending; /dev/null where there can be none: the daemon then says what is
+    wrong.
+    """
     with suppress(OSError, JournalError):
         StateDirectory(state_dir).prepare()
         path = log_path(state_dir)

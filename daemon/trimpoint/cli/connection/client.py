@@ -20,7 +20,9 @@ READ_CHUNK_BYTES = 256 * 1024
 
 
 class RemoteError(Exception):
-    """The daemon, or Codex behind it, refused. `data` has `reason` and `hint` where trimpoint itself refused."""
+    """The daemon, or Codex behind it, refused. `data` has `reason` and `hint` where trimpoint
+    itself refused.
+    """
 
     def __init__(self, code: int, message: str, data: Any) -> None:
         super().__init__(code, message)
@@ -70,7 +72,9 @@ class Client:
     async def initialize(self, name: str = "trimpoint-cli", **capabilities: Any) -> Message:
         """Shake hands; before anything else."""
         info = {"name": name, "title": name, "version": __version__}
-        answer = await self.request("initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities})
+        answer = await self.request(
+            "initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities}
+        )
         await self.send({"method": "initialized"})
         self.codex_home = str(answer.get("codexHome") or "")
         return dict(answer)
@@ -91,7 +95,8 @@ class Client:
         return request_id
 
     async def result_of(self, request_id: int) -> Any:
-        """Await the result of a request that was begun; it may be awaited again when that was cancelled.
+        """Await the result of a request that was begun; it may be awaited again when that was
+        cancelled.
 
         :raises RemoteError: it was refused.
         :raises ConnectionLost: the daemon is gone.
@@ -111,7 +116,9 @@ class Client:
             raise ConnectionLost from error
 
     async def expect(self, wanted: Callable[[Message], bool], after: int = 0) -> Message:
-        """Returns the first message from position `after` on that is wanted, waiting for it if need be."""
+        """Returns the first message from position `after` on that is wanted, waiting for it if need
+        be.
+        """
         found: list[Message] = []
 
         def look() -> bool:
@@ -126,13 +133,16 @@ class Client:
         return await self.expect(
             lambda message: (
                 message.get("method") == method
-                and all(message.get("params", {}).get(name) == value for name, value in params.items())
+                and all(
+                    message.get("params", {}).get(name) == value for name, value in params.items()
+                )
             ),
             after,
         )
 
     async def stream(self) -> AsyncIterator[Message]:
-        """Everything that arrives, in order, each once, given away: `messages` holds none of it afterwards.
+        """Everything that arrives, in order, each once, given away: `messages` holds none of it
+        afterwards.
 
         :raises ConnectionLost: nothing more will come.
         """

@@ -29,14 +29,18 @@ _REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
 
 
 def sockets_of(settings: Settings) -> list[Path]:
-    """Returns where the daemon may listen, likeliest first: the named socket, the published one, the default."""
+    """Returns where the daemon may listen, likeliest first: the named socket, the published one,
+    the default.
+    """
     noted = read_published_socket(settings.state_dir)
     if noted is None or settings.socket_is_named or noted == settings.socket:
         return [settings.socket]
     return [noted, settings.socket]
 
 
-def with_daemon(arguments: argparse.Namespace, command: Command, *, starts: bool = True, **capabilities: Any) -> int:
+def with_daemon(
+    arguments: argparse.Namespace, command: Command, *, starts: bool = True, **capabilities: Any
+) -> int:
     """Runs `command` with an initialized client of the daemon and returns its exit code.
 
     :param starts: whether a daemon is started in the background if none runs.
@@ -45,7 +49,9 @@ def with_daemon(arguments: argparse.Namespace, command: Command, *, starts: bool
     return anyio.run(_with_daemon, arguments, command, starts, capabilities)
 
 
-async def _with_daemon(arguments: argparse.Namespace, command: Command, starts: bool, capabilities: dict[str, Any]) -> int:
+async def _with_daemon(
+    arguments: argparse.Namespace, command: Command, starts: bool, capabilities: dict[str, Any]
+) -> int:
     try:
         async with connect(await _place(arguments, starts)) as client:
             await _greet(client, capabilities)
@@ -57,7 +63,8 @@ async def _with_daemon(arguments: argparse.Namespace, command: Command, starts: 
         raise refused(error) from None
     except ConnectionLost:
         raise NoDaemon(
-            "The daemon closed the connection.", "Is it still running? See its log; under systemd: `trimpoint service logs`."
+            "The daemon closed the connection.",
+            "Is it still running? See its log; under systemd: `trimpoint service logs`.",
         ) from None
 
 
@@ -66,7 +73,8 @@ async def _greet(client: Client, capabilities: dict[str, Any]) -> None:
         await client.initialize("trimpoint-cli", **capabilities)
     if waiting.cancelled_caught:
         raise NoDaemon(
-            f"Something accepts connections at the daemon's socket and has not answered for {_GREETING_DEADLINE_S:.0f} s.",
+            "Something accepts connections at the daemon's socket and has not answered for "
+            f"{_GREETING_DEADLINE_S:.0f} s.",
             "If it is a daemon, it is stuck: see trimpoint doctor and its log.",
         )
 
@@ -119,13 +127,21 @@ async def answering(sockets: list[Path]) -> Path | None:
             continue
         except OSError as error:
             # An over-long path has no errno, only a text.
-            raise CliError(f"{socket}: {error.strerror or error}.", "Give another --socket.", reason="socket_unusable") from None
+            raise CliError(
+                f"{socket}: {error.strerror or error}.",
+                "Give another --socket.",
+                reason="socket_unusable",
+            ) from None
     return None
 
 
 def refused(error: RemoteError) -> CliError:
     """Returns the exit of a command that the daemon, or Codex behind it, refused."""
-    failure = CliError(_shortened(error.message), str(error.data.get("hint", "")), reason=error.reason or "codex_refused")
+    failure = CliError(
+        _shortened(error.message),
+        str(error.data.get("hint", "")),
+        reason=error.reason or "codex_refused",
+    )
     if error.reason in _REASONS_OF_USAGE:
         failure.code = Exit.USAGE
     return failure
@@ -149,7 +165,9 @@ def held_elsewhere(error: RemoteError, codex_home: str) -> CliError | None:
 
 
 def _shortened(message: str) -> str:
-    """Codex answers an unknown method with a list of all that it has (6 KB): only the nearest ones help."""
+    """Codex answers an unknown method with a list of all that it has (6 KB): only the nearest ones
+    help.
+    """
     head, expected, rest = message.partition(", expected one of ")
     if not expected:
         return one_line(message, 2000)

@@ -1,7 +1,8 @@
-"""The place where Codex's own programs look for a Codex that runs in the background: plain `codex`, `codex archive`, `codex queue`.
+"""The place where Codex's own programs look for a Codex that runs in the background: plain `codex`,
+`codex archive`, `codex queue`.
 
-Whoever listens there serves them (measured: 0.163, 0.171). A live daemon is never displaced, and what was made here
-is removed at the end.
+Whoever listens there serves them (measured: 0.163, 0.171). A live daemon is never displaced, and
+what was made here is removed at the end.
 """
 
 import os
@@ -12,10 +13,15 @@ from trimpoint.config import home
 from trimpoint.gateway.transport.listeners import ListenError, SocketInUse, SocketPathTaken
 
 _IN_USE_HINT = (
-    "Codex's own background server runs there. End it with `codex app-server daemon stop`, which ends what its agents do, "
-    "and start this again; or go on without plain `codex`, by leaving --as-codex-daemon and control_socket out."
+    "Codex's own background server runs there. End it with `codex app-server daemon stop`, which "
+    "ends what its agents do, "
+    "and start this again; or go on without plain `codex`, by leaving --as-codex-daemon and "
+    "control_socket out."
 )
-_TAKEN_HINT = "Codex's own background server left it: `codex app-server daemon stop`, then remove it if it is still there."
+_TAKEN_HINT = (
+    "Codex's own background server left it: `codex app-server daemon stop`, then remove it if it "
+    "is still there."
+)
 
 
 def control_socket_path(environ: Mapping[str, str]) -> Path:

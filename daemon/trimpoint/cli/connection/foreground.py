@@ -1,7 +1,8 @@
-"""A daemon in the foreground: what starts it, what ends it, and what its start-up says when it cannot.
+"""A daemon in the foreground: what starts it, what ends it, and what its start-up says when it
+cannot.
 
-The law: it ends by returning. A signal, the second like the first, only asks for the end; whatever listens, serves or was spawned
-is gone before the process is.
+The law: it ends by returning. A signal, the second like the first, only asks for the end; whatever
+listens, serves or was spawned is gone before the process is.
 """
 
 import asyncio
@@ -38,8 +39,9 @@ from trimpoint.service.activation import HandedOver
 
 log = structlog.get_logger()
 
-# A ledger of 100,000 turns is many small objects without a cycle among them; Python's own thresholds look for cycles in it dozens of
-# times while it is unpacked, which takes twice as long as the unpacking.
+# A ledger of 100,000 turns is many small objects without a cycle among them; Python's own
+# thresholds look for cycles in it dozens of times while it is unpacked, which takes twice as long
+# as the unpacking.
 GC_THRESHOLDS = (50_000, 20, 100)
 
 _BUSY_HINT = (
@@ -51,9 +53,11 @@ _STATE_HINT = "Give another --state-dir, or make this one writable."
 
 
 class StopSignals:
-    """SIGTERM, SIGINT and SIGHUP, from the moment this is made until the process is gone; all mean: end cleanly.
+    """SIGTERM, SIGINT and SIGHUP, from the moment this is made until the process is gone; all mean:
+    end cleanly.
 
-    A SIGHUP that is ignored stays ignored: `nohup trimpoint serve &` goes on when its terminal closes.
+    A SIGHUP that is ignored stays ignored: `nohup trimpoint serve &` goes on when its terminal
+    closes.
     """
 
     def __init__(self) -> None:
@@ -65,7 +69,9 @@ class StopSignals:
         self._handle(self._receive)
 
     def ignore(self) -> None:
-        """The end is near. A handler would be taken off before it (by Python itself), and a late signal then be fatal."""
+        """The end is near. A handler would be taken off before it (by Python itself), and a late
+        signal then be fatal.
+        """
         self._handle(signal.SIG_IGN)
 
     def _handle(self, handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
@@ -95,7 +101,8 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
     """
     if started_as_provider(dict(os.environ), os.getppid()):
         raise CliError(
-            "This trimpoint was started by a trimpoint as its Codex, and would start another in its turn.",
+            "This trimpoint was started by a trimpoint as its Codex, and would start another in "
+            "its turn.",
             "Let --codex, or path in the [codex] table of the configuration, name the real Codex.",
         )
     sys.stderr = cast("TextIO", LogStream())
@@ -117,7 +124,9 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
 
 
 def _prepare_process(descriptors: int) -> None:
-    """Descriptors for as many clients as are allowed, and the stack in the log when a watchdog's SIGABRT ends a stuck loop."""
+    """Descriptors for as many clients as are allowed, and the stack in the log when a watchdog's
+    SIGABRT ends a stuck loop.
+    """
     gc.set_threshold(*GC_THRESHOLDS)
     if sys.__stderr__ is not None:
         faulthandler.enable(sys.__stderr__)
@@ -128,7 +137,9 @@ def _prepare_process(descriptors: int) -> None:
 
 
 def _explained(error: BaseException, state_dir: Path) -> CliError | None:
-    """Returns a sentence for an error that a person can solve; None for a defect, which needs its traceback."""
+    """Returns a sentence for an error that a person can solve; None for a defect, which needs its
+    traceback.
+    """
     match error:
         case CliError():
             return error
@@ -139,8 +150,12 @@ def _explained(error: BaseException, state_dir: Path) -> CliError | None:
         case StateDirectoryUnsafe():
             return CliError(f"{error}.", _UNSAFE_HINT, reason="state_directory")
         case JournalError():
-            return CliError(f"{error}.", "See `trimpoint serve --help` for --state-dir.", reason="journal")
-        case OSError(filename=str(path)) if state_dir.is_relative_to(path) or Path(path).is_relative_to(state_dir):
+            return CliError(
+                f"{error}.", "See `trimpoint serve --help` for --state-dir.", reason="journal"
+            )
+        case OSError(filename=str(path)) if state_dir.is_relative_to(path) or Path(
+            path
+        ).is_relative_to(state_dir):
             return CliError(f"{path}: {error.strerror}.", _STATE_HINT, reason="state_directory")
         case _:
             return None
@@ -163,14 +178,18 @@ async def daemon_on_socket(
 ) -> AsyncGenerator[Served]:
     """Runs a daemon that takes in clients at its socket.
 
-    :param handed_over: sockets that a service manager opened for us, the Unix one at `settings.socket`; its file is left alone.
+    :param handed_over: sockets that a service manager opened for us, the Unix one at
+        `settings.socket`; its file is left alone.
     :param fallback: where to listen if `settings.socket` cannot be had.
 
-    :raises StateDirectoryBusy: another daemon holds the state directory; raised before anything was done.
+    :raises StateDirectoryBusy: another daemon holds the state directory; raised before anything was
+        done.
     :raises ListenError: the socket cannot be opened.
     """
     given = handed_over or HandedOver(None, None)
-    running = running_daemon(settings.config, settings.state_dir, profile, http_listeners=given.http)
+    running = running_daemon(
+        settings.config, settings.state_dir, profile, http_listeners=given.http
+    )
     async with running as daemon, AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(_listening(daemon, settings, given.listener))
@@ -184,7 +203,9 @@ async def daemon_on_socket(
 
 
 @asynccontextmanager
-async def serving_codex(daemon: Daemon, settings: Settings, *, may_lack_it: bool) -> AsyncGenerator[None]:
+async def serving_codex(
+    daemon: Daemon, settings: Settings, *, may_lack_it: bool
+) -> AsyncGenerator[None]:
     """Listen where Codex's own programs look for a background server, if that is configured.
 
     With `may_lack_it` the daemon runs without that place if it cannot be had.
@@ -215,14 +236,21 @@ async def serving_codex(daemon: Daemon, settings: Settings, *, may_lack_it: bool
 
 
 @asynccontextmanager
-async def _listening(daemon: Daemon, settings: Settings, listener: socket.socket | None) -> AsyncGenerator[None]:
+async def _listening(
+    daemon: Daemon, settings: Settings, listener: socket.socket | None
+) -> AsyncGenerator[None]:
     place = settings.socket if listener is None else listener
     serve = partial(serve_unix, place, daemon.serve, max_clients=settings.config.limits.max_clients)
     try:
         async with anyio.create_task_group() as tasks:
             await tasks.start(serve)
             with published_socket(settings.state_dir, settings.socket):
-                log.info("listening", socket=str(settings.socket), handed_over=listener is not None, pid=os.getpid())
+                log.info(
+                    "listening",
+                    socket=str(settings.socket),
+                    handed_over=listener is not None,
+                    pid=os.getpid(),
+                )
                 yield
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
@@ -230,7 +258,8 @@ async def _listening(daemon: Daemon, settings: Settings, listener: socket.socket
 
 
 async def stop_asked(daemon: Daemon, stop: StopSignals, idle_exit_s: float) -> str:
-    """Waits until a signal or a client asks for the end, or nothing needs the daemon; returns which.
+    """Waits until a signal or a client asks for the end, or nothing needs the daemon; returns
+    which.
 
     :param idle_exit_s: how long it waits without a client and without work; 0: for ever.
     """

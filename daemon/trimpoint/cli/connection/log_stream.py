@@ -1,7 +1,7 @@
 """Standard error that cannot harm the daemon: never blocks, never fails.
 
-A shell that spawns us may not read it, a terminal may hang up, `head` may have seen enough. Each would otherwise stop or end a
-daemon that others are using, for the sake of a line of log.
+A shell that spawns us may not read it, a terminal may hang up, `head` may have seen enough. Each
+would otherwise stop or end a daemon that others are using, for the sake of a line of log.
 """
 
 import io
@@ -14,7 +14,9 @@ _MAX_WAITING_BYTES = 64 * 1024
 
 
 class LogStream(io.TextIOBase):
-    """Put it in the place of `sys.stderr`. What does not fit into a full pipe is dropped, in whole lines."""
+    """Put it in the place of `sys.stderr`. What does not fit into a full pipe is dropped, in whole
+    lines.
+    """
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = fd
@@ -25,7 +27,9 @@ class LogStream(io.TextIOBase):
             self._end = dup_nonblocking(fd, os.O_WRONLY)
 
     def write(self, text: str, /) -> int:
-        """Write what fits, when its line is complete. What was begun of one line is finished before another."""
+        """Write what fits, when its line is complete. What was begun of one line is finished before
+        another.
+        """
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
             if len(self._rest) < _MAX_WAITING_BYTES:

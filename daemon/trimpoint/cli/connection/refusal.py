@@ -1,6 +1,8 @@
-"""Telling a client at stdin and stdout why it is not served: as the answer to its first request, where it is not overlooked.
+"""Telling a client at stdin and stdout why it is not served: as the answer to its first request,
+where it is not overlooked.
 
-A shell may hide what its child writes to stderr, and the official Python SDK reads it too late to show it (measured: 0.163).
+A shell may hide what its child writes to stderr, and the official Python SDK reads it too late to
+show it (measured: 0.163).
 """
 
 import anyio
@@ -26,7 +28,9 @@ async def refuse_client(transport: Transport, error: CliError) -> None:
     def on_message(connection: Connection, decoded: jsonrpc.Decoded) -> None:
         if isinstance(decoded, jsonrpc.Request):
             code = ERROR_KINDS[Reason.PROVIDER_UNAVAILABLE].code
-            answer = jsonrpc.encode_error(decoded.id, code, error.message, data, versioned=decoded.versioned)
+            answer = jsonrpc.encode_error(
+                decoded.id, code, error.message, data, versioned=decoded.versioned
+            )
             connection.answer(answer)
             connection.close("it was refused")
 

@@ -1,4 +1,6 @@
-"""Bytes both ways between a client at our stdin and stdout and a daemon; nothing is looked at, so nothing can be misread."""
+"""Bytes both ways between a client at our stdin and stdout and a daemon; nothing is looked at, so
+nothing can be misread.
+"""
 
 from collections.abc import Callable
 
@@ -16,7 +18,8 @@ class _EndClosed(Exception):
 async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable[[], None]) -> bool:
     """Until the daemon has ended the connection; whether the client had ended first, as it should.
 
-    A client that ends its input still gets the answers it is owed: the daemon is told of the end and ends when it has given them.
+    A client that ends its input still gets the answers it is owed: the daemon is told of the end
+    and ends when it has given them.
     """
     ends: list[str] = []
     async with anyio.create_task_group() as tasks:

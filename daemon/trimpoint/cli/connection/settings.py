@@ -8,11 +8,20 @@ from typing import NamedTuple
 import msgspec
 
 from trimpoint.cli.exits import CliError, UsageError
-from trimpoint.config import Config, ConfigInvalid, HomeUnknown, default_socket_path, default_state_dir, load_config
+from trimpoint.config import (
+    Config,
+    ConfigInvalid,
+    HomeUnknown,
+    default_socket_path,
+    default_state_dir,
+    load_config,
+)
 
 
 class Settings(NamedTuple):
-    """`socket_is_named`: a person chose the socket, by flag, file or environment; it is not merely the default."""
+    """`socket_is_named`: a person chose the socket, by flag, file or environment; it is not merely
+    the default.
+    """
 
     config: Config
     state_dir: Path
@@ -21,7 +30,8 @@ class Settings(NamedTuple):
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """The settings of flags, environment and configuration file, in that order (docs/spec/running.md).
+    """The settings of flags, environment and configuration file, in that order
+    (docs/spec/running.md).
 
     :raises UsageError: the configuration cannot be used.
     """
@@ -58,7 +68,9 @@ def _config(arguments: argparse.Namespace) -> Config:
     try:
         return load_config(_optional(arguments.config))
     except ConfigInvalid as error:
-        raise UsageError(f"{error.source}: {error.problem}", error.hint, reason="config_invalid") from None
+        raise UsageError(
+            f"{error.source}: {error.problem}", error.hint, reason="config_invalid"
+        ) from None
 
 
 def _with_overrides(config: Config, arguments: argparse.Namespace) -> Config:
@@ -66,7 +78,9 @@ def _with_overrides(config: Config, arguments: argparse.Namespace) -> Config:
     flags: list[str] = getattr(arguments, "overrides", [])
     overrides = (*config.codex.overrides, *flags)
     control_socket = config.codex.control_socket or getattr(arguments, "as_codex_daemon", False)
-    codex = msgspec.structs.replace(config.codex, overrides=overrides, control_socket=control_socket)
+    codex = msgspec.structs.replace(
+        config.codex, overrides=overrides, control_socket=control_socket
+    )
     config = msgspec.structs.replace(config, codex=codex)
     if (listen := getattr(arguments, "http_listen", None)) is None:
         return config

@@ -1,6 +1,7 @@
 """`trimpoint … app-server …`: called as a client calls its codex binary (docs/spec/running.md).
 
-The overrides before `app-server` are Codex's too: that is how the official Python SDK passes its own.
+The overrides before `app-server` are Codex's too: that is how the official Python SDK passes its
+own.
 """
 
 import argparse
@@ -15,28 +16,45 @@ from trimpoint.cli.parsing.options import override
 
 NAME = "app-server"
 _FOR_OVERRIDES = frozenset({"-c", "--config", "--enable", "--disable"})
-# Codex takes these before `app-server` and they do nothing to it: they are for its terminal UI (measured: 0.163).
+# Codex takes these before `app-server` and they do nothing to it: they are for its terminal UI
+# (measured: 0.163).
 _WITHOUT_EFFECT = frozenset(
     {
-        "--oss", "--approve-for-me", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "--search",
-        "--no-alt-screen",
+        "--oss", "--approve-for-me", "--dangerously-bypass-approvals-and-sandbox",
+        "--dangerously-bypass-hook-trust", "--search", "--no-alt-screen",
     }
 )  # fmt: skip
 _VALUE_WITHOUT_EFFECT = frozenset(
-    {"-m", "--model", "-s", "--sandbox", "-a", "--ask-for-approval", "-C", "--cd", "--add-dir", "--local-provider"}
+    {
+        "-m",
+        "--model",
+        "-s",
+        "--sandbox",
+        "-a",
+        "--ask-for-approval",
+        "-C",
+        "--cd",
+        "--add-dir",
+        "--local-provider",
+    }
 )
-# What an editor's extension sends. Codex is one for all clients here, and reports about none unless its configuration says so.
+# What an editor's extension sends. Codex is one for all clients here, and reports about none unless
+# its configuration says so.
 _NOT_FOR_ONE_CLIENT = frozenset({"--analytics-default-enabled"})
 _STDIO, _UNIX, _WS = "stdio://", "unix://", "ws://"
 _HINT = (
-    "trimpoint app-server takes -c KEY=VALUE, --config KEY=VALUE, --enable FEATURE, --disable FEATURE and "
-    "--listen stdio://, unix://PATH or ws://HOST:PORT. For ws:// clients show the token of `trimpoint token`."
+    "trimpoint app-server takes -c KEY=VALUE, --config KEY=VALUE, --enable FEATURE, --disable "
+    "FEATURE and "
+    "--listen stdio://, unix://PATH or ws://HOST:PORT. For ws:// clients show the token of "
+    "`trimpoint token`."
 )
 _NOWHERE = {"socket": None, "state_dir": None, "config": None, "codex": None}
 
 
 def is_meant(arguments: list[str]) -> bool:
-    """Returns whether this is a command line for Codex: `app-server`, after nothing but Codex's options."""
+    """Returns whether this is a command line for Codex: `app-server`, after nothing but Codex's
+    options.
+    """
     return first_word(arguments) == NAME
 
 
@@ -53,7 +71,9 @@ def first_word(arguments: list[str]) -> str | None:
 
 
 def _option(word: str) -> tuple[str, str | None]:
-    """An option and the value in the same word, after `=` or, for one letter, right away; None if there is none."""
+    """An option and the value in the same word, after `=` or, for one letter, right away; None if
+    there is none.
+    """
     if word.startswith("--"):
         option, equals, value = word.partition("=")
         return option, value if equals else None
@@ -73,7 +93,9 @@ def run(arguments: list[str]) -> int:
         parse(["stdio", "--help"])
     if arguments[-1:] == ["proxy"] or "proxy" in arguments[-3:-1]:
         return _proxy(arguments)
-    words = argparse.Namespace(overrides=list(_overrides(arguments)), json=False, background=False, **_NOWHERE)
+    words = argparse.Namespace(
+        overrides=list(_overrides(arguments)), json=False, background=False, **_NOWHERE
+    )
     url = _listen_url(arguments)
     if url == _STDIO:
         return int(importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(words))
@@ -93,7 +115,10 @@ def _proxy(arguments: list[str]) -> int:
         case ["--sock", path]:
             named = Path(path)
         case _:
-            raise UsageError(f"trimpoint app-server proxy does not take {' '.join(words)!r}.", "It takes --sock PATH.")
+            raise UsageError(
+                f"trimpoint app-server proxy does not take {' '.join(words)!r}.",
+                "It takes --sock PATH.",
+            )
     settings = importlib.import_module("trimpoint.cli.connection.settings")
     return int(_commands("proxy").run(settings.settings_of(argparse.Namespace(**_NOWHERE)), named))
 
@@ -119,12 +144,15 @@ def _overrides(arguments: list[str]) -> Iterator[str]:
             case "-c" | "--config":
                 yield _checked(_value(attached, words))
             case "--enable" | "--disable":
-                yield f"features.{_value(attached, words)}={'true' if option == '--enable' else 'false'}"
+                enabled = "true" if option == "--enable" else "false"
+                yield f"features.{_value(attached, words)}={enabled}"
             case "--listen":
                 _check_listen(_value(attached, words))
             case _ if option in _VALUE_WITHOUT_EFFECT:
                 _value(attached, words)
-            case _ if word != NAME and option not in _WITHOUT_EFFECT | _NOT_FOR_ONE_CLIENT | {"--stdio"}:
+            case _ if word != NAME and option not in _WITHOUT_EFFECT | _NOT_FOR_ONE_CLIENT | {
+                "--stdio"
+            }:
                 raise UsageError(f"trimpoint app-server does not take {word!r}.", _HINT)
             case _:
                 pass

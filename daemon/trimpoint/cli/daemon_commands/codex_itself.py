@@ -1,4 +1,5 @@
-"""What is Codex's own is handed to the real Codex: its commands, and all but `app-server` under the name `codex`.
+"""What is Codex's own is handed to the real Codex: its commands, and all but `app-server` under the
+name `codex`.
 
 Nothing heavy is imported before it is known that the command line is Codex's.
 """
@@ -13,11 +14,13 @@ from typing import NoReturn
 from trimpoint.cli.daemon_commands.app_server import NAME, first_word
 
 CODEX = "codex"
-# The commands of Codex (0.171) that trimpoint has none of the same name for. `trimpoint codex WORD` reaches the rest.
+# The commands of Codex (0.171) that trimpoint has none of the same name for. `trimpoint codex WORD`
+# reaches the rest.
 COMMANDS = frozenset(
     {
-        "a", "agents", "apply", "cloud", "debug", "e", "exec", "exec-server", "features", "login", "logout", "mcp", "mcp-server",
-        "migrate-rollouts", "plugin", "queue", "remote-control", "resume", "review", "sandbox", "update",
+        "a", "agents", "apply", "cloud", "debug", "e", "exec", "exec-server", "features", "login",
+        "logout", "mcp", "mcp-server", "migrate-rollouts", "plugin", "queue", "remote-control",
+        "resume", "review", "sandbox", "update",
     }
 )  # fmt: skip
 # Codex's own tools for its app-server: nothing of a conversation passes through them.

@@ -60,25 +60,39 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def candidates(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Returns what the last word can become, with a word of help; none where a file's name or free text is next."""
+    """Returns what the last word can become, with a word of help; none where a file's name or free
+    text is next.
+    """
     *before, typed = words
     parser = root_parser()
     for word in before:
         parser = sub_parsers(parser).get(word, parser)
     found = _values(parser, before[-1] if before else "")
     if found is None:
-        found = [*_commands(parser), *_options(parser)] if typed.startswith("-") or sub_parsers(parser) else _positionals(parser)
+        found = (
+            [*_commands(parser), *_options(parser)]
+            if typed.startswith("-") or sub_parsers(parser)
+            else _positionals(parser)
+        )
     yield from ((word, text) for word, text in found if word.startswith(typed))
 
 
 def _commands(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
-    shown = {name: sub.description or "" for name, sub in sub_parsers(parser).items() if name not in {"overview", "version"}}
+    shown = {
+        name: sub.description or ""
+        for name, sub in sub_parsers(parser).items()
+        if name not in {"overview", "version"}
+    }
     return list(shown.items())
 
 
 def _options(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]
-    return [(action.option_strings[-1], action.help or "") for action in actions if action.option_strings]
+    return [
+        (action.option_strings[-1], action.help or "")
+        for action in actions
+        if action.option_strings
+    ]
 
 
 def _values(parser: argparse.ArgumentParser, option: str) -> list[tuple[str, str]] | None:
@@ -101,7 +115,9 @@ def _positionals(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
 
 
 def _threads() -> list[tuple[str, str]]:
-    """The threads that a running daemon knows, those of this folder first; none where it cannot be asked quickly."""
+    """The threads that a running daemon knows, those of this folder first; none where it cannot be
+    asked quickly.
+    """
     import anyio
 
     from trimpoint.cli.connection.connect import open_first, sockets_of

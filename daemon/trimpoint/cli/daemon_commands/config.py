@@ -49,7 +49,10 @@ def run_show(arguments: argparse.Namespace) -> int:
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", ratio=1)
     for one in found:
-        table.add_row(Text(one.key, "" if one.origin != "default" else "dim"), setting_text(one.value, one.origin))
+        table.add_row(
+            Text(one.key, "" if one.origin != "default" else "dim"),
+            setting_text(one.value, one.origin),
+        )
     stdout_console().print(table)
     return Exit.DONE
 
@@ -75,9 +78,13 @@ def run_init(arguments: argparse.Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise CliError(f"{path} is there already.", "Edit it; `trimpoint config show` tells what it does.") from None
+        raise CliError(
+            f"{path} is there already.", "Edit it; `trimpoint config show` tells what it does."
+        ) from None
     except OSError as error:
-        raise CliError(f"{path}: {error.strerror}.", "Name another file with --config.", reason="cannot_write") from None
+        raise CliError(
+            f"{path}: {error.strerror}.", "Name another file with --config.", reason="cannot_write"
+        ) from None
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         file.write(text)
     if arguments.json:
@@ -95,7 +102,9 @@ def template_lines(defaults: dict[str, Any]) -> Iterator[str]:
     for table, inner in defaults.items():
         if isinstance(inner, dict) and inner:
             yield f"\n[{table}]"
-            yield from (_line(f"{table}.{name}", name, value) for name, value in as_dict(inner).items())
+            yield from (
+                _line(f"{table}.{name}", name, value) for name, value in as_dict(inner).items()
+            )
 
 
 def _line(key: str, name: str, value: Any) -> str:

@@ -33,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     except (BaseExceptionGroup, DemoFailed, ValueError, TimeoutError) as raised:
         error = sole_error(raised)
         if isinstance(error, DemoFailed | ValueError | TimeoutError):
-            raise CliError(f"The demo could not go on: {error or 'Codex took too long'}.") from error
+            raise CliError(
+                f"The demo could not go on: {error or 'Codex took too long'}."
+            ) from error
         raise
 
 
@@ -59,7 +61,9 @@ def _console(arguments: argparse.Namespace) -> Console:
 async def _show_timeline(console: Console, client: Client, thread_id: str) -> None:
     page = await client.request("timeline/read", threadId=thread_id, expand="all")
     entries = msgspec.convert(page["entries"], list[TimelineEntry])
-    points = [entry.trim_point_id for entry in entries if isinstance(entry, ContextTrimPointDivider)]
+    points = [
+        entry.trim_point_id for entry in entries if isinstance(entry, ContextTrimPointDivider)
+    ]
     marks = Marks(trim_points={point: number for number, point in enumerate(points, 1)})
     for row in timeline_rows(entries, marks):
         console.print(row)
@@ -67,7 +71,16 @@ async def _show_timeline(console: Console, client: Client, thread_id: str) -> No
 
 def _document(story: Story, findings: Findings) -> dict[str, Any]:
     steps = [
-        {"command": step.command, "message": step.message, "modelInput": [row._asdict() for row in step.rows]}
+        {
+            "command": step.command,
+            "message": step.message,
+            "modelInput": [row._asdict() for row in step.rows],
+        }
         for step in story.steps
     ]
-    return {"steps": steps, "prunedTextFound": findings.leaked, "keptTextMissing": findings.missing, "ok": findings.are_good}
+    return {
+        "steps": steps,
+        "prunedTextFound": findings.leaked,
+        "keptTextMissing": findings.missing,
+        "ok": findings.are_good,
+    }

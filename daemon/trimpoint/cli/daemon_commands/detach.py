@@ -1,4 +1,6 @@
-"""Makes this process one of its own: `trimpoint serve --background` (see `cli/connection/background.py`)."""
+"""Makes this process one of its own: `trimpoint serve --background` (see
+`cli/connection/background.py`).
+"""
 
 import os
 import signal
@@ -7,7 +9,8 @@ from pathlib import Path
 
 
 def detach() -> None:
-    """Goes on in a child that has no parent waiting for it, no terminal, and the folder of no client.
+    """Goes on in a child that has no parent waiting for it, no terminal, and the folder of no
+    client.
 
     Call it before there are threads. The process that was started ends here, with exit code 0.
     """

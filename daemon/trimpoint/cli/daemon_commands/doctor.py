@@ -14,7 +14,13 @@ from trimpoint.cli.connection.settings import Settings, settings_of
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, printable, stdout_console
 from trimpoint.cli.views.timeline_view import with_glyph
-from trimpoint.config import Config, HomeUnknown, default_config_path, default_socket_path, default_state_dir
+from trimpoint.config import (
+    Config,
+    HomeUnknown,
+    default_config_path,
+    default_socket_path,
+    default_state_dir,
+)
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import CheckResult, Installation, examine, max_severity
 from trimpoint.doctor.kernel import is_listening
@@ -50,22 +56,37 @@ def installation_of(arguments: argparse.Namespace) -> Installation:
         problem = f"{error.message} {error.hint}".strip()
         socket, state_dir = default_socket_path(os.environ), default_state_dir(os.environ)
         return Installation(Config(), path, state_dir, socket, os.environ, flags, problem)
-    return Installation(settings.config, path, settings.state_dir, _socket(settings), os.environ, flags)
+    return Installation(
+        settings.config, path, settings.state_dir, _socket(settings), os.environ, flags
+    )
 
 
 def _socket(settings: Settings) -> Path:
-    """Returns the named socket, else the one that the daemon of the state directory has published."""
+    """Returns the named socket, else the one that the daemon of the state directory has
+    published.
+    """
     noted = read_published_socket(settings.state_dir)
-    return noted if noted is not None and not settings.socket_is_named and is_listening(noted) else settings.socket
+    return (
+        noted
+        if noted is not None and not settings.socket_is_named and is_listening(noted)
+        else settings.socket
+    )
 
 
 def _document(result: CheckResult) -> dict[str, object]:
     finding = result.finding
-    return {"status": finding.status, "text": finding.text, "hint": finding.hint, "facts": finding.facts}
+    return {
+        "status": finding.status,
+        "text": finding.text,
+        "hint": finding.hint,
+        "facts": finding.facts,
+    }
 
 
 def _print(results: list[CheckResult], *, verbose: bool) -> None:
-    """Returns what needs doing first, then in a line what is all right, and at last how much there is to do."""
+    """Returns what needs doing first, then in a line what is all right, and at last how much there
+    is to do.
+    """
     console = stdout_console()
     to_do = [result for result in results if result.finding.status != "ok"]
     fine = [result for result in results if result.finding.status == "ok"]
@@ -87,7 +108,9 @@ def _to_do(count: int) -> str:
 
 
 def _block(result: CheckResult) -> RenderableType:
-    """The mark, what was found, and below it what to do; as wide as the terminal, however narrow that is."""
+    """The mark, what was found, and below it what to do; as wide as the terminal, however narrow
+    that is.
+    """
     finding = result.finding
     text = Text.assemble((f"{result.check}: ", "bold"), one_line(finding.text, 1000))
     if finding.hint:
@@ -101,11 +124,15 @@ def _settings(results: list[CheckResult]) -> Table:
     table.add_column(overflow="fold", ratio=1)
     for result in results:
         for key, setting in result.finding.facts.get("settings", {}).items():
-            table.add_row(Text(f"  {key}", "dim"), setting_text(setting["value"], setting["origin"]))
+            table.add_row(
+                Text(f"  {key}", "dim"), setting_text(setting["value"], setting["origin"])
+            )
     return table
 
 
 def setting_text(value: object, origin: str) -> Text:
     """A setting's value, and its origin where that is not the default."""
-    shown = Text(one_line(json.dumps(value, ensure_ascii=False), 200), "dim" if origin == "default" else "")
+    shown = Text(
+        one_line(json.dumps(value, ensure_ascii=False), 200), "dim" if origin == "default" else ""
+    )
     return shown.append("" if origin == "default" else f"  ({one_line(origin)})", "dim")

@@ -1,7 +1,8 @@
-"""`trimpoint journal`: look at the journals on disk, check them, mend them, hand out what is in them.
+"""`trimpoint journal`: look at the journals on disk, check them, mend them, hand out what is in
+them.
 
-The law: only `repair` and `expire` write, under the directory's lock, so neither runs beside a daemon; and nothing is deleted that
-was not asked for by name.
+The law: only `repair` and `expire` write, under the directory's lock, so neither runs beside a
+daemon; and nothing is deleted that was not asked for by name.
 """
 
 import argparse
@@ -26,7 +27,14 @@ from trimpoint.journal.codec.snapshots import decode_snapshot
 from trimpoint.journal.errors import JournalError, JournalWriteError, StateDirectoryBusy
 from trimpoint.journal.repair.event_export import exported
 from trimpoint.journal.repair.repair import Outcome, RepairResult, repair
-from trimpoint.journal.repair.verification import TORN_READ_ATTEMPTS, SnapshotState, Verified, read_settled, records_of, verify
+from trimpoint.journal.repair.verification import (
+    TORN_READ_ATTEMPTS,
+    SnapshotState,
+    Verified,
+    read_settled,
+    records_of,
+    verify,
+)
 from trimpoint.journal.storage.directory import snapshot_name
 from trimpoint.journal.storage.file_ops import SYSTEM_FILES, free_name
 from trimpoint.threads.retention import RetentionRule, expire
@@ -39,7 +47,9 @@ def run_inspect(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"stateDir": str(store.root), "threads": [_document(one) for one in found]})
     else:
-        stdout_console().print(view.one(found[0]) if arguments.thread else view.overview(found, store.root))
+        stdout_console().print(
+            view.one(found[0]) if arguments.thread else view.overview(found, store.root)
+        )
     return Exit.DONE
 
 
@@ -49,7 +59,13 @@ def run_verify(arguments: argparse.Namespace) -> int:
     found = [_verified(store, thread_id) for thread_id in _chosen(store, arguments)]
     is_sound = not any(one.problems for one in found)
     if arguments.json:
-        print_json({"stateDir": str(store.root), "sound": is_sound, "threads": [_document(one) for one in found]})
+        print_json(
+            {
+                "stateDir": str(store.root),
+                "sound": is_sound,
+                "threads": [_document(one) for one in found],
+            }
+        )
     else:
         stdout_console().print(view.verdicts(found))
     return Exit.DONE if is_sound else Exit.FAILED
@@ -59,10 +75,15 @@ def run_repair(arguments: argparse.Namespace) -> int:
     """Mend what can be mended; exit code 1 if something is left, 3 if there was nothing to mend."""
     store = _store(arguments)
     with _locked(store):
-        done = [(thread_id, _repaired(store, thread_id, arguments.salvage)) for thread_id in _chosen(store, arguments)]
+        done = [
+            (thread_id, _repaired(store, thread_id, arguments.salvage))
+            for thread_id in _chosen(store, arguments)
+        ]
     touched = [(thread_id, one) for thread_id, one in done if one.outcome is not Outcome.SOUND]
     if arguments.json:
-        print_json({"stateDir": str(store.root), "repaired": [_repair_document(*one) for one in touched]})
+        print_json(
+            {"stateDir": str(store.root), "repaired": [_repair_document(*one) for one in touched]}
+        )
     else:
         stdout_console().print(view.repairs(touched, salvaging=arguments.salvage))
     if any(one.outcome is Outcome.UNREPAIRED for _, one in touched):
@@ -71,14 +92,22 @@ def run_repair(arguments: argparse.Namespace) -> int:
 
 
 def run_expire(arguments: argparse.Namespace) -> int:
-    """Apply the rule of the configuration; exit code 1 if a thread was left in doubt, 3 if the rule names none."""
+    """Apply the rule of the configuration; exit code 1 if a thread was left in doubt, 3 if the rule
+    names none.
+    """
     settings, store = settings_of(arguments), _store(arguments)
-    rule = RetentionRule(settings.config.retention.archived_after_days, settings.config.retention.delete)
+    rule = RetentionRule(
+        settings.config.retention.archived_after_days, settings.config.retention.delete
+    )
     try:
         with nullcontext() if arguments.dry_run else _locked(store):
             done = expire(store, rule, time.time_ns() // 1_000_000, dry_run=arguments.dry_run)
     except OSError as error:
-        raise CliError(f"{error.filename}: {error.strerror}.", "What was not moved is where it was.", reason="disk") from None
+        raise CliError(
+            f"{error.filename}: {error.strerror}.",
+            "What was not moved is where it was.",
+            reason="disk",
+        ) from None
     if arguments.json:
         print_json({"stateDir": str(store.root), "expired": msgspec.to_builtins(done)})
     else:
@@ -118,7 +147,11 @@ def _export(store: StateDirectory, thread_id: str, *, private: bool) -> str | No
 def _store(arguments: argparse.Namespace) -> StateDirectory:
     store = StateDirectory(settings_of(arguments).state_dir)
     if not store.root.is_dir():
-        raise CliError(f"{store.root}: there is no such state directory.", "Name one with --state-dir.", reason="no_state_dir")
+        raise CliError(
+            f"{store.root}: there is no such state directory.",
+            "Name one with --state-dir.",
+            reason="no_state_dir",
+        )
     return store
 
 
@@ -127,10 +160,16 @@ def _chosen(store: StateDirectory, arguments: argparse.Namespace) -> list[str]:
     ids, wanted = [thread_id for thread_id, _ in store.journals()], arguments.thread
     if wanted is None:
         return ids
-    matching = [one for one in ids if one == wanted] or [one for one in ids if one.startswith(wanted) or one.endswith(wanted)]
+    matching = [one for one in ids if one == wanted] or [
+        one for one in ids if one.startswith(wanted) or one.endswith(wanted)
+    ]
     if len(matching) != 1:
         problem = f"could be {len(matching)} threads" if matching else "is no thread"
-        raise CliError(f"{wanted!r} {problem} of {store.root}.", "See `trimpoint journal inspect`.", reason="thread_not_found")
+        raise CliError(
+            f"{wanted!r} {problem} of {store.root}.",
+            "See `trimpoint journal inspect`.",
+            reason="thread_not_found",
+        )
     return matching
 
 
@@ -139,10 +178,14 @@ def _locked(store: StateDirectory) -> Generator[None]:
     try:
         lock = store.lock()
     except StateDirectoryBusy as busy:
-        raise CliError(f"{busy}.", "Stop the daemon first: trimpoint shutdown.", reason="state_directory_busy") from None
+        raise CliError(
+            f"{busy}.", "Stop the daemon first: trimpoint shutdown.", reason="state_directory_busy"
+        ) from None
     except OSError as error:
         raise CliError(
-            f"{store.root}: {error.strerror}.", "It must be writable to be repaired.", reason="state_dir_unusable"
+            f"{store.root}: {error.strerror}.",
+            "It must be writable to be repaired.",
+            reason="state_dir_unusable",
         ) from None
     with lock:
         yield
@@ -174,7 +217,11 @@ def _without_false_snapshot(store: StateDirectory, thread_id: str) -> RepairResu
 
 
 def _error_text(error: Exception) -> str:
-    return str(error) if isinstance(error, JournalWriteError) or not isinstance(error, OSError) else str(error.strerror)
+    return (
+        str(error)
+        if isinstance(error, JournalWriteError) or not isinstance(error, OSError)
+        else str(error.strerror)
+    )
 
 
 def _document(found: Verified) -> dict[str, Any]:
@@ -185,7 +232,9 @@ def _document(found: Verified) -> dict[str, Any]:
         "sizeBytes": found.size_bytes,
         "format": report.version if report is not None else None,
         "damage": report.damage.value if report is not None else None,
-        "damagedAtByte": report.end.offset_bytes if report is not None and report.damaged_bytes else None,
+        "damagedAtByte": report.end.offset_bytes
+        if report is not None and report.damaged_bytes
+        else None,
         "damagedBytes": report.damaged_bytes if report is not None else 0,
         "records": found.records,
         "events": found.events,

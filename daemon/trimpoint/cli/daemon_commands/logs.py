@@ -29,7 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not os.path.isfile(target):
         where = "to a terminal" if target.startswith("/dev/") else "nowhere that can be read again"
         said = f"The daemon (pid {holders[0]}) logs {where}: {target}."
-        raise CliError(said, "Start it as `trimpoint serve 2>> FILE`, or with `trimpoint service install`.")
+        raise CliError(
+            said, "Start it as `trimpoint serve 2>> FILE`, or with `trimpoint service install`."
+        )
     sys.stdout.flush()
     follow = ["-F"] if arguments.follow else []
     return subprocess.call(["tail", "-n", str(arguments.lines), *follow, target])
@@ -39,4 +41,6 @@ def _stderr_of(pid: int) -> str:
     try:
         return os.readlink(f"/proc/{pid}/fd/2")
     except OSError as error:
-        raise CliError(f"The log of the daemon (pid {pid}) cannot be found: {error.strerror}.") from None
+        raise CliError(
+            f"The log of the daemon (pid {pid}) cannot be found: {error.strerror}."
+        ) from None

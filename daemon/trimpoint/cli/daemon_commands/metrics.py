@@ -26,7 +26,9 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         result = await ask(client, MetricsResult, "sidecar/metrics", format="prometheus")
         print(result.text, end="", flush=True)
     else:
-        stdout_console().print(_table((await ask(client, MetricsResult, "sidecar/metrics")).families))
+        stdout_console().print(
+            _table((await ask(client, MetricsResult, "sidecar/metrics")).families)
+        )
     return Exit.DONE
 
 
@@ -35,9 +37,17 @@ def _table(families: list[MetricFamily]) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for family in families:
-        rows = _averages(family) if family.kind == "histogram" else ((s.value, family.help, s.labels) for s in family.samples)
+        rows = (
+            _averages(family)
+            if family.kind == "histogram"
+            else ((s.value, family.help, s.labels) for s in family.samples)
+        )
         for value, description, labels in rows:
-            told = f"  {', '.join(f'{name} {label}' for name, label in labels.items())}" if labels else ""
+            told = (
+                f"  {', '.join(f'{name} {label}' for name, label in labels.items())}"
+                if labels
+                else ""
+            )
             table.add_row(_readable(value), Text.assemble(description, (told, "cyan")))
     return table
 
@@ -47,7 +57,11 @@ def _averages(family: MetricFamily) -> Iterator[tuple[float, str, dict[str, str]
     sums = [sample for sample in family.samples if sample.name.endswith("_sum")]
     counts = [sample for sample in family.samples if sample.name.endswith("_count")]
     for total, count in zip(sums, counts, strict=True):
-        yield total.value / count.value, f"{family.help.rstrip('.')}: seconds, the average of {count.value:.0f}.", total.labels
+        yield (
+            total.value / count.value,
+            f"{family.help.rstrip('.')}: seconds, the average of {count.value:.0f}.",
+            total.labels,
+        )
 
 
 def _readable(value: float) -> str:

@@ -1,4 +1,5 @@
-"""`trimpoint app-server proxy`: bytes between stdin and stdout and a daemon's socket, whatever they are.
+"""`trimpoint app-server proxy`: bytes between stdin and stdout and a daemon's socket, whatever they
+are.
 
 Codex's desktop app runs it over SSH, and speaks WebSocket through it.
 """
@@ -26,16 +27,22 @@ def control_socket() -> Path:
 def run(settings: Settings, named: Path | None) -> int:
     """Relay until one side has ended.
 
-    :raises NoDaemon: nobody answers, at the socket that is named or else at Codex's control socket and at ours.
+    :raises NoDaemon: nobody answers, at the socket that is named or else at Codex's control socket
+        and at ours.
     """
-    return anyio.run(_run, [named] if named is not None else [control_socket(), *sockets_of(settings)])
+    return anyio.run(
+        _run, [named] if named is not None else [control_socket(), *sockets_of(settings)]
+    )
 
 
 async def _run(places: list[Path]) -> int:
     place = await answering(places)
     if place is None:
         shown = " or ".join(map(str, places))
-        raise NoDaemon(f"No app-server answers at {shown}.", "Start one with `trimpoint serve`, or name it with --sock.")
+        raise NoDaemon(
+            f"No app-server answers at {shown}.",
+            "Start one with `trimpoint serve`, or name it with --sock.",
+        )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.setblocking(False)
         sock.connect(str(place))

@@ -1,4 +1,5 @@
-"""Writes docs/protocol.md and docs/openapi.json: `python -m trimpoint.cli.daemon_commands.reference DIR`.
+"""Writes docs/protocol.md and docs/openapi.json: `python -m trimpoint.cli.daemon_commands.reference
+DIR`.
 
 `scripts/generate-docs` calls it.
 """

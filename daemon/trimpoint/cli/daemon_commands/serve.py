@@ -9,7 +9,13 @@ from pathlib import Path
 import structlog
 
 from trimpoint import __version__
-from trimpoint.cli.connection.foreground import StopSignals, daemon_on_socket, run_daemon, serving_codex, stop_asked
+from trimpoint.cli.connection.foreground import (
+    StopSignals,
+    daemon_on_socket,
+    run_daemon,
+    serving_codex,
+    stop_asked,
+)
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.daemon_commands.detach import close_stdout, detach
 from trimpoint.cli.exits import CliError, Exit
@@ -53,15 +59,23 @@ def _look_at_codex(codex: Path) -> list[str]:
             f"Install Codex {oldest} or newer, or name another one with --codex.",
             reason="codex_too_old",
         )
-    lines = [f"Codex {version_text(version) if version else 'of a version that it does not say'}, {codex}"]
+    lines = [
+        f"Codex {version_text(version) if version else 'of a version that it does not say'}, "
+        f"{codex}"
+    ]
     if version is None:
         lines.append("! It may be something else of that name: see trimpoint doctor.")
     elif version > NEWEST_TESTED:
-        lines.append(f"! It is newer than {version_text(NEWEST_TESTED)}, the newest that was tested.")
+        lines.append(
+            f"! It is newer than {version_text(NEWEST_TESTED)}, the newest that was tested."
+        )
     with suppress(HomeUnknown):
         home_folder = Path(os.environ.get("CODEX_HOME") or home(os.environ) / ".codex")
         if not (home_folder / "auth.json").exists():
-            lines.append("! No login was found: run `trimpoint login`, unless your provider has a key of its own.")
+            lines.append(
+                "! No login was found: run `trimpoint login`, unless your provider has a key of "
+                "its own."
+            )
     return lines
 
 
@@ -78,7 +92,10 @@ async def _serve(
             settings = _at(settings, handed.path)
         fallback = _fallback(settings) if is_background else None
         serving = daemon_on_socket(settings, profile, handed_over=handed, fallback=fallback)
-        async with serving as (daemon, socket), serving_codex(daemon, settings, may_lack_it=is_background):
+        async with (
+            serving as (daemon, socket),
+            serving_codex(daemon, settings, may_lack_it=is_background),
+        ):
             _announce(settings._replace(socket=socket), daemon.http.addresses.first, about_codex)
             if is_background:
                 close_stdout()
@@ -102,17 +119,25 @@ def _fallback(settings: Settings) -> Path | None:
 
 
 def _at(settings: Settings, path: Path) -> Settings:
-    """The settings with the socket that was handed over: clients are waiting there already, wherever else we were told to listen."""
+    """The settings with the socket that was handed over: clients are waiting there already,
+    wherever else we were told to listen.
+    """
     if settings.socket_is_named and settings.socket != path:
         log.warning("socket_not_used", named=str(settings.socket), handed_over=str(path))
     return settings._replace(socket=path)
 
 
 def _announce(settings: Settings, http: str | None, about_codex: list[str] | None) -> None:
-    """On stdout, once clients can connect; whoever started us may wait for the first line. None: for a program, as JSON."""
+    """On stdout, once clients can connect; whoever started us may wait for the first line. None:
+    for a program, as JSON.
+    """
     with suppress(OSError):
         if about_codex is None:
-            place = {"listening": str(settings.socket), "pid": os.getpid(), "stateDir": str(settings.state_dir)}
+            place = {
+                "listening": str(settings.socket),
+                "pid": os.getpid(),
+                "stateDir": str(settings.state_dir),
+            }
             print_json(place if http is None else {**place, "http": http})
             return
         print(f"trimpoint {__version__} listens on {settings.socket} (pid {os.getpid()})")

@@ -1,4 +1,6 @@
-"""`trimpoint service install | uninstall | status | logs`: the daemon as a systemd service of this user."""
+"""`trimpoint service install | uninstall | status | logs`: the daemon as a systemd service of this
+user.
+"""
 
 import argparse
 import os
@@ -18,18 +20,28 @@ from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.config import default_config_path
 from trimpoint.service import units
-from trimpoint.service.systemctl import SystemdUnavailable, journalctl_command, properties, systemctl
+from trimpoint.service.systemctl import (
+    SystemdUnavailable,
+    journalctl_command,
+    properties,
+    systemctl,
+)
 
 T = TypeVar("T")
 
 _ACTIVATE = (("daemon-reload",), ("enable", "--now", units.SOCKET))
-# Nothing listens for plain `codex` before the daemon runs, so that one is started with the user's session.
+# Nothing listens for plain `codex` before the daemon runs, so that one is started with the user's
+# session.
 _ACTIVATE_NOW = (*_ACTIVATE, ("enable", "--now", units.SERVICE))
 _DEACTIVATE = (("disable", "--now", units.SOCKET, units.SERVICE),)
 _AFTERWARDS = ("daemon-reload",)
-_FOREIGN_HINT = "Move it away if you want trimpoint's own in its place; for changes to that one use `systemctl --user edit`."
+_FOREIGN_HINT = (
+    "Move it away if you want trimpoint's own in its place; for changes to that one use `systemctl "
+    "--user edit`."
+)
 _NO_SYSTEMD_HINT = (
-    "Log in as this user (ssh, or a session of its own; `su` and `sudo` start no service manager) and run it again, "
+    "Log in as this user (ssh, or a session of its own; `su` and `sudo` start no service manager) "
+    "and run it again, "
     "or run the daemon with `trimpoint serve`."
 )
 
@@ -42,7 +54,9 @@ def run_install(arguments: argparse.Namespace) -> int:
     settings, folder = settings_of(arguments), units.unit_folder(os.environ)
     codex_binary(arguments)  # a service that could not start is not worth installing
     try:
-        wanted = units.rendered(_command(arguments), settings.socket if settings.socket_is_named else None, os.environ)
+        wanted = units.rendered(
+            _command(arguments), settings.socket if settings.socket_is_named else None, os.environ
+        )
     except units.NotForUnits as error:
         raise CliError(f"{error}.", reason="unit_impossible") from None
     steps = _ACTIVATE_NOW if settings.config.codex.control_socket else _ACTIVATE
@@ -72,7 +86,10 @@ def run_uninstall(arguments: argparse.Namespace) -> int:
     removed = _changed(lambda: units.uninstall(folder))
     _ask_systemd(*_AFTERWARDS)
     return _print_change(
-        arguments, "removed", removed, f"Journals and configuration are where they were: {settings_of(arguments).state_dir}."
+        arguments,
+        "removed",
+        removed,
+        f"Journals and configuration are where they were: {settings_of(arguments).state_dir}.",
     )
 
 
@@ -84,9 +101,18 @@ def run_status(arguments: argparse.Namespace) -> int:
     folder = units.unit_folder(os.environ)
     try:
         service = properties(
-            units.SERVICE, "ActiveState", "SubState", "Result", "StatusText", "MainPID", "FragmentPath", "NRestarts"
+            units.SERVICE,
+            "ActiveState",
+            "SubState",
+            "Result",
+            "StatusText",
+            "MainPID",
+            "FragmentPath",
+            "NRestarts",
         )
-        socket = properties(units.SOCKET, "ActiveState", "SubState", "Listen", "UnitFileState", "FragmentPath")
+        socket = properties(
+            units.SOCKET, "ActiveState", "SubState", "Listen", "UnitFileState", "FragmentPath"
+        )
     except SystemdUnavailable as error:
         raise CliError(f"{error}.", _NO_SYSTEMD_HINT, reason="systemd_unavailable") from None
     standings = {name: units.standing(folder / name, "") for name in units.NAMES}
@@ -95,7 +121,11 @@ def run_status(arguments: argparse.Namespace) -> int:
         print_json({"service": service, "socket": socket, "writtenByTrimpoint": ours})
     else:
         stdout_console().print(_status_table(service, socket))
-    return Exit.DONE if "active" in (service.get("ActiveState"), socket.get("ActiveState")) else Exit.NO_DAEMON
+    return (
+        Exit.DONE
+        if "active" in (service.get("ActiveState"), socket.get("ActiveState"))
+        else Exit.NO_DAEMON
+    )
 
 
 def run_logs(arguments: argparse.Namespace) -> int:
@@ -106,7 +136,9 @@ def run_logs(arguments: argparse.Namespace) -> int:
     command = journalctl_command(units.SERVICE, arguments.lines, follow=arguments.follow)
     if command is None:
         raise CliError(
-            "journalctl is not installed.", "A daemon that runs without systemd logs to its stderr.", reason="systemd_unavailable"
+            "journalctl is not installed.",
+            "A daemon that runs without systemd logs to its stderr.",
+            reason="systemd_unavailable",
         )
     sys.stdout.flush()
     os.execv(command[0], command)
@@ -121,20 +153,37 @@ def _command(arguments: argparse.Namespace) -> list[str]:
         ("--codex", arguments.codex or os.environ.get("TRIMPOINT_CODEX")),
         ("--config", arguments.config),
     )
-    given = [word for name, value in options if value for word in (name, os.path.abspath(os.path.expanduser(value)))]
+    given = [
+        word
+        for name, value in options
+        if value
+        for word in (name, os.path.abspath(os.path.expanduser(value)))
+    ]
     as_codex = ["--as-codex-daemon"] if getattr(arguments, "as_codex_daemon", False) else []
-    return [*program, "serve", *as_codex, *given, *(word for override in arguments.overrides for word in ("-c", override))]
+    return [
+        *program,
+        "serve",
+        *as_codex,
+        *given,
+        *(word for override in arguments.overrides for word in ("-c", override)),
+    ]
 
 
 def _refuse_if_served(settings: Settings) -> None:
-    """systemd would take the path away from a daemon that was started by hand, and clients would not find it any more."""
+    """systemd would take the path away from a daemon that was started by hand, and clients would
+    not find it any more.
+    """
     try:
         is_listening = properties(units.SOCKET, "ActiveState").get("ActiveState") == "active"
     except SystemdUnavailable as error:
         raise CliError(f"{error}.", _NO_SYSTEMD_HINT, reason="systemd_unavailable") from None
     if not is_listening and anyio.run(answering, [settings.socket]) is not None:
         hint = "Stop it first (`trimpoint shutdown`), or give the service another --socket."
-        raise CliError(f"A daemon that was not started by systemd serves {settings.socket}.", hint, reason="already_served")
+        raise CliError(
+            f"A daemon that was not started by systemd serves {settings.socket}.",
+            hint,
+            reason="already_served",
+        )
 
 
 def _changed(change: Callable[[], T]) -> T:
@@ -154,10 +203,18 @@ def _ask_systemd(*words: str) -> None:
         raise CliError(f"{error}.", hint, reason="systemd_unavailable") from None
 
 
-def _show_plan(arguments: argparse.Namespace, files: dict[Path, str], commands: tuple[tuple[str, ...], ...]) -> int:
+def _show_plan(
+    arguments: argparse.Namespace, files: dict[Path, str], commands: tuple[tuple[str, ...], ...]
+) -> int:
     lines = [shlex.join(["systemctl", "--user", *words]) for words in commands]
     if arguments.json:
-        print_json({"dryRun": True, "files": {str(path): text for path, text in files.items()}, "commands": lines})
+        print_json(
+            {
+                "dryRun": True,
+                "files": {str(path): text for path, text in files.items()},
+                "commands": lines,
+            }
+        )
         return Exit.DONE
     for path, text in files.items():
         print(f"──── {path}\n{text}", end="" if text else "\n")
@@ -167,9 +224,13 @@ def _show_plan(arguments: argparse.Namespace, files: dict[Path, str], commands: 
 
 def _what_now(settings: Settings, written: list[Path]) -> str:
     if written and properties(units.SERVICE, "ActiveState").get("ActiveState") == "active":
-        return "It runs as it was; `systemctl --user restart trimpoint.service` starts it anew, which ends what its agents are doing."
+        return (
+            "It runs as it was; `systemctl --user restart trimpoint.service` starts it anew, which "
+            "ends what its agents are doing."
+        )
     return (
-        f"The first client that connects starts it (socket {settings.socket}; configuration {default_config_path(os.environ)})."
+        f"The first client that connects starts it (socket {settings.socket}; configuration "
+        f"{default_config_path(os.environ)})."
     )
 
 
@@ -181,7 +242,13 @@ def _print_change(arguments: argparse.Namespace, what: str, paths: list[Path], t
         stdout_console().print(Text.assemble(("✓ ", "bold green"), f"{what}: {path}"))
     stdout_console().print(Text(then, overflow="fold"))
     if what == "written":
-        print_line(Text('It ends when you log out of your last session, unless: loginctl enable-linger "$USER"', "dim"))
+        print_line(
+            Text(
+                "It ends when you log out of your last session, unless: loginctl enable-linger "
+                '"$USER"',
+                "dim",
+            )
+        )
     return Exit.DONE
 
 
@@ -189,14 +256,20 @@ def _status_table(service: dict[str, str], socket: dict[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
     is_failed = "failed" in (service.get("ActiveState"), socket.get("ActiveState"))
     pid = f", pid {service['MainPID']}" if service.get("MainPID", "0") != "0" else ""
-    restarts = f", restarted {service['NRestarts']} times" if service.get("NRestarts", "0") != "0" else ""
+    restarts = (
+        f", restarted {service['NRestarts']} times" if service.get("NRestarts", "0") != "0" else ""
+    )
     result = f" ({service.get('Result')})" if is_failed else ""
     table.add_row(
-        Text("Service", "bold"), Text(f"{service.get('ActiveState')}{result}{pid}{restarts}", "red" if is_failed else "")
+        Text("Service", "bold"),
+        Text(f"{service.get('ActiveState')}{result}{pid}{restarts}", "red" if is_failed else ""),
     )
     if service.get("StatusText") and pid:
         table.add_row("", Text(one_line(service["StatusText"]), "dim"))
     listening = one_line(socket.get("Listen", "")) or "not installed: trimpoint service install"
-    table.add_row(Text("Socket", "bold"), Text(f"{socket.get('ActiveState')}, {socket.get('UnitFileState') or 'no unit'}"))
+    table.add_row(
+        Text("Socket", "bold"),
+        Text(f"{socket.get('ActiveState')}, {socket.get('UnitFileState') or 'no unit'}"),
+    )
     table.add_row("", Text(listening, "dim"))
     return table

@@ -34,7 +34,9 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json({"pid": pid, "stopped": True})
     else:
-        stdout_console().print(Text.assemble(("✓ ", "bold green"), f"The daemon has stopped (pid {pid})."))
+        stdout_console().print(
+            Text.assemble(("✓ ", "bold green"), f"The daemon has stopped (pid {pid}).")
+        )
     return Exit.DONE
 
 
@@ -49,7 +51,9 @@ async def _ended(client: Client, process: int | None) -> None:
 
 @contextmanager
 def _process(pid: int) -> Generator[int | None]:
-    """A descriptor that turns readable when the process ends; None where the system has no such thing."""
+    """A descriptor that turns readable when the process ends; None where the system has no such
+    thing.
+    """
     descriptor: int | None = None
     with suppress(OSError, AttributeError):
         descriptor = os.pidfd_open(pid)

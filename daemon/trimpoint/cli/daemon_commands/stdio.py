@@ -1,7 +1,7 @@
 """`trimpoint stdio`: a client talks to the daemon over the stdin and stdout of this process.
 
-This process only relays bytes. If no daemon runs, it starts one in the background first; whatever ends this
-process or its client leaves the daemon to the other clients.
+This process only relays bytes. If no daemon runs, it starts one in the background first; whatever
+ends this process or its client leaves the daemon to the other clients.
 """
 
 import argparse
@@ -29,7 +29,8 @@ _ATTEMPTS = 5
 def run(arguments: argparse.Namespace) -> int:
     """Serves the one client until its end of input.
 
-    :raises CliError: no daemon could start, or the running one cannot be used; the client has the reason.
+    :raises CliError: no daemon could start, or the running one cannot be used; the client has the
+        reason.
     """
     try:
         return _run(arguments)

@@ -29,7 +29,10 @@ def version_lines() -> Iterator[str]:
     yield f"trimpoint {__version__}"
     yield f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     yield f"Codex {_codex()}"
-    yield f"protocol: {len(METHODS)} methods and {len(NOTIFICATIONS)} notifications beside Codex's own"
+    yield (
+        f"protocol: {len(METHODS)} methods and {len(NOTIFICATIONS)} notifications "
+        "beside Codex's own"
+    )
 
 
 def _codex() -> str:

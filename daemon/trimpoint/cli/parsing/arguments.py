@@ -1,4 +1,6 @@
-"""What can be typed: one parser for all commands. Standard library only, so that `--help` is there at once."""
+"""What can be typed: one parser for all commands. Standard library only, so that `--help` is there
+at once.
+"""
 
 import argparse
 import difflib
@@ -22,19 +24,34 @@ exit codes:
 
 Without --thread a command takes the last thread of this folder (its git work tree) and says which.
 --json prints one JSON document, or JSON lines where something is followed, and nothing else.
-Options may stand before the command. Colour and progress appear on a terminal only; NO_COLOR is respected.
+Options may stand before the command. Colour and progress appear on a terminal only; NO_COLOR is
+respected.
 What is Codex's own goes to Codex: trimpoint login, logout, exec, mcp … and trimpoint codex WORD.
 """
+
+DESCRIPTION = "Keep long Codex conversations going: clear, compact, compress and revert them."
 
 GROUPS = (
     ("talk", (daemons.add_ask, threads.add_interrupt, threads.add_watch)),
     (
         "the agent's context",
-        (threads.add_context, threads.add_clear, threads.add_compact, threads.add_compress, threads.add_new),
+        (
+            threads.add_context,
+            threads.add_clear,
+            threads.add_compact,
+            threads.add_compress,
+            threads.add_new,
+        ),
     ),
     (
         "history and files",
-        (threads.add_timeline, threads.add_revert, threads.add_diff, threads.add_checkpoints, threads.add_export),
+        (
+            threads.add_timeline,
+            threads.add_revert,
+            threads.add_diff,
+            threads.add_checkpoints,
+            threads.add_export,
+        ),
     ),
     (
         "threads",
@@ -61,7 +78,13 @@ GROUPS = (
     ),
     (
         "this installation",
-        (daemons.add_doctor, daemons.add_config, daemons.add_journal, daemons.add_completion, daemons.add_demo),
+        (
+            daemons.add_doctor,
+            daemons.add_config,
+            daemons.add_journal,
+            daemons.add_completion,
+            daemons.add_demo,
+        ),
     ),
     ("for programs", (daemons.add_probe, daemons.add_stdio, daemons.add_schema)),
 )
@@ -72,7 +95,9 @@ _WITH_ACTIONS = frozenset({"config", "journal", "service"})
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        unknown = re.search(r"argument (COMMAND|ACTION): invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        unknown = re.search(
+            r"argument (COMMAND|ACTION): invalid choice: '(.*?)' \(choose from (.*)\)", message
+        )
         if unknown:
             _unknown_command(unknown[1].lower(), unknown[2], re.findall(r"[\w-]+", unknown[3]))
         sentence = re.sub(r"^argument (\S+): (?=takes )", r"\1 ", message)
@@ -86,7 +111,11 @@ class _Parser(argparse.ArgumentParser):
 def _unknown_command(kind: str, name: str, known: list[str]) -> NoReturn:
     nearest = difflib.get_close_matches(name, known, n=1)
     guess = f"Did you mean {nearest[0]}? " if nearest else ""
-    there_are = "trimpoint help lists all commands." if kind == "command" else f"There are: {', '.join(known)}."
+    there_are = (
+        "trimpoint help lists all commands."
+        if kind == "command"
+        else f"There are: {', '.join(known)}."
+    )
     raise UsageError(f"There is no {kind} {name!r}.", f"{guess}{there_are}")
 
 
@@ -100,10 +129,18 @@ class _Root(_Parser):
         width = max(map(len, summaries))
         blocks = ["usage: trimpoint COMMAND [OPTION …]\n", _wrapped(f"{self.description}\n")]
         for title, names in self.groups:
-            rows = (_wrapped(f"  {name:<{width}}  {summaries[name]}\n", width + 4) for name in names)
+            rows = (
+                _wrapped(f"  {name:<{width}}  {summaries[name]}\n", width + 4) for name in names
+            )
             blocks.append(f"{title}:\n" + "".join(rows))
-        blocks.append(_wrapped("trimpoint help COMMAND tells more of one, trimpoint --version what is installed.\n"))
-        return "\n".join([*blocks, "".join(_wrapped(line, 5) for line in EPILOG.splitlines(keepends=True))])
+        blocks.append(
+            _wrapped(
+                "trimpoint help COMMAND tells more of one, trimpoint --version what is installed.\n"
+            )
+        )
+        return "\n".join(
+            [*blocks, "".join(_wrapped(line, 5) for line in EPILOG.splitlines(keepends=True))]
+        )
 
 
 def _wrapped(line: str, indent: int = 0) -> str:
@@ -113,12 +150,20 @@ def _wrapped(line: str, indent: int = 0) -> str:
         return line
     is_list = line.startswith(" ")
     return (
-        textwrap.fill(line.rstrip(), columns, subsequent_indent=" " * (indent if is_list else 0), break_on_hyphens=False) + "\n"
+        textwrap.fill(
+            line.rstrip(),
+            columns,
+            subsequent_indent=" " * (indent if is_list else 0),
+            break_on_hyphens=False,
+        )
+        + "\n"
     )
 
 
 def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
-    """The sub-commands of a parser, each with its name as `dest`; argparse keeps them without a public name."""
+    """The sub-commands of a parser, each with its name as `dest`; argparse keeps them without a
+    public name.
+    """
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
             return action._choices_actions
@@ -129,7 +174,8 @@ def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
     """The parsers of sub-commands by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
-            return dict(cast("dict[str, argparse.ArgumentParser]", action.choices))  # pyright: ignore[reportUnknownMemberType]
+            choices = action.choices  # pyright: ignore[reportUnknownMemberType]
+            return dict(cast("dict[str, argparse.ArgumentParser]", choices))
     return {}
 
 
@@ -137,7 +183,7 @@ def root_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     parser = _Root(
         prog="trimpoint",
-        description="Keep long Codex conversations going: clear, compact, compress and revert them.",
+        description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -162,12 +208,17 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     ordered = _in_order(list(arguments), parser)
     parsed, rest = parser.parse_known_args(ordered)
     if rest:
-        raise UsageError(f"trimpoint {parsed.command} does not take {rest[0]!r}.", f"See trimpoint {parsed.command} --help.")
+        raise UsageError(
+            f"trimpoint {parsed.command} does not take {rest[0]!r}.",
+            f"See trimpoint {parsed.command} --help.",
+        )
     return parsed
 
 
 def _in_order(arguments: list[str], parser: argparse.ArgumentParser) -> list[str]:
-    """The command line with the command first: `help X` as `X --help`, options before the command after it."""
+    """The command line with the command first: `help X` as `X --help`, options before the command
+    after it.
+    """
     if arguments[:1] == ["help"]:
         words = [word for word in arguments[1:] if not word.startswith("-")]
         return [*words, "--help"]
@@ -182,6 +233,10 @@ def _in_order(arguments: list[str], parser: argparse.ArgumentParser) -> list[str
     if not rest:
         return ["overview", *options]
     command_words = 1
-    if rest[0] in _WITH_ACTIONS and len(rest) > 1 and rest[1] in sub_parsers(sub_parsers(parser)[rest[0]]):
+    if (
+        rest[0] in _WITH_ACTIONS
+        and len(rest) > 1
+        and rest[1] in sub_parsers(sub_parsers(parser)[rest[0]])
+    ):
         command_words += 1
     return [*rest[:command_words], *options, *rest[command_words:]]

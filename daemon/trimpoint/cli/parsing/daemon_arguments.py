@@ -34,8 +34,8 @@ exit codes:
 """
 
 TOKEN = """\
-The token is in the file http-token of the state directory, made when it is first needed, and readable by you
-alone. Whoever has it can do with your threads whatever you can.
+The token is in the file http-token of the state directory, made when it is first needed, and
+readable by you alone. Whoever has it can do with your threads whatever you can.
 """
 ASK = """\
 Goes on in the last thread of this folder; without one, or with --new, it begins one.
@@ -55,7 +55,8 @@ PROBE = """\
 examples:
   trimpoint probe thread/list
   trimpoint probe timeline/read '{"threadId": "…"}'
-  trimpoint probe turn/start '{"threadId": "…", "input": [{"type": "text", "text": "hi"}]}' --until turn/completed
+  trimpoint probe turn/start --until turn/completed \\
+      '{"threadId": "…", "input": [{"type": "text", "text": "hi"}]}'
   trimpoint probe --prompt "What does this project do?"
   trimpoint probe --prompt "And how is it tested?" --thread LAST-DIGITS-OF-ID
 """
@@ -63,8 +64,14 @@ examples:
 
 def add_serve(commands: Commands) -> None:
     """`serve`."""
-    parser = command(commands, "serve", "daemon_commands.serve:run", "run the daemon in the foreground")
-    parser.add_argument("--background", action="store_true", help="leave it running, until nothing has used it for a minute")
+    parser = command(
+        commands, "serve", "daemon_commands.serve:run", "run the daemon in the foreground"
+    )
+    parser.add_argument(
+        "--background",
+        action="store_true",
+        help="leave it running, until nothing has used it for a minute",
+    )
     json_option(parser)
     as_codex_daemon(parser)
     for_daemons(parser)
@@ -72,38 +79,76 @@ def add_serve(commands: Commands) -> None:
 
 def add_stdio(commands: Commands) -> None:
     """`stdio`."""
-    parser = command(commands, "stdio", "daemon_commands.stdio:run", "serve the client at stdin and stdout", APP_SERVER)
+    parser = command(
+        commands,
+        "stdio",
+        "daemon_commands.stdio:run",
+        "serve the client at stdin and stdout",
+        APP_SERVER,
+    )
     for_daemons(parser)
 
 
 def add_status(commands: Commands) -> None:
     """`status`."""
-    parser = command(commands, "status", "thread_commands.status:run", "show the daemon, its Codex and its threads")
+    parser = command(
+        commands,
+        "status",
+        "thread_commands.status:run",
+        "show the daemon, its Codex and its threads",
+    )
     parser.add_argument("-a", "--all", action="store_true", help="list archived threads too")
     for_clients(parser)
 
 
 def add_metrics(commands: Commands) -> None:
     """`metrics`."""
-    parser = command(commands, "metrics", "daemon_commands.metrics:run", "show what the daemon counts about itself")
-    parser.add_argument("--prometheus", action="store_true", help="print the text that Prometheus reads")
+    parser = command(
+        commands,
+        "metrics",
+        "daemon_commands.metrics:run",
+        "show what the daemon counts about itself",
+    )
+    parser.add_argument(
+        "--prometheus", action="store_true", help="print the text that Prometheus reads"
+    )
     for_clients(parser)
 
 
 def add_token(commands: Commands) -> None:
     """`token`."""
-    parser = command(commands, "token", "daemon_commands.token:run", "print the token for HTTP and WebSocket over TCP", TOKEN)
-    parser.add_argument("--url", action="store_true", help="print an address that logs a browser in, once, within two minutes")
+    parser = command(
+        commands,
+        "token",
+        "daemon_commands.token:run",
+        "print the token for HTTP and WebSocket over TCP",
+        TOKEN,
+    )
     parser.add_argument(
-        "--new", action="store_true", help="make another token; the old one ends when the daemon is started again"
+        "--url",
+        action="store_true",
+        help="print an address that logs a browser in, once, within two minutes",
+    )
+    parser.add_argument(
+        "--new",
+        action="store_true",
+        help="make another token; the old one ends when the daemon is started again",
     )
     for_clients(parser)
 
 
 def add_ask(commands: Commands) -> None:
     """`ask`."""
-    parser = command(commands, "ask", "thread_commands.ask:run", "say something to the agent, and see what it does", ASK)
-    parser.add_argument("text", metavar="TEXT", nargs="*", help="what to say; - reads it from stdin")
+    parser = command(
+        commands,
+        "ask",
+        "thread_commands.ask:run",
+        "say something to the agent, and see what it does",
+        ASK,
+    )
+    parser.add_argument(
+        "text", metavar="TEXT", nargs="*", help="what to say; - reads it from stdin"
+    )
     parser.add_argument("--new", action="store_true", help="begin a new thread")
     parser.add_argument("-m", "--model", metavar="MODEL", help="the model, from now on")
     parser.add_argument(
@@ -111,10 +156,18 @@ def add_ask(commands: Commands) -> None:
         help="what the agent may change, from now on",
     )  # fmt: skip
     parser.add_argument(
-        "-a", "--approve", choices=("untrusted", "on-request", "never"), help="when the agent asks first, from now on"
+        "-a",
+        "--approve",
+        choices=("untrusted", "on-request", "never"),
+        help="when the agent asks first, from now on",
     )
     parser.add_argument(
-        "-i", "--image", metavar="FILE", action="append", default=[], help="with an image; may be given several times"
+        "-i",
+        "--image",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="with an image; may be given several times",
     )
     parser.add_argument("-C", "--cwd", metavar="DIR", help="begin a new thread in this folder")
     for_clients(parser, thread=True)
@@ -122,43 +175,88 @@ def add_ask(commands: Commands) -> None:
 
 def add_probe(commands: Commands) -> None:
     """`probe`."""
-    parser = command(commands, "probe", "thread_commands.probe:run", "send any method by hand, or run a prompt", PROBE)
-    parser.add_argument("method", metavar="METHOD", nargs="?", help="any app-server method, or one of trimpoint's own")
-    parser.add_argument("params", metavar="PARAMS", nargs="?", help="its parameters, a JSON object; - reads them from stdin")
-    parser.add_argument("--follow", metavar="SECONDS", type=seconds, help="print notifications for so long")
+    parser = command(
+        commands,
+        "probe",
+        "thread_commands.probe:run",
+        "send any method by hand, or run a prompt",
+        PROBE,
+    )
+    parser.add_argument(
+        "method",
+        metavar="METHOD",
+        nargs="?",
+        help="any app-server method, or one of trimpoint's own",
+    )
+    parser.add_argument(
+        "params",
+        metavar="PARAMS",
+        nargs="?",
+        help="its parameters, a JSON object; - reads them from stdin",
+    )
+    parser.add_argument(
+        "--follow", metavar="SECONDS", type=seconds, help="print notifications for so long"
+    )
     parser.add_argument("--until", metavar="METHOD", help="print notifications until this one")
-    parser.add_argument("--prompt", metavar="TEXT", help="run a turn and stream the answer; the agent's questions are put to you")
-    parser.add_argument("--cwd", metavar="DIR", help="with --prompt: where a new thread works (default: here)")
+    parser.add_argument(
+        "--prompt",
+        metavar="TEXT",
+        help="run a turn and stream the answer; the agent's questions are put to you",
+    )
+    parser.add_argument(
+        "--cwd", metavar="DIR", help="with --prompt: where a new thread works (default: here)"
+    )
     for_clients(parser, thread=True)
 
 
 def add_shutdown(commands: Commands) -> None:
     """`shutdown`."""
-    parser = command(commands, "shutdown", "daemon_commands.shutdown:run", "stop the daemon and its Codex")
+    parser = command(
+        commands, "shutdown", "daemon_commands.shutdown:run", "stop the daemon and its Codex"
+    )
     for_clients(parser)
 
 
 def add_journal(commands: Commands) -> None:
     """`journal`."""
     parser = commands.add_parser(
-        "journal", help="look at the journals on disk, check, repair and export them", allow_abbrev=False
+        "journal",
+        help="look at the journals on disk, check, repair and export them",
+        allow_abbrev=False,
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
     _offline(actions, "inspect", "show the journals, or all about one")
     _offline(actions, "verify", "read everything and say what is wrong; exit code 1 if anything is")
-    repair = _offline(actions, "repair", "cut off torn ends; no daemon may run, and nothing is deleted", REPAIR)
-    repair.add_argument("--salvage", action="store_true", help="write damaged journals anew with all that can still be read")
-    expire = _offline(actions, "expire", "put away what the rule in [retention] names; no daemon may run", EXPIRE)
+    repair = _offline(
+        actions, "repair", "cut off torn ends; no daemon may run, and nothing is deleted", REPAIR
+    )
+    repair.add_argument(
+        "--salvage",
+        action="store_true",
+        help="write damaged journals anew with all that can still be read",
+    )
+    expire = _offline(
+        actions, "expire", "put away what the rule in [retention] names; no daemon may run", EXPIRE
+    )
     expire.add_argument("--dry-run", action="store_true", help="only show what would go")
     export = _offline(actions, "export", "write events as JSON lines, of all threads or one")
     export.add_argument(
-        "--private", action="store_true", help="with what no client is shown: Codex's own ids, raw items, settings"
+        "--private",
+        action="store_true",
+        help="with what no client is shown: Codex's own ids, raw items, settings",
     )
 
 
-def _offline(actions: Commands, name: str, summary: str, details: str = "") -> argparse.ArgumentParser:
+def _offline(
+    actions: Commands, name: str, summary: str, details: str = ""
+) -> argparse.ArgumentParser:
     parser = command(actions, name, f"daemon_commands.journal:run_{name}", summary, details)
-    parser.add_argument("-t", "--thread", metavar="ID", help="which thread: its id, or the beginning or end of it (default: all)")
+    parser.add_argument(
+        "-t",
+        "--thread",
+        metavar="ID",
+        help="which thread: its id, or the beginning or end of it (default: all)",
+    )
     json_option(parser)
     parser.add_argument("--state-dir", metavar="DIR", help="where the journals are")
     parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
@@ -168,47 +266,80 @@ def _offline(actions: Commands, name: str, summary: str, details: str = "") -> a
 
 def add_service(commands: Commands) -> None:
     """`service`."""
-    parser = command(commands, "service", "daemon_commands.service:run_status", "run the daemon as a systemd service of yours")
+    parser = command(
+        commands,
+        "service",
+        "daemon_commands.service:run_status",
+        "run the daemon as a systemd service of yours",
+    )
     actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
     for action, summary, changes in (
-        ("install", "write the units and have systemd listen; the first client starts the daemon", True),
+        (
+            "install",
+            "write the units and have systemd listen; the first client starts the daemon",
+            True,
+        ),
         ("uninstall", "stop the service and remove its units; journals stay", True),
         ("status", "show what systemd knows of it", False),
     ):
         sub = command(actions, action, f"daemon_commands.service:run_{action}", summary)
         sub.set_defaults(command=f"service {action}")
         if changes:
-            sub.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+            sub.add_argument(
+                "--dry-run", action="store_true", help="print what would be done, and do nothing"
+            )
         json_option(sub)
         if action == "install":
             as_codex_daemon(sub)
         for_daemons(sub)
     logs = command(actions, "logs", "daemon_commands.service:run_logs", "show its log")
     logs.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")
-    logs.add_argument("-n", "--lines", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
+    logs.add_argument(
+        "-n",
+        "--lines",
+        metavar="N",
+        type=positive,
+        default=100,
+        help="the newest N lines (default 100)",
+    )
 
 
 def add_doctor(commands: Commands) -> None:
     """`doctor`."""
     parser = command(
-        commands, "doctor", "daemon_commands.doctor:run", "say what is found on this machine, what is wrong and what to do"
+        commands,
+        "doctor",
+        "daemon_commands.doctor:run",
+        "say what is found on this machine, what is wrong and what to do",
     )
-    parser.add_argument("--verbose", action="store_true", help="with everything that is all right, and all settings")
+    parser.add_argument(
+        "--verbose", action="store_true", help="with everything that is all right, and all settings"
+    )
     json_option(parser)
     for_daemons(parser)
 
 
 def add_schema(commands: Commands) -> None:
     """`schema`."""
-    parser = command(commands, "schema", "daemon_commands.schema:run", "write what trimpoint adds to the protocol as JSON Schema")
-    parser.add_argument("--out", metavar="DIR", required=True, help="the folder to write to; made if need be")
+    parser = command(
+        commands,
+        "schema",
+        "daemon_commands.schema:run",
+        "write what trimpoint adds to the protocol as JSON Schema",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="the folder to write to; made if need be"
+    )
     json_option(parser)
 
 
 def add_demo(commands: Commands) -> None:
     """`demo`."""
     parser = command(
-        commands, "demo", "daemon_commands.demo:run", "see /clear, /compact and /new at work, in a minute and without an account"
+        commands,
+        "demo",
+        "daemon_commands.demo:run",
+        "see /clear, /compact and /new at work, in a minute and without an account",
     )
     parser.add_argument("--plain", action="store_true", help="no colour and no animation")
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
@@ -227,15 +358,28 @@ def add_unlisted(commands: Commands) -> None:
 
 def add_logs(commands: Commands) -> None:
     """`logs`."""
-    parser = command(commands, "logs", "daemon_commands.logs:run", "show the daemon's log, wherever it goes")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")
-    parser.add_argument("-n", "--lines", metavar="N", type=positive, default=100, help="the newest N lines (default 100)")
+    parser = command(
+        commands, "logs", "daemon_commands.logs:run", "show the daemon's log, wherever it goes"
+    )
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C"
+    )
+    parser.add_argument(
+        "-n",
+        "--lines",
+        metavar="N",
+        type=positive,
+        default=100,
+        help="the newest N lines (default 100)",
+    )
     add_location_options(parser)
 
 
 def add_config(commands: Commands) -> None:
     """`config`."""
-    parser = command(commands, "config", "daemon_commands.config:run_show", "show or begin the configuration")
+    parser = command(
+        commands, "config", "daemon_commands.config:run_show", "show or begin the configuration"
+    )
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
     for action, summary in (
         ("show", "show what is in force and where it comes from"),
@@ -251,7 +395,11 @@ def add_config(commands: Commands) -> None:
 def add_completion(commands: Commands) -> None:
     """`completion`."""
     parser = command(
-        commands, "completion", "daemon_commands.completion:run", "print what makes a shell complete trimpoint", COMPLETION
+        commands,
+        "completion",
+        "daemon_commands.completion:run",
+        "print what makes a shell complete trimpoint",
+        COMPLETION,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
     parser.add_argument("--words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

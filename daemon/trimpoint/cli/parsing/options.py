@@ -1,4 +1,6 @@
-"""What the commands have in common: how one is declared, its shared options, and the values that options take."""
+"""What the commands have in common: how one is declared, its shared options, and the values that
+options take.
+"""
 
 import argparse
 import re
@@ -9,8 +11,12 @@ MAX_TURNS = 1_000_000
 Commands = Any  # argparse names the type of a set of sub-commands with a leading underscore
 
 
-def command(commands: Commands, name: str, run: str, summary: str, details: str = "") -> argparse.ArgumentParser:
-    """A sub-command; `run` names what carries it out, as `room.module:function` below `trimpoint.cli`."""
+def command(
+    commands: Commands, name: str, run: str, summary: str, details: str = ""
+) -> argparse.ArgumentParser:
+    """A sub-command; `run` names what carries it out, as `room.module:function` below
+    `trimpoint.cli`.
+    """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
@@ -51,9 +57,14 @@ def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> Non
 def thread_options(parser: argparse.ArgumentParser) -> None:
     """Options that say which thread."""
     parser.add_argument(
-        "-t", "--thread", metavar="THREAD", help="which thread: its id or the end of it, its name, or its first words"
+        "-t",
+        "--thread",
+        metavar="THREAD",
+        help="which thread: its id or the end of it, its name, or its first words",
     )
-    parser.add_argument("--last", action="store_true", help="the thread that was used last, wherever it works")
+    parser.add_argument(
+        "--last", action="store_true", help="the thread that was used last, wherever it works"
+    )
 
 
 def for_one_thread(parser: argparse.ArgumentParser) -> None:
@@ -67,14 +78,22 @@ def for_daemons(parser: argparse.ArgumentParser) -> None:
     add_location_options(parser)
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
     parser.add_argument(
-        "-c", dest="overrides", metavar="KEY=VALUE", action="append", default=[], type=override, help="an override for Codex"
+        "-c",
+        dest="overrides",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        type=override,
+        help="an override for Codex",
     )
 
 
 def as_codex_daemon(parser: argparse.ArgumentParser) -> None:
     """Returns whether Codex's own programs are served."""
     parser.add_argument(
-        "--as-codex-daemon", action="store_true", help="serve plain `codex` too: listen where it looks for its background server"
+        "--as-codex-daemon",
+        action="store_true",
+        help="serve plain `codex` too: listen where it looks for its background server",
     )
 
 
@@ -99,7 +118,9 @@ def override(text: str) -> str:
     """`key=value`, as Codex takes it."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
-        raise argparse.ArgumentTypeError(f'takes KEY=VALUE, for example model="gpt-5", not {text!r}')
+        raise argparse.ArgumentTypeError(
+            f'takes KEY=VALUE, for example model="gpt-5", not {text!r}'
+        )
     return text
 
 

@@ -30,8 +30,15 @@ examples:
 
 def add_clear(commands: Commands) -> None:
     """`clear`."""
-    parser = command(commands, "clear", "thread_commands.slash:run_clear", "clear the agent's context, keeping the last N turns")
-    parser.add_argument("keep", metavar="N", nargs="?", type=turn_count, help="turns to keep; none without it")
+    parser = command(
+        commands,
+        "clear",
+        "thread_commands.slash:run_clear",
+        "clear the agent's context, keeping the last N turns",
+    )
+    parser.add_argument(
+        "keep", metavar="N", nargs="?", type=turn_count, help="turns to keep; none without it"
+    )
     dry_run(parser)
     for_clients(parser, thread=True)
 
@@ -39,9 +46,14 @@ def add_clear(commands: Commands) -> None:
 def add_compact(commands: Commands) -> None:
     """`compact`."""
     parser = command(
-        commands, "compact", "thread_commands.slash:run_compact", "summarize the conversation and go on with the summary"
+        commands,
+        "compact",
+        "thread_commands.slash:run_compact",
+        "summarize the conversation and go on with the summary",
     )
-    parser.add_argument("--keep", metavar="N", type=turn_count, help="keep the last N turns word for word")
+    parser.add_argument(
+        "--keep", metavar="N", type=turn_count, help="keep the last N turns word for word"
+    )
     parser.add_argument("--force", action="store_true", help="compact a short conversation too")
     dry_run(parser)
     for_clients(parser, thread=True)
@@ -51,9 +63,17 @@ def add_compact(commands: Commands) -> None:
 def add_compress(commands: Commands) -> None:
     """`compress`."""
     parser = command(
-        commands, "compress", "thread_commands.slash:run_compress", "take what is no longer needed out of the agent's context"
+        commands,
+        "compress",
+        "thread_commands.slash:run_compress",
+        "take what is no longer needed out of the agent's context",
     )
-    parser.add_argument("target", metavar="TOKENS", nargs="?", help="get down to about this many, such as 50000 or 50k")
+    parser.add_argument(
+        "target",
+        metavar="TOKENS",
+        nargs="?",
+        help="get down to about this many, such as 50000 or 50k",
+    )
     dry_run(parser)
     for_clients(parser, thread=True)
 
@@ -65,13 +85,20 @@ def add_revert(commands: Commands) -> None:
         "revert",
         "thread_commands.slash:run_revert",
         "take files and context back to where they were after a turn",
-        "A turn is its number in the conversation, counted from 1, pruned ones too (see trimpoint checkpoints); 0 is before the first. "
+        "A turn is its number in the conversation, counted from 1, pruned ones too (see trimpoint "
+        "checkpoints); 0 is before the first. "
         "Without one, the last turn is taken back.",
     )
-    parser.add_argument("turn", metavar="TURN", nargs="?", help="number or id of the turn to go back to")
+    parser.add_argument(
+        "turn", metavar="TURN", nargs="?", help="number or id of the turn to go back to"
+    )
     parser.add_argument("--undo", action="store_true", help="take back the last revert")
     parser.add_argument("--context", action="store_true", help="leave files alone")
-    parser.add_argument("--force", action="store_true", help="overwrite what others have made of the agent's changes")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="overwrite what others have made of the agent's changes",
+    )
     dry_run(parser)
     for_clients(parser, thread=True)
 
@@ -79,7 +106,10 @@ def add_revert(commands: Commands) -> None:
 def add_new(commands: Commands) -> None:
     """`new`."""
     parser = command(
-        commands, "new", "thread_commands.slash:run_new", "archive the thread and start an empty one on the same files"
+        commands,
+        "new",
+        "thread_commands.slash:run_new",
+        "archive the thread and start an empty one on the same files",
     )
     dry_run(parser)
     for_clients(parser, thread=True)
@@ -87,7 +117,12 @@ def add_new(commands: Commands) -> None:
 
 def add_timeline(commands: Commands) -> None:
     """`timeline`."""
-    parser = command(commands, "timeline", "thread_commands.timeline:run", "show a thread's history with its trim points")
+    parser = command(
+        commands,
+        "timeline",
+        "thread_commands.timeline:run",
+        "show a thread's history with its trim points",
+    )
     parser.add_argument(
         "--expand",
         metavar="WHICH",
@@ -95,7 +130,14 @@ def add_timeline(commands: Commands) -> None:
         default=[],
         help="show what was pruned: all, the number of a divider, or a trim point's id",
     )
-    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=200, help="the newest N entries (default 200)")
+    parser.add_argument(
+        "-n",
+        "--limit",
+        metavar="N",
+        type=positive,
+        default=200,
+        help="the newest N entries (default 200)",
+    )
     for_clients(parser, thread=True)
 
 
@@ -108,91 +150,171 @@ def add_checkpoints(commands: Commands) -> None:
         "list the states of the files that can be had back",
         CHECKPOINTS,
     )
-    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=50, help="the newest N turns (default 50)")
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument("--storage", action="store_true", help="show whose checkpoints there are, and what they keep on disk")
-    action.add_argument(
-        "--prune", action="store_true", help="let go of those of threads that are gone; only shows them without --yes"
+    parser.add_argument(
+        "-n",
+        "--limit",
+        metavar="N",
+        type=positive,
+        default=50,
+        help="the newest N turns (default 50)",
     )
-    parser.add_argument("--all", action="store_true", help="with --prune: remove everything of trimpoint from the repositories")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--storage",
+        action="store_true",
+        help="show whose checkpoints there are, and what they keep on disk",
+    )
+    action.add_argument(
+        "--prune",
+        action="store_true",
+        help="let go of those of threads that are gone; only shows them without --yes",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="with --prune: remove everything of trimpoint from the repositories",
+    )
     parser.add_argument("--yes", action="store_true", help="with --prune: do it")
     parser.add_argument(
-        "--repository", metavar="DIR", help="with --storage and --prune: this one only, even if no thread works in it"
+        "--repository",
+        metavar="DIR",
+        help="with --storage and --prune: this one only, even if no thread works in it",
     )
     for_clients(parser, thread=True)
 
 
 def add_diff(commands: Commands) -> None:
     """`diff`."""
-    parser = command(commands, "diff", "thread_commands.diff:run", "show what changed in the files between two moments", DIFF)
-    parser.add_argument(
-        "moments", metavar="MOMENT", nargs="*", help="one: what that turn changed; two: from the end of one to the other"
+    parser = command(
+        commands,
+        "diff",
+        "thread_commands.diff:run",
+        "show what changed in the files between two moments",
+        DIFF,
     )
-    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="only this file or folder, named from here")
+    parser.add_argument(
+        "moments",
+        metavar="MOMENT",
+        nargs="*",
+        help="one: what that turn changed; two: from the end of one to the other",
+    )
+    parser.add_argument(
+        "--path",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="only this file or folder, named from here",
+    )
     parser.add_argument("--stat", action="store_true", help="only which files, and how many lines")
     parser.add_argument(
-        "--max-bytes", metavar="N", type=positive, default=1024 * 1024, help="cut the diff after N bytes (default 1 MiB)"
+        "--max-bytes",
+        metavar="N",
+        type=positive,
+        default=1024 * 1024,
+        help="cut the diff after N bytes (default 1 MiB)",
     )
     for_clients(parser, thread=True)
 
 
 def add_watch(commands: Commands) -> None:
     """`watch`."""
-    parser = command(commands, "watch", "thread_commands.watch:run", "follow a thread live, until Ctrl-C")
+    parser = command(
+        commands, "watch", "thread_commands.watch:run", "follow a thread live, until Ctrl-C"
+    )
     for_clients(parser, thread=True)
 
 
 def add_context(commands: Commands) -> None:
     """`context`."""
-    parser = command(commands, "context", "thread_commands.context:run", "show how full a thread's context is")
+    parser = command(
+        commands, "context", "thread_commands.context:run", "show how full a thread's context is"
+    )
     for_one_thread(parser)
 
 
 def add_export(commands: Commands) -> None:
     """`export`."""
     parser = command(
-        commands, "export", "thread_commands.export:run", "write a thread as a document, with its trim points and summaries"
+        commands,
+        "export",
+        "thread_commands.export:run",
+        "write a thread as a document, with its trim points and summaries",
     )
-    parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: markdown")
-    parser.add_argument("--pruned", action="store_true", help="with what is no longer in the agent's context")
+    parser.add_argument(
+        "--format", choices=("markdown", "json"), default="markdown", help="default: markdown"
+    )
+    parser.add_argument(
+        "--pruned", action="store_true", help="with what is no longer in the agent's context"
+    )
     parser.add_argument("--out", metavar="FILE", help="a new file to write to (default: stdout)")
     for_clients(parser, thread=True)
 
 
 def add_threads(commands: Commands) -> None:
     """`threads`."""
-    parser = command(commands, "threads", "thread_commands.threads:run", "list the conversations of this folder, Codex's own too")
-    parser.add_argument("-a", "--all", action="store_true", help="those of all folders, archived ones too")
+    parser = command(
+        commands,
+        "threads",
+        "thread_commands.threads:run",
+        "list the conversations of this folder, Codex's own too",
+    )
+    parser.add_argument(
+        "-a", "--all", action="store_true", help="those of all folders, archived ones too"
+    )
     parser.add_argument("--archived", action="store_true", help="the archived ones of this folder")
-    parser.add_argument("-n", "--limit", metavar="N", type=positive, default=30, help="the last used N (default 30)")
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=positive, default=30, help="the last used N (default 30)"
+    )
     for_clients(parser)
 
 
 def add_rename(commands: Commands) -> None:
     """`rename`."""
-    parser = command(commands, "rename", "thread_commands.thread_changes:run_rename", "give a thread a name")
+    parser = command(
+        commands, "rename", "thread_commands.thread_changes:run_rename", "give a thread a name"
+    )
     parser.add_argument("name", metavar="NAME", help="its new name")
     for_clients(parser, thread=True)
 
 
 def add_archive(commands: Commands) -> None:
     """`archive`."""
-    for_one_thread(command(commands, "archive", "thread_commands.thread_changes:run_archive", "archive a thread"))
+    for_one_thread(
+        command(
+            commands, "archive", "thread_commands.thread_changes:run_archive", "archive a thread"
+        )
+    )
 
 
 def add_unarchive(commands: Commands) -> None:
     """`unarchive`."""
-    details = "Without a thread, the one of this folder that was archived last; so it takes back `trimpoint new`."
+    details = (
+        "Without a thread, the one of this folder that was archived last; so it takes back "
+        "`trimpoint new`."
+    )
     for_one_thread(
-        command(commands, "unarchive", "thread_commands.thread_changes:run_unarchive", "bring an archived thread back", details)
+        command(
+            commands,
+            "unarchive",
+            "thread_commands.thread_changes:run_unarchive",
+            "bring an archived thread back",
+            details,
+        )
     )
 
 
 def add_delete(commands: Commands) -> None:
     """`delete`."""
-    details = "Codex forgets the conversation. What trimpoint wrote down of it stays, as an archived thread."
+    details = (
+        "Codex forgets the conversation. What trimpoint wrote down of it stays, as an archived "
+        "thread."
+    )
     parser = command(
-        commands, "delete", "thread_commands.thread_changes:run_delete", "delete a thread from Codex, for good", details
+        commands,
+        "delete",
+        "thread_commands.thread_changes:run_delete",
+        "delete a thread from Codex, for good",
+        details,
     )
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
     for_one_thread(parser)
@@ -201,7 +323,10 @@ def add_delete(commands: Commands) -> None:
 def add_fork(commands: Commands) -> None:
     """`fork`."""
     parser = command(
-        commands, "fork", "thread_commands.thread_changes:run_fork", "begin a copy of a thread, to try something in it"
+        commands,
+        "fork",
+        "thread_commands.thread_changes:run_fork",
+        "begin a copy of a thread, to try something in it",
     )
     parser.add_argument("--at", metavar="TURN", type=positive, help="as it was after this turn")
     for_one_thread(parser)
@@ -210,5 +335,10 @@ def add_fork(commands: Commands) -> None:
 def add_interrupt(commands: Commands) -> None:
     """`interrupt`."""
     for_one_thread(
-        command(commands, "interrupt", "thread_commands.thread_changes:run_interrupt", "stop the turn that is running")
+        command(
+            commands,
+            "interrupt",
+            "thread_commands.thread_changes:run_interrupt",
+            "stop the turn that is running",
+        )
     )

@@ -49,10 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
     :raises UsageError: there is no prompt, or what was typed does not fit together.
     """
     if arguments.new and (arguments.thread or arguments.last):
-        raise UsageError("--new begins a thread; --thread and --last name one.", "Give one of them.")
+        raise UsageError(
+            "--new begins a thread; --thread and --last name one.", "Give one of them."
+        )
     text = _text(arguments.text)
     if not text.strip():
-        raise UsageError("There is no prompt.", 'For example: trimpoint ask "What does this project do?"')
+        raise UsageError(
+            "There is no prompt.", 'For example: trimpoint ask "What does this project do?"'
+        )
     given = [{"type": "text", "text": text}, *map(_image, arguments.image)]
     return with_daemon(arguments, partial(_ask, arguments, given))
 
@@ -121,7 +125,11 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _start_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    chosen = {"model": arguments.model, "approvalPolicy": arguments.approve, "sandbox": arguments.sandbox}
+    chosen = {
+        "model": arguments.model,
+        "approvalPolicy": arguments.approve,
+        "sandbox": arguments.sandbox,
+    }
     return {name: value for name, value in chosen.items() if value is not None}
 
 

@@ -1,4 +1,6 @@
-"""`trimpoint checkpoints`: which states of the files can be had back, what they keep on disk, and letting go of old ones."""
+"""`trimpoint checkpoints`: which states of the files can be had back, what they keep on disk, and
+letting go of old ones.
+"""
 
 import argparse
 import os
@@ -41,12 +43,20 @@ def run(arguments: argparse.Namespace) -> int:
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments)
     if arguments.json:
-        print_json(await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit))
+        print_json(
+            await client.request("checkpoint/list", threadId=thread.id, limit=arguments.limit)
+        )
         return Exit.DONE
-    found = await ask(client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit)
+    found = await ask(
+        client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit
+    )
     print_thread(thread, arguments)
     if found.older:
-        stdout_console().print(Text(f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"))
+        stdout_console().print(
+            Text(
+                f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"
+            )
+        )
     stdout_console().print(_table(found.turns))
     said: list[str] = []
     for row in found.turns:
@@ -56,15 +66,27 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         said = row.notes
     if found.safety is not None:
         stdout_console().print(
-            Text("Before the last revert the files were as in `safety`: see trimpoint diff safety now.", "dim")
+            Text(
+                "Before the last revert the files were as in `safety`: see trimpoint diff safety "
+                "now.",
+                "dim",
+            )
         )
     return Exit.DONE
 
 
 def _table(rows: list[TurnCheckpoint]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column, right in (("turn", True), ("changed", False), ("captured", False), ("commit", False), ("", False)):
-        table.add_column(column, justify="right" if right else "left", no_wrap=column != "", overflow="ellipsis")
+    for column, right in (
+        ("turn", True),
+        ("changed", False),
+        ("captured", False),
+        ("commit", False),
+        ("", False),
+    ):
+        table.add_column(
+            column, justify="right" if right else "left", no_wrap=column != "", overflow="ellipsis"
+        )
     for row in rows:
         table.add_row(*_cells(row), style="dim" if row.trimmed else None)
     return table
@@ -95,9 +117,17 @@ async def _storage(arguments: argparse.Namespace, client: Client) -> int:
         return Exit.DONE
     found = (await ask(client, CheckpointStorage, "checkpoint/storage", **params)).repositories
     for repository in found:
-        size = _size(repository.disk_bytes) if repository.disk_bytes is not None else repository.problem or "size unknown"
+        size = (
+            _size(repository.disk_bytes)
+            if repository.disk_bytes is not None
+            else repository.problem or "size unknown"
+        )
         refs = sum(thread.refs for thread in repository.threads)
-        stdout_console().print(Text.assemble((repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"))
+        stdout_console().print(
+            Text.assemble(
+                (repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"
+            )
+        )
         stdout_console().print(_threads(repository))
     if not found:
         stdout_console().print(Text("No thread works in a git repository.", "dim"))
@@ -109,13 +139,20 @@ def _threads(repository: RepositoryStorage) -> Table:
     for thread in repository.threads:
         unknown = Text("" if thread.known else "not in this daemon's books", "yellow")
         table.add_row(
-            f"  {one_line(thread.thread_id)}", counted(thread.refs, "checkpoint"), f"newest {age(thread.newest_at)} ago", unknown
+            f"  {one_line(thread.thread_id)}",
+            counted(thread.refs, "checkpoint"),
+            f"newest {age(thread.newest_at)} ago",
+            unknown,
         )
     return table
 
 
 async def _prune(arguments: argparse.Namespace, client: Client) -> int:
-    params: dict[str, Any] = {**_folder(arguments), "dryRun": not arguments.yes, "all": arguments.all}
+    params: dict[str, Any] = {
+        **_folder(arguments),
+        "dryRun": not arguments.yes,
+        "all": arguments.all,
+    }
     answer = await client.request("checkpoint/prune", **params)
     result = msgspec.convert(answer, PruneResult)
     if arguments.json:
@@ -124,7 +161,9 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.all:
         return _show_removal(result)
     if not result.refs:
-        stdout_console().print(Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone."))
+        stdout_console().print(
+            Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone.")
+        )
         return Exit.SKIPPED
     for repository in result.repositories:
         stdout_console().print(Text(repository.repository, "bold"))
@@ -133,7 +172,11 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
     if result.deleted:
         stdout_console().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}."))
     else:
-        print_line(Text(f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"))
+        print_line(
+            Text(
+                f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"
+            )
+        )
     return Exit.DONE
 
 
@@ -143,19 +186,42 @@ def _show_removal(result: PruneResult) -> int:
         stdout_console().print(_threads(repository))
     refs, repositories = counted(result.refs, "checkpoint"), len(result.repositories)
     if not result.deleted:
-        what = f"{refs} and all else that is trimpoint's would go for good ({counted(repositories, 'worktree')})"
-        print_line(Text(f"{what}. No file could be reverted any more. Nothing has been done yet: do it with --yes.", "yellow"))
+        what = (
+            f"{refs} and all else that is trimpoint's would go for good "
+            f"({counted(repositories, 'worktree')})"
+        )
+        print_line(
+            Text(
+                f"{what}. No file could be reverted any more. Nothing has been done yet: do it "
+                "with --yes.",
+                "yellow",
+            )
+        )
         return Exit.DONE
     stdout_console().print(
-        Text.assemble(("✓ ", "green"), f"Removed {refs} and all else that was trimpoint's ({counted(repositories, 'worktree')}).")
+        Text.assemble(
+            ("✓ ", "green"),
+            f"Removed {refs} and all else that was trimpoint's "
+            f"({counted(repositories, 'worktree')}).",
+        )
     )
     for folder in result.kept:
-        print_line(Text(f"{folder} stays: a revert has saved files of yours in it. Look at them, then remove it.", "yellow"))
+        print_line(
+            Text(
+                f"{folder} stays: a revert has saved files of yours in it. Look at them, then "
+                "remove it.",
+                "yellow",
+            )
+        )
     return Exit.DONE
 
 
 def _folder(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {"folder": os.path.abspath(arguments.repository)} if arguments.repository is not None else {}
+    return (
+        {"folder": os.path.abspath(arguments.repository)}
+        if arguments.repository is not None
+        else {}
+    )
 
 
 def _size(size_bytes: int) -> str:

@@ -21,7 +21,9 @@ def run(arguments: argparse.Namespace) -> int:
     :raises UsageError: two threads were named.
     """
     if arguments.named is not None and arguments.thread is not None:
-        raise UsageError("Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help.")
+        raise UsageError(
+            "Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help."
+        )
     arguments.thread = arguments.thread or arguments.named
     return with_daemon(arguments, partial(_show, arguments))
 

@@ -1,4 +1,6 @@
-"""`trimpoint diff`: what changed in the files, for eyes on a terminal, as git's own text elsewhere."""
+"""`trimpoint diff`: what changed in the files, for eyes on a terminal, as git's own text
+elsewhere.
+"""
 
 import argparse
 import os
@@ -52,7 +54,9 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 
 def _from_root(path: str, thread_folder: str) -> str:
-    """A path as the repository names it; it is given from the folder that the command is typed in, as to git."""
+    """A path as the repository names it; it is given from the folder that the command is typed in,
+    as to git.
+    """
     root = place_of(thread_folder)
     full = os.path.join(os.path.realpath(current_folder()), path)
     inside = os.path.relpath(full, root)
@@ -61,7 +65,11 @@ def _from_root(path: str, thread_folder: str) -> str:
 
 def _print(found: CheckpointDiff) -> None:
     moments = Text(f"{found.older.label} → {found.newer.label}  ", "bold")
-    stdout_console().print(moments.append_text(counts(found.changed) if found.files else Text("nothing differs", "dim")))
+    stdout_console().print(
+        moments.append_text(
+            counts(found.changed) if found.files else Text("nothing differs", "dim")
+        )
+    )
     stdout_console().print(file_table(found.files))
     for row in diff_rows(found.diff or ""):
         stdout_console().print(row)
@@ -69,7 +77,12 @@ def _print(found: CheckpointDiff) -> None:
 
 def _print_limits(found: CheckpointDiff) -> None:
     if found.truncated:
-        print_line(Text("The diff is cut here; see more with --max-bytes, or one file with --path.", "yellow"))
+        print_line(
+            Text(
+                "The diff is cut here; see more with --max-bytes, or one file with --path.",
+                "yellow",
+            )
+        )
     if len(found.files) < found.changed.files:
         print_line(Text(f"{found.changed.files - len(found.files)} more files differ.", "yellow"))
     for note in sorted({*found.older.notes, *found.newer.notes}):

@@ -30,7 +30,11 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
     entries = await _all_entries(client, thread.id, pruned=arguments.pruned)
     heading = Heading(thread.id, thread.name, thread.cwd, thread.created_at)
     as_json = arguments.json or arguments.format == "json"
-    pieces = [msgspec.json.encode(document(heading, entries)).decode(), "\n"] if as_json else markdown(heading, entries)
+    pieces = (
+        [msgspec.json.encode(document(heading, entries)).decode(), "\n"]
+        if as_json
+        else markdown(heading, entries)
+    )
     if arguments.out is None:
         # A terminal obeys escape sequences; a file only holds them.
         shown = map(printable, pieces) if sys.stdout.isatty() else pieces
@@ -40,12 +44,18 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
         _write(Path(arguments.out), pieces)
         print_plain_line(f"Written to {arguments.out}.")
     if not arguments.pruned and any(_hides(entry) for entry in entries):
-        print_plain_line("What is no longer in the agent's context is left out; --pruned has it, too.")
+        print_plain_line(
+            "What is no longer in the agent's context is left out; --pruned has it, too."
+        )
     return Exit.DONE
 
 
 def _hides(entry: TimelineEntry) -> bool:
-    return isinstance(entry, ContextTrimPointDivider) and not entry.expanded and entry.hidden_message_count > 0
+    return (
+        isinstance(entry, ContextTrimPointDivider)
+        and not entry.expanded
+        and entry.hidden_message_count > 0
+    )
 
 
 async def _all_entries(client: Client, thread_id: str, *, pruned: bool) -> list[TimelineEntry]:
@@ -53,7 +63,15 @@ async def _all_entries(client: Client, thread_id: str, *, pruned: bool) -> list[
     cursor: str | None = None
     while True:
         expand = "all" if pruned else None
-        page = await ask(client, TimelinePage, "timeline/read", threadId=thread_id, expand=expand, cursor=cursor, limit=MAX_PAGE)
+        page = await ask(
+            client,
+            TimelinePage,
+            "timeline/read",
+            threadId=thread_id,
+            expand=expand,
+            cursor=cursor,
+            limit=MAX_PAGE,
+        )
         pages.append(page.entries)
         if (cursor := page.next_cursor) is None:
             return [entry for entries in reversed(pages) for entry in entries]
@@ -64,6 +82,8 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise CliError(f"{path}: {error.strerror}.", "Name a new file with --out.", reason="cannot_write") from None
+        raise CliError(
+            f"{path}: {error.strerror}.", "Name a new file with --out.", reason="cannot_write"
+        ) from None
     with os.fdopen(fd, "w", encoding="utf-8", errors="surrogatepass") as file:
         file.writelines(pieces)

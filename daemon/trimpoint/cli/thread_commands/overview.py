@@ -46,7 +46,10 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 
 def _next(mine: list[KnownThread]) -> list[tuple[str, str]]:
-    hints = [("trimpoint ask TEXT", "goes on in the first of these"), ("trimpoint timeline", "shows what was said")]
+    hints = [
+        ("trimpoint ask TEXT", "goes on in the first of these"),
+        ("trimpoint timeline", "shows what was said"),
+    ]
     if len(mine) > _SHOWN:
         hints.append(("trimpoint threads", f"lists all {len(mine)}"))
     return hints

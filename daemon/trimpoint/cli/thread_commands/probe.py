@@ -17,13 +17,16 @@ from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_json, printable, show_error, stdout_console
 from trimpoint.cli.thread_commands.prompt import prompt
 
-_EXAMPLE = 'For example: trimpoint probe thread/read \'{"threadId": "…"}\'. See trimpoint probe --help.'
+_EXAMPLE = (
+    'For example: trimpoint probe thread/read \'{"threadId": "…"}\'. See trimpoint probe --help.'
+)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Send it and show what comes back.
 
-    :raises UsageError: neither a method nor a prompt was given, or both, or the parameters are not right.
+    :raises UsageError: neither a method nor a prompt was given, or both, or the parameters are not
+        right.
     """
     if (arguments.method is None) == (arguments.prompt is None):
         raise UsageError("Probe takes a METHOD, or --prompt TEXT.", _EXAMPLE)
@@ -35,9 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_prompt(arguments: argparse.Namespace) -> None:
     if not arguments.prompt.strip():
-        raise UsageError("The prompt is empty.", 'For example: --prompt "What does this project do?"')
+        raise UsageError(
+            "The prompt is empty.", 'For example: --prompt "What does this project do?"'
+        )
     if arguments.follow is not None or arguments.until is not None:
-        raise UsageError("--follow and --until go with a METHOD.", "A prompt is followed to the end of its turn by itself.")
+        raise UsageError(
+            "--follow and --until go with a METHOD.",
+            "A prompt is followed to the end of its turn by itself.",
+        )
 
 
 def _params(text: str | None) -> dict[str, Any]:
@@ -58,7 +66,9 @@ async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: 
         result = await client.request(arguments.method, **params)
     except RemoteError as error:
         if arguments.json:
-            print_json({"error": {"code": error.code, "message": error.message, "data": error.data}})
+            print_json(
+                {"error": {"code": error.code, "message": error.message, "data": error.data}}
+            )
             return refused(error).code
         show_error(refused(error))
         return refused(error).code
@@ -87,7 +97,9 @@ def _show_json(message: Message) -> None:
 
 def _show(console: Console, message: Message) -> None:
     arrow, style = ("?", "bold yellow") if "id" in message else ("←", "cyan")
-    console.print(Text.assemble((f"{arrow} ", style), (printable(str(message.get("method"))), style)))
+    console.print(
+        Text.assemble((f"{arrow} ", style), (printable(str(message.get("method"))), style))
+    )
     _print_value(console, message.get("params"))
 
 

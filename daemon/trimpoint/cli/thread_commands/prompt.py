@@ -23,7 +23,9 @@ async def prompt(arguments: argparse.Namespace, client: Client) -> int:
     text = [{"type": "text", "text": arguments.prompt}]
     started = await client.request("turn/start", threadId=thread_id, input=text)
     ids = thread_id, str(started["turn"]["id"])
-    ended = await RunningTurn(client, LiveView(stdout_console(), thread_id), ids, as_json=arguments.json).follow()
+    ended = await RunningTurn(
+        client, LiveView(stdout_console(), thread_id), ids, as_json=arguments.json
+    ).follow()
     if arguments.json:
         print_json({"threadId": thread_id, "turn": ended})
     return exit_code(ended)

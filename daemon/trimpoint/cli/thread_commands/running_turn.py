@@ -18,17 +18,26 @@ _INTERRUPT_DEADLINE_S = 5.0
 # These come often and show nothing, so the spinner need not make way for them.
 _SILENT = frozenset(
     {
-        "context/updated", "rawResponseItem/completed", "thread/status/changed", "thread/tokenUsage/updated",
-        "account/rateLimits/updated", "turn/diff/updated", "turn/started", "orchestration/event",
+        "context/updated", "rawResponseItem/completed", "thread/status/changed",
+        "thread/tokenUsage/updated", "account/rateLimits/updated", "turn/diff/updated",
+        "turn/started", "orchestration/event",
     }
 )  # fmt: skip
 
 
 class RunningTurn:
-    """A turn under way, and the questions that are open in it. `answer` is the last message of the agent."""
+    """A turn under way, and the questions that are open in it. `answer` is the last message of the
+    agent.
+    """
 
     def __init__(
-        self, client: Client, view: LiveView, ids: tuple[str, str], *, as_json: bool, spinner: Spinner | None = None
+        self,
+        client: Client,
+        view: LiveView,
+        ids: tuple[str, str],
+        *,
+        as_json: bool,
+        spinner: Spinner | None = None,
     ) -> None:
         self.answer = ""
         self._as_json = as_json
@@ -41,7 +50,9 @@ class RunningTurn:
         self._items: dict[str, Mapping[str, Any]] = {}
 
     async def follow(self) -> dict[str, Any]:
-        """Show it to its end; returns Codex's turn. Interrupts the turn when it is cancelled itself."""
+        """Show it to its end; returns Codex's turn. Interrupts the turn when it is cancelled
+        itself.
+        """
         try:
             return await self._follow()
         except anyio.get_cancelled_exc_class():
@@ -58,7 +69,10 @@ class RunningTurn:
                     self._make_way()
                 self._show(message)
                 self._take(tasks, message)
-                if message.get("method") == "turn/completed" and message["params"]["turn"]["id"] == self._turn_id:
+                if (
+                    message.get("method") == "turn/completed"
+                    and message["params"]["turn"]["id"] == self._turn_id
+                ):
                     tasks.cancel_scope.cancel()
                     return dict(message["params"]["turn"])
                 self._wait()
@@ -69,7 +83,9 @@ class RunningTurn:
         self._make_way()
         with anyio.CancelScope(shield=True), anyio.move_on_after(_INTERRUPT_DEADLINE_S):
             try:
-                await self._client.request("turn/interrupt", threadId=self._thread_id, turnId=self._turn_id)
+                await self._client.request(
+                    "turn/interrupt", threadId=self._thread_id, turnId=self._turn_id
+                )
             except (RemoteError, ConnectionLost):
                 return
             if not self._as_json:
@@ -132,4 +148,8 @@ async def check_login(client: Client) -> None:
     except RemoteError:
         return  # a Codex that does not know the method; the turn itself will tell
     if account.get("requiresOpenaiAuth") and account.get("account") is None:
-        raise CliError("Codex is not logged in.", "Run `trimpoint login`, then try again.", reason="not_logged_in")
+        raise CliError(
+            "Codex is not logged in.",
+            "Run `trimpoint login`, then try again.",
+            reason="not_logged_in",
+        )

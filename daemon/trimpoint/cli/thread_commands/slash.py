@@ -1,4 +1,6 @@
-"""`trimpoint clear | compact | compress | revert | new`: slash commands as if typed in a client, carried out by the daemon."""
+"""`trimpoint clear | compact | compress | revert | new`: slash commands as if typed in a client,
+carried out by the daemon.
+"""
 
 import argparse
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -43,7 +45,9 @@ _ENDINGS = {
 
 def run_clear(arguments: argparse.Namespace) -> int:
     """`clear [N] [--dry-run]`."""
-    return _run(arguments, "/clear", [] if arguments.keep is None else [str(arguments.keep)], "dry_run")
+    return _run(
+        arguments, "/clear", [] if arguments.keep is None else [str(arguments.keep)], "dry_run"
+    )
 
 
 def run_compact(arguments: argparse.Namespace) -> int:
@@ -54,7 +58,12 @@ def run_compact(arguments: argparse.Namespace) -> int:
 
 def run_compress(arguments: argparse.Namespace) -> int:
     """`compress [TOKENS] [--dry-run]`."""
-    return _run(arguments, "/compress", [arguments.target] if arguments.target is not None else [], "dry_run")
+    return _run(
+        arguments,
+        "/compress",
+        [arguments.target] if arguments.target is not None else [],
+        "dry_run",
+    )
 
 
 def run_revert(arguments: argparse.Namespace) -> int:
@@ -68,9 +77,17 @@ def run_new(arguments: argparse.Namespace) -> int:
     return _run(arguments, "/new", [], "dry_run")
 
 
-def _run(arguments: argparse.Namespace, name: str, words: list[str], *options: str, rest: Sequence[str] = ()) -> int:
+def _run(
+    arguments: argparse.Namespace,
+    name: str,
+    words: list[str],
+    *options: str,
+    rest: Sequence[str] = (),
+) -> int:
     chosen = [f"--{option.replace('_', '-')}" for option in options if getattr(arguments, option)]
-    return with_daemon(arguments, partial(_type, arguments, " ".join([name, *words, *chosen, *rest])))
+    return with_daemon(
+        arguments, partial(_type, arguments, " ".join([name, *words, *chosen, *rest]))
+    )
 
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:
@@ -92,7 +109,9 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
 
 
 async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]:
-    """The answer to a command. Ctrl-C cancels a compaction while the model works on its summary, and says what came of it."""
+    """The answer to a command. Ctrl-C cancels a compaction while the model works on its summary,
+    and says what came of it.
+    """
     if text.startswith("/compact"):
         with suppress(RemoteError):  # the command itself is told why
             await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
@@ -110,7 +129,9 @@ async def _cancelled(client: Client, thread_id: str, begun: int) -> str:
     with anyio.move_on_after(_CANCEL_DEADLINE_S):
         try:
             turn = await client.received("turn/started", threadId=thread_id)
-            await client.request("turn/interrupt", threadId=thread_id, turnId=turn["params"]["turn"]["id"])
+            await client.request(
+                "turn/interrupt", threadId=thread_id, turnId=turn["params"]["turn"]["id"]
+            )
             outcome = msgspec.convert(await client.result_of(begun), CommandOutcome)
         except (RemoteError, ConnectionLost):
             return _GOES_ON
@@ -122,7 +143,9 @@ async def _cancelled(client: Client, thread_id: str, begun: int) -> str:
 
 @asynccontextmanager
 async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
-    """Returns what the daemon says of its progress, and for how long, beside a spinner; nothing where no person watches."""
+    """Returns what the daemon says of its progress, and for how long, beside a spinner; nothing
+    where no person watches.
+    """
     spinner = Spinner(stderr_console(), one_line(text, 60))
     async with anyio.create_task_group() as tasks:
 
@@ -158,17 +181,30 @@ def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
 
 
 def _parted(outcome: CommandOutcome) -> tuple[str, str]:
-    """The message, and its last line where that says how to undo the command: it is printed behind all else."""
+    """The message, and its last line where that says how to undo the command: it is printed behind
+    all else.
+    """
     said, _, last = (outcome.message or "").rpartition("\n")
-    return (said, last) if outcome.undo and last.endswith(outcome.undo) else (outcome.message or "", "")
+    return (
+        (said, last)
+        if outcome.undo and last.endswith(outcome.undo)
+        else (outcome.message or "", "")
+    )
 
 
 def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:
     """Returns what happened to the files, or would: a sign and the name of each."""
-    for kind, sign, style in (("written", "~", "yellow"), ("removed", "-", "red"), ("kept", "=", "dim")):
+    for kind, sign, style in (
+        ("written", "~", "yellow"),
+        ("removed", "-", "red"),
+        ("kept", "=", "dim"),
+    ):
         paths = as_list(files.get(kind))
         for path in paths[:_MAX_FILES]:
-            yield Text(f"  {sign} {one_line(str(path))}{'  (kept as it is)' if kind == 'kept' else ''}", style)
+            yield Text(
+                f"  {sign} {one_line(str(path))}{'  (kept as it is)' if kind == 'kept' else ''}",
+                style,
+            )
         if len(paths) > _MAX_FILES:
             yield Text(f"  {sign} … and {len(paths) - _MAX_FILES} more", style)
 
@@ -181,7 +217,11 @@ async def _show_effect(
     meters: tuple[ContextStatus | None, ContextStatus | None],
 ) -> None:
     """Returns what it brought, and the command that takes it back as the last line."""
-    if outcome.command != "new" and not answer.get("tokens") and (line := change_line(*meters)) is not None:
+    if (
+        outcome.command != "new"
+        and not answer.get("tokens")
+        and (line := change_line(*meters)) is not None
+    ):
         stdout_console().print(line)
     if last := _parted(outcome)[1]:
         stdout_console().print(Text(for_shells(last)))
@@ -196,7 +236,9 @@ async def _way_back(client: Client, thread: ThreadOverview, outcome: CommandOutc
         case "revert":
             return "trimpoint revert --undo"
         case "clear" | "compact" | "compress" if outcome.trim_point_id is not None:
-            snapshot = (await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)).thread
+            snapshot = (
+                await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)
+            ).thread
             return None if snapshot is None else f"trimpoint revert {snapshot.turn_count} --context"
         case _:
             return None

@@ -43,7 +43,9 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_row(
         Text("trimpoint", "bold"),
-        Text.assemble(("● ", "green"), f"{status.version}, up {duration(status.uptime_s)}, pid {status.pid}"),
+        Text.assemble(
+            ("● ", "green"), f"{status.version}, up {duration(status.uptime_s)}, pid {status.pid}"
+        ),
     )
     table.add_row("", Text(f"{counted(clients, 'other client')} connected", "dim"))
     table.add_row(Text("Codex", "bold"), _codex(status.codex))
@@ -57,7 +59,9 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
 
 def _codex(codex: CodexStatus) -> Text:
     glyph, colour = _STATES.get(codex.state, ("●", "yellow"))
-    text = Text.assemble((f"{glyph} ", colour), codex.version or "", " " if codex.version else "", codex.state)
+    text = Text.assemble(
+        (f"{glyph} ", colour), codex.version or "", " " if codex.version else "", codex.state
+    )
     return text if codex.problem is None else text.append(f": {one_line(codex.problem)}", "red")
 
 

@@ -1,4 +1,6 @@
-"""`trimpoint rename | archive | unarchive | delete | fork | interrupt`: what is done to a whole thread."""
+"""`trimpoint rename | archive | unarchive | delete | fork | interrupt`: what is done to a whole
+thread.
+"""
 
 import argparse
 from functools import partial
@@ -65,7 +67,9 @@ async def _rename(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments, changes=True)
     name = " ".join(arguments.name.split())
     await client.request("thread/name/set", threadId=thread.id, name=name)
-    return _done(arguments, thread, f"{short_id(thread.id)} is now “{one_line(name, 100)}”.", name=name)
+    return _done(
+        arguments, thread, f"{short_id(thread.id)} is now “{one_line(name, 100)}”.", name=name
+    )
 
 
 async def _archive(arguments: argparse.Namespace, client: Client) -> int:
@@ -105,7 +109,10 @@ async def _delete(arguments: argparse.Namespace, client: Client) -> int:
     if not arguments.yes and not await _is_sure(thread):
         return _skipped(arguments, thread, "Nothing was deleted.")
     await client.request("thread/delete", threadId=thread.id)
-    said = f"Deleted {described(thread)} from Codex. Its journal and checkpoints are kept, as archived."
+    said = (
+        f"Deleted {described(thread)} from Codex. Its journal and checkpoints are kept, as "
+        "archived."
+    )
     return _done(arguments, thread, said)
 
 
@@ -127,18 +134,28 @@ async def _fork(arguments: argparse.Namespace, client: Client) -> int:
     new_id = str(answer["thread"]["id"])
     until = f" as it was after turn {arguments.at}" if arguments.at is not None else ""
     said = f"{short_id(new_id)} is a copy of {described(thread)}{until}. The files are shared."
-    return _done(arguments, thread, said, f"Go on in it: trimpoint ask -t {short_id(new_id)} TEXT", newThreadId=new_id)
+    return _done(
+        arguments,
+        thread,
+        said,
+        f"Go on in it: trimpoint ask -t {short_id(new_id)} TEXT",
+        newThreadId=new_id,
+    )
 
 
 async def _turn_id(client: Client, thread: ThreadOverview, number: int) -> str:
     turns = (await _snapshot(client, thread)).turns
     if not 1 <= number <= len(turns):
-        raise UsageError(f"--at {number}: the thread has {len(turns)} turns.", "See trimpoint timeline.")
+        raise UsageError(
+            f"--at {number}: the thread has {len(turns)} turns.", "See trimpoint timeline."
+        )
     if turns[number - 1].trimmed:
         first = next((at for at, turn in enumerate(turns, 1) if not turn.trimmed), None)
         hint = "A copy without --at has all that it still knows."
         said = f"--at {number}: that turn is no longer in the agent's context."
-        raise UsageError(said, hint if first is None else f"{hint} Turn {first} is the first that it knows.")
+        raise UsageError(
+            said, hint if first is None else f"{hint} Turn {first} is the first that it knows."
+        )
     return turns[number - 1].id
 
 
@@ -151,7 +168,9 @@ async def _interrupt(arguments: argparse.Namespace, client: Client) -> int:
         print_thread(thread, arguments)
     for turn in running:
         await client.request("turn/interrupt", threadId=thread.id, turnId=turn.id)
-    return _done(arguments, thread, "The turn was interrupted.", turnIds=[turn.id for turn in running])
+    return _done(
+        arguments, thread, "The turn was interrupted.", turnIds=[turn.id for turn in running]
+    )
 
 
 async def _snapshot(client: Client, thread: ThreadOverview) -> OrchestrationThread:
@@ -160,7 +179,9 @@ async def _snapshot(client: Client, thread: ThreadOverview) -> OrchestrationThre
     return found
 
 
-def _done(arguments: argparse.Namespace, thread: ThreadOverview, said: str, hint: str = "", **facts: Any) -> int:
+def _done(
+    arguments: argparse.Namespace, thread: ThreadOverview, said: str, hint: str = "", **facts: Any
+) -> int:
     if arguments.json:
         print_json({"threadId": thread.id, "status": "completed", **facts})
     else:

@@ -36,7 +36,9 @@ class _Wanted(NamedTuple):
     place: str
 
 
-async def chosen_thread(client: Client, arguments: argparse.Namespace, *, changes: bool = False) -> ThreadOverview:
+async def chosen_thread(
+    client: Client, arguments: argparse.Namespace, *, changes: bool = False
+) -> ThreadOverview:
     """The thread that the options --thread and --last name, else the last used one of this place.
 
     :param changes: the command changes the thread, so one of another place must be named
@@ -48,7 +50,8 @@ async def chosen_thread(client: Client, arguments: argparse.Namespace, *, change
     if changes and wanted.name is None and chosen.overview is None:
         raise CliError(
             "No thread that works here is trimpoint's own yet.",
-            f"The last one of Codex's own is {_label(chosen)}. To change it, name it: --thread {chosen.short_id}",
+            f"The last one of Codex's own is {_label(chosen)}. To change it, name it: --thread "
+            f"{chosen.short_id}",
             reason="thread_not_found",
         )
     if changes and wanted.name is None and not chosen.is_at(wanted.place):
@@ -77,7 +80,11 @@ async def adopted(client: Client, thread_id: str) -> ThreadOverview:
     :raises RemoteError: Codex does not know it, or another process holds it.
     """
     await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
-    print_line(Text(f"thread {short_id(thread_id)} was Codex's own; trimpoint follows it from now on", "dim"))
+    print_line(
+        Text(
+            f"thread {short_id(thread_id)} was Codex's own; trimpoint follows it from now on", "dim"
+        )
+    )
     for thread in await own_threads(client):
         if thread.id == thread_id and thread.overview is not None:
             return thread.overview
@@ -91,7 +98,9 @@ def print_thread(thread: ThreadOverview, arguments: argparse.Namespace | None = 
 
 
 def described(thread: ThreadOverview) -> str:
-    """A thread in half a line: short id, name or first words, and its folder if that is elsewhere."""
+    """A thread in half a line: short id, name or first words, and its folder if that is
+    elsewhere.
+    """
     title = one_line(thread.name or thread.preview, max(20, min(60, stderr_console().width - 20)))
     named = f" “{title}”" if title else ""
     where = "" if thread.cwd == current_folder() else f" in {thread.cwd}"

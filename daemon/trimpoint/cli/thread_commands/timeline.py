@@ -24,15 +24,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments)
-    snapshot = (await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)).thread
+    snapshot = (
+        await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)
+    ).thread
     points = [point.id for point in snapshot.context_trim_points] if snapshot is not None else []
-    entries, cursor = await _newest(client, thread.id, _expansion(arguments.expand, points), arguments.limit)
+    entries, cursor = await _newest(
+        client, thread.id, _expansion(arguments.expand, points), arguments.limit
+    )
     if arguments.json:
         print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
         return Exit.DONE
     print_thread(thread, arguments)
     if cursor is not None:
-        stdout_console().print(Text("… older entries are not shown; see more with --limit", "dim"), "")
+        stdout_console().print(
+            Text("… older entries are not shown; see more with --limit", "dim"), ""
+        )
     marks = Marks(
         trim_points={point: number for number, point in enumerate(points, 1)},
         turns=turn_marks(snapshot.turns if snapshot is not None else []),
@@ -45,13 +51,19 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     return Exit.DONE
 
 
-async def _newest(client: Client, thread_id: str, expand: list[str] | str, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+async def _newest(
+    client: Client, thread_id: str, expand: list[str] | str, limit: int
+) -> tuple[list[dict[str, Any]], str | None]:
     """The newest `limit` entries, oldest first, and the cursor to what is before them."""
     entries: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:
         page = await client.request(
-            "timeline/read", threadId=thread_id, expand=expand, cursor=cursor, limit=min(MAX_PAGE, limit - len(entries))
+            "timeline/read",
+            threadId=thread_id,
+            expand=expand,
+            cursor=cursor,
+            limit=min(MAX_PAGE, limit - len(entries)),
         )
         entries[:0] = page["entries"]
         cursor = msgspec.convert(page, TimelinePage).next_cursor
@@ -70,7 +82,12 @@ def _point(which: str, points: list[str]) -> str:
     matching = [point for point in points if point.startswith(which) or point.endswith(which)]
     if len(matching) == 1:
         return matching[0]
-    known = f"all, or 1 to {len(points)}: the numbers at the dividers" if points else "nothing was pruned on this thread yet"
+    known = (
+        f"all, or 1 to {len(points)}: the numbers at the dividers"
+        if points
+        else "nothing was pruned on this thread yet"
+    )
     raise UsageError(
-        f"--expand {which}: there is no such trim point.", f"It takes {known}." if points else f"{known.capitalize()}."
+        f"--expand {which}: there is no such trim point.",
+        f"It takes {known}." if points else f"{known.capitalize()}.",
     )

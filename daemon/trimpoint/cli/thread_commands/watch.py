@@ -15,7 +15,8 @@ from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.live_view import LiveView
 
-# A thread whose operation is still under way is joined when that has ended; its events are shown meanwhile.
+# A thread whose operation is still under way is joined when that has ended; its events are shown
+# meanwhile.
 JOIN_WAIT_S = 5.0
 
 
@@ -41,7 +42,9 @@ async def _watch(arguments: argparse.Namespace, client: Client) -> int:
             print_thread(thread)
         view = LiveView(stdout_console(), thread.id, with_meter=True)
         if not arguments.json:
-            view.show_context(await ask(client, ContextStatus, "context/status", threadId=thread.id))
+            view.show_context(
+                await ask(client, ContextStatus, "context/status", threadId=thread.id)
+            )
         async for message in client.stream():
             if arguments.json:
                 print_json(message)

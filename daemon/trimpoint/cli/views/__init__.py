@@ -1,1 +1,3 @@
-"""Output for people: one module for each kind of answer; `approvals` asks, `age` words times and counts."""
+"""Output for people: one module for each kind of answer; `approvals` asks, `age` words times and
+counts.
+"""

@@ -1,4 +1,6 @@
-"""The agent's questions, put to the person at the terminal: may it run this, change that, and what else does it want to know."""
+"""The agent's questions, put to the person at the terminal: may it run this, change that, and what
+else does it want to know.
+"""
 
 import shlex
 from collections.abc import Mapping
@@ -33,10 +35,14 @@ _OUTCOMES = {
 }
 
 
-async def answer_question(client: Client, question: Message, item: Mapping[str, Any] | None = None) -> None:
-    """Ask the person and send the answer; where there is no person to ask, an approval is declined, and said so.
+async def answer_question(
+    client: Client, question: Message, item: Mapping[str, Any] | None = None
+) -> None:
+    """Ask the person and send the answer; where there is no person to ask, an approval is declined,
+    and said so.
 
-    :param item: what the question is about, as Codex announced it: the files of a change are only there
+    :param item: what the question is about, as Codex announced it: the files of a change are only
+        there
     """
     method, params = str(question["method"]), dict(question.get("params") or {})
     if method in _APPROVALS:
@@ -46,7 +52,12 @@ async def answer_question(client: Client, question: Message, item: Mapping[str, 
         granted = await _yes(f"The agent asks for more permissions: {wanted}", _reason(params))
         result = {"permissions": params.get("permissions") if granted else {}, "scope": "turn"}
     elif method == _USER_INPUT and keyboard.is_there():
-        result = {"answers": {str(item["id"]): {"answers": [await _reply(item)]} for item in params.get("questions", ())}}
+        result = {
+            "answers": {
+                str(item["id"]): {"answers": [await _reply(item)]}
+                for item in params.get("questions", ())
+            }
+        }
     else:
         await client.send({"id": question["id"], "error": _NOT_ME})
         return
@@ -58,7 +69,9 @@ async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
     offered = list(params.get("availableDecisions") or _CHOICES)
     what = _wish(params, item)
     if not keyboard.is_there():
-        print_line(Text(f"Declined, as there is no terminal to ask at: the agent asks to {what}", "yellow"))
+        print_line(
+            Text(f"Declined, as there is no terminal to ask at: the agent asks to {what}", "yellow")
+        )
         return "decline" if "decline" in offered else offered[-1]
     print_line(Text.assemble(("? ", "bold yellow"), f"The agent asks to {what}"))
     if reason := _reason(params):
@@ -82,10 +95,16 @@ def _wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 def _menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
-    """Key, words and decision of each. Of the two ways to say no, an only one gets the plain key."""
+    """Key, words and decision of each. Of the two ways to say no, an only one gets the plain
+    key.
+    """
     menu: list[tuple[str, str, Any]] = []
     for number, decision in enumerate(offered, 1):
-        key, words = _CHOICES.get(str(decision), ("", "")) if isinstance(decision, str) else _amendment(decision)
+        key, words = (
+            _CHOICES.get(str(decision), ("", ""))
+            if isinstance(decision, str)
+            else _amendment(decision)
+        )
         if decision == "cancel" and "decline" not in offered:
             key = "n"
         if not key or any(key == other for other, _, _ in menu):
@@ -96,11 +115,15 @@ def _menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
 
 def _amendment(decision: Any) -> tuple[str, str]:
     """Key and words of a decision that changes a rule for good."""
-    rule = as_dict(as_dict(decision).get("acceptWithExecpolicyAmendment")).get("execpolicy_amendment")
+    rule = as_dict(as_dict(decision).get("acceptWithExecpolicyAmendment")).get(
+        "execpolicy_amendment"
+    )
     if rule := as_list(rule):
         words = shlex.join(map(str, rule))
         return "a", f"yes, and never ask again for `{one_line(unwrapped(words), 80)}`"
-    network = as_dict(as_dict(decision).get("applyNetworkPolicyAmendment")).get("network_policy_amendment")
+    network = as_dict(as_dict(decision).get("applyNetworkPolicyAmendment")).get(
+        "network_policy_amendment"
+    )
     host, action = one_line(str(as_dict(network).get("host", "?"))), as_dict(network).get("action")
     if action == "deny":
         return "d", f"no, and never allow {host}"
@@ -116,14 +139,18 @@ def permission_words(permissions: Any) -> str:
         words += [f"to {access} {one_line(str(path))}" for path in files.get(access) or ()]
     for entry in map(as_dict, files.get("entries") or ()):
         path = as_dict(entry.get("path"))
-        where = path.get("path") or path.get("pattern") or as_dict(path.get("value")).get("kind") or "?"
+        where = (
+            path.get("path") or path.get("pattern") or as_dict(path.get("value")).get("kind") or "?"
+        )
         words.append(f"to {entry.get('access')} {one_line(str(where))}")
     return ", ".join(words) or "none that can be named"
 
 
 async def _yes(question: str, detail: str) -> bool:
     if not keyboard.is_there():
-        print_line(Text(f"Declined, as there is no terminal to ask at: {one_line(question)}", "yellow"))
+        print_line(
+            Text(f"Declined, as there is no terminal to ask at: {one_line(question)}", "yellow")
+        )
         return False
     print_line(Text.assemble(("? ", "bold yellow"), one_line(question, 2000)))
     if detail:
@@ -134,7 +161,9 @@ async def _yes(question: str, detail: str) -> bool:
 
 
 async def _choice(choices: Mapping[str, str]) -> str:
-    """One of the keys; asked again until it is one. The end of input means the last, which changes least."""
+    """One of the keys; asked again until it is one. The end of input means the last, which changes
+    least.
+    """
     menu = "  ".join(f"[{key}] {words}" for key, words in choices.items())
     while True:
         stderr_console().print(Text(f"  {menu}  > ", "bold"), end="", soft_wrap=True)
@@ -152,7 +181,9 @@ async def _reply(item: Mapping[str, Any]) -> str:
         print_line(Text(f"  [{number}] {one_line(option)}"))
     stderr_console().print(Text("  > ", "bold"), end="")
     typed = await keyboard.typed_line() or ""
-    return options[int(typed) - 1] if typed.isdecimal() and 1 <= int(typed) <= len(options) else typed
+    return (
+        options[int(typed) - 1] if typed.isdecimal() and 1 <= int(typed) <= len(options) else typed
+    )
 
 
 def _reason(params: Mapping[str, Any]) -> str:

@@ -1,4 +1,6 @@
-"""The context meter as a person likes to look at it: a bar, where Codex itself would compact, and numbers that can be read."""
+"""The context meter as a person likes to look at it: a bar, where Codex itself would compact, and
+numbers that can be read.
+"""
 
 from collections.abc import Iterator
 
@@ -15,7 +17,9 @@ BAR_CELLS, SMALL_BAR_CELLS = 40, 10
 
 
 def context_bar(context: ContextStatus, cells: int) -> Text:
-    """Returns the bar of the meter, with a mark where Codex itself would compact; empty while the window is unknown."""
+    """Returns the bar of the meter, with a mark where Codex itself would compact; empty while the
+    window is unknown.
+    """
     window = context.window_tokens
     if window is None:
         return Text()
@@ -32,7 +36,9 @@ def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
     line = context_bar(context, cells)
     line.append(" " if line else "").append(_share(context))
     if context.level in ("warning", "critical"):
-        line.append(f" {context.level}", _COLOURS[context.level])  # in words too: not everybody sees colours, and no pipe does
+        line.append(
+            f" {context.level}", _COLOURS[context.level]
+        )  # in words too: not everybody sees colours, and no pipe does
     return line.append(f"  {_used(context)}", "dim")
 
 
@@ -40,7 +46,9 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
     """The bar in a line, and what to do about it where it is filling up."""
     yield Text("  ").append_text(context_line(context, cells))
     if context.level in ("warning", "critical"):
-        advice = context.auto.message if context.auto is not None and context.auto.message else _ADVICE
+        advice = (
+            context.auto.message if context.auto is not None and context.auto.message else _ADVICE
+        )
         yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
 
 
@@ -81,23 +89,45 @@ def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
         yield "", Text(f"Codex itself would compact at {at} ({MARK})", "dim")
     elif context.window_tokens is None:
         model = one_line(context.model or "its model", 60)
-        yield "", Text(f'Codex does not say how large the window of {model} is; [models."…"] max_context_tokens can', "dim")
+        yield (
+            "",
+            Text(
+                f'Codex does not say how large the window of {model} is; [models."…"] '
+                "max_context_tokens can",
+                "dim",
+            ),
+        )
     if context.note is not None:
         yield "", Text(one_line(context.note, 300), "dim")
     elif context.unknown:  # a daemon of an older version gives no reason
-        yield "", Text("not reported yet since the context was begun anew: an estimate until the next turn", "dim")
+        yield (
+            "",
+            Text(
+                "not reported yet since the context was begun anew: an estimate until the next "
+                "turn",
+                "dim",
+            ),
+        )
     elif context.estimated:
         yield "", Text("not measured by a model call: an estimate", "dim")
+    current = _sum(
+        context.current_input_tokens,
+        context.current_cached_input_tokens,
+        context.current_output_tokens,
+    )
+    total = _sum(
+        context.total_input_tokens,
+        context.total_cached_input_tokens,
+        context.total_output_tokens,
+    )
     yield (
         "Tokens",
-        Text(
-            f"{_sum(context.current_input_tokens, context.current_cached_input_tokens, context.current_output_tokens)} in this era"
-        ),
+        Text(f"{current} in this era"),
     )
     yield (
         "",
         Text(
-            f"{_sum(context.total_input_tokens, context.total_cached_input_tokens, context.total_output_tokens)} in the whole thread",
+            f"{total} in the whole thread",
             "dim",
         ),
     )
@@ -149,5 +179,9 @@ def tokens(count: int) -> str:
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if count >= size - size // 2_000:
             scaled = count / size
-            return f"{scaled:.0f}{unit}" if scaled >= 99.95 else f"{scaled:.1f}".removesuffix(".0") + unit
+            return (
+                f"{scaled:.0f}{unit}"
+                if scaled >= 99.95
+                else f"{scaled:.1f}".removesuffix(".0") + unit
+            )
     return str(count)

@@ -42,7 +42,9 @@ def file_table(files: Iterable[FileChange]) -> Table:
 
 
 def diff_rows(text: str) -> Iterator[Text]:
-    """The lines of a unified diff, each with its number: in the new file, or in the old one if it is gone."""
+    """The lines of a unified diff, each with its number: in the new file, or in the old one if it
+    is gone.
+    """
     header: list[str] | None = None
     numbers = [0, 0]
     for line in text.split("\n")[:-1]:
@@ -71,7 +73,9 @@ def _lines(file: FileChange) -> Text:
     if file.binary:
         return Text("binary", "dim")
     added, gone = file.additions or 0, file.deletions or 0
-    parts = [(f"+{added}", "green")] * bool(added) + [(f" -{gone}" if added else f"-{gone}", "red")] * bool(gone)
+    parts = [(f"+{added}", "green")] * bool(added) + [
+        (f" -{gone}" if added else f"-{gone}", "red")
+    ] * bool(gone)
     return Text.assemble(*parts)
 
 
@@ -79,8 +83,19 @@ def _titles(header: list[str] | None) -> Iterator[Text]:
     """Returns the header of a file's hunks, without the lines that are for programs."""
     if header is None:
         return
-    names = {line[:4]: line[4:].removeprefix("a/").removeprefix("b/") for line in header if line[:4] in ("--- ", "+++ ")}
-    name = next((names[side].rstrip("\t") for side in ("+++ ", "--- ") if names.get(side, "/dev/null") != "/dev/null"), None)
+    names = {
+        line[:4]: line[4:].removeprefix("a/").removeprefix("b/")
+        for line in header
+        if line[:4] in ("--- ", "+++ ")
+    }
+    name = next(
+        (
+            names[side].rstrip("\t")
+            for side in ("+++ ", "--- ")
+            if names.get(side, "/dev/null") != "/dev/null"
+        ),
+        None,
+    )
     yield Text()
     yield Text(one_line(name or _from_first_line(header[0]), 500), "bold")
     for line in header[1:]:
@@ -99,5 +114,7 @@ def _line(line: str, numbers: list[int]) -> Text:
     number = numbers[0] if kind == "-" else numbers[1]
     numbers[0] += kind in "- "
     numbers[1] += kind in "+ "
-    gutter = (f"{number:>{_NUMBER_WIDTH}} ", "dim") if kind in "+- " else (" " * (_NUMBER_WIDTH + 1), "")
+    gutter = (
+        (f"{number:>{_NUMBER_WIDTH}} ", "dim") if kind in "+- " else (" " * (_NUMBER_WIDTH + 1), "")
+    )
     return Text.assemble(gutter, (printable(line), _LINE_STYLES.get(kind, "")))

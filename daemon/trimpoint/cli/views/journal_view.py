@@ -31,11 +31,20 @@ def overview(found: list[Verified], root: Path) -> RenderableType:
     table = _table("", "thread", "size", "records", "turns", "trims", "last used", "name")
     for one in found:
         table.add_row(
-            _mark(one), Text(one.thread_id), Text(size(one.size_bytes)), Text(f"{one.records:,}"), Text(f"{len(one.state.turns):,}"),
-            Text(str(len(one.state.trim_points))), Text(_time(one.last_at_ms)), Text(one_line(one.state.name or "", 40)),
-        )  # fmt: skip
+            _mark(one),
+            Text(one.thread_id),
+            Text(size(one.size_bytes)),
+            Text(f"{one.records:,}"),
+            Text(f"{len(one.state.turns):,}"),
+            Text(str(len(one.state.trim_points))),
+            Text(_time(one.last_at_ms)),
+            Text(one_line(one.state.name or "", 40)),
+        )
     total = size(sum(one.size_bytes for one in found))
-    head = Text.assemble((f"{len(found)} {'journal' if len(found) == 1 else 'journals'}", "bold"), f", {total}, in {root}")
+    head = Text.assemble(
+        (f"{len(found)} {'journal' if len(found) == 1 else 'journals'}", "bold"),
+        f", {total}, in {root}",
+    )
     return Group(head, table, *_problems(found)) if found else head
 
 
@@ -48,10 +57,16 @@ def one(found: Verified) -> RenderableType:
         "name": one_line(state.name or ""),
         "folder": one_line(state.cwd),
         "file": str(found.path),
-        "size": f"{size(found.size_bytes)}, format {found.report.version if found.report is not None else '?'}",
+        "size": (
+            f"{size(found.size_bytes)}, format "
+            f"{found.report.version if found.report is not None else '?'}"
+        ),
         "holds": f"{found.records:,} records, {found.events:,} events, sequence {state.sequence:,}",
         "from": f"{_time(found.first_at_ms)} to {_time(found.last_at_ms)}",
-        "thread has": f"{len(state.turns):,} turns, {len(state.trim_points)} trim points, {len(state.generations)} generations",
+        "thread has": (
+            f"{len(state.turns):,} turns, {len(state.trim_points)} trim points, "
+            f"{len(state.generations)} generations"
+        ),
         "snapshot": _snapshot(found),
     }
     for label, value in rows.items():
@@ -85,7 +100,11 @@ def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> Rendera
             lines.append(Text(f"  kept: {mended.kept_at}", "dim"))
     if not salvaging and any(mended.outcome is Outcome.UNREPAIRED for _, mended in done):
         lines.append(
-            Text("--salvage writes a damaged journal anew with all that can still be read; the old file is kept.", "dim")
+            Text(
+                "--salvage writes a damaged journal anew with all that can still be read; the old "
+                "file is kept.",
+                "dim",
+            )
         )
     return Group(*lines)
 
@@ -93,7 +112,11 @@ def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> Rendera
 def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
     """Shows what retention did, or would do."""
     if not is_on:
-        return Text("Retention is off: set archived_after_days in the [retention] table of the configuration.", "dim")
+        return Text(
+            "Retention is off: set archived_after_days in the [retention] table of the "
+            "configuration.",
+            "dim",
+        )
     if not done:
         return Text("Nothing is old enough.", "dim")
     lines: list[Text] = []
@@ -101,7 +124,11 @@ def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
         mark, style = ("✗", "bold red") if one.outcome == "left" else ("✓", "green")
         detail = f": {one.detail}" if one.detail else ""
         lines.append(
-            Text.assemble((f"{mark} ", style), one.thread_id, f", last used {_time(one.updated_at_ms)}, {one.outcome}{detail}")
+            Text.assemble(
+                (f"{mark} ", style),
+                one.thread_id,
+                f", last used {_time(one.updated_at_ms)}, {one.outcome}{detail}",
+            )
         )
     return Group(*lines)
 
@@ -109,8 +136,14 @@ def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
 def _what_was_done(mended: RepairResult) -> str:
     if mended.outcome is Outcome.SALVAGED:
         refused = f"; {mended.refused:,} do not follow from what is left" if mended.refused else ""
-        return f"salvaged {mended.salvaged:,} records from behind the damage{refused} ({mended.detail})"
-    return f"{'left as it is' if mended.outcome is Outcome.UNREPAIRED else 'put aside'}: {mended.detail}"
+        return (
+            f"salvaged {mended.salvaged:,} records from behind the damage{refused} "
+            f"({mended.detail})"
+        )
+    return (
+        f"{'left as it is' if mended.outcome is Outcome.UNREPAIRED else 'put aside'}: "
+        f"{mended.detail}"
+    )
 
 
 def size(size_bytes: int) -> str:
@@ -146,7 +179,9 @@ def _problems(found: list[Verified]) -> list[RenderableType]:
 def _problem(found: Verified, problem: Problem) -> list[RenderableType]:
     return [
         Text(),
-        Text.assemble(("✗ ", "bold red"), (found.thread_id, "bold"), f": {problem.detail}", overflow="fold"),
+        Text.assemble(
+            ("✗ ", "bold red"), (found.thread_id, "bold"), f": {problem.detail}", overflow="fold"
+        ),
         Text(f"  {problem.advice}", "dim"),
         Text(f"  {found.path}", "dim", overflow="fold"),
     ]
@@ -158,4 +193,8 @@ def _snapshot(found: Verified) -> str:
 
 
 def _time(at_ms: int | None) -> str:
-    return "" if at_ms is None else f"{datetime.fromtimestamp(at_ms / 1000).astimezone():%Y-%m-%d %H:%M}"
+    return (
+        ""
+        if at_ms is None
+        else f"{datetime.fromtimestamp(at_ms / 1000).astimezone():%Y-%m-%d %H:%M}"
+    )

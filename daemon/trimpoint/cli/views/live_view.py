@@ -1,4 +1,6 @@
-"""What happens on a thread as it happens: prompts, streamed answers, activities, trims. For `watch` and `probe --prompt`."""
+"""What happens on a thread as it happens: prompts, streamed answers, activities, trims. For `watch`
+and `probe --prompt`.
+"""
 
 from typing import Any, NamedTuple
 
@@ -26,7 +28,9 @@ LINE_CELLS = 20
 
 
 class _Delta(NamedTuple):
-    """The look of a kind of streamed text; `margin` stands before its second line and every further one."""
+    """The look of a kind of streamed text; `margin` stands before its second line and every further
+    one.
+    """
 
     glyph: str
     glyph_style: str
@@ -36,7 +40,9 @@ class _Delta(NamedTuple):
 
 _DELTAS = {
     "item/agentMessage/delta": _Delta(f"{ANSWER[0]} ", ANSWER[1], "", "  "),
-    "item/reasoning/summaryTextDelta": _Delta("  ✻ ", "bright_black", "bright_black italic", "    "),
+    "item/reasoning/summaryTextDelta": _Delta(
+        "  ✻ ", "bright_black", "bright_black italic", "    "
+    ),
     "item/plan/delta": _Delta("  ☰ ", "blue", "", "    "),
     "item/commandExecution/outputDelta": _Delta("    │ ", "bright_black", "bright_black", "    │ "),
 }
@@ -48,7 +54,14 @@ class LiveView:
     `with_meter`: how full the context is, too, whenever that changes.
     """
 
-    def __init__(self, console: Console, thread_id: str, *, with_meter: bool = False, shows_prompts: bool = True) -> None:
+    def __init__(
+        self,
+        console: Console,
+        thread_id: str,
+        *,
+        with_meter: bool = False,
+        shows_prompts: bool = True,
+    ) -> None:
         self._shows_prompts = shows_prompts
         self._console = console
         self._thread_id = thread_id
@@ -87,9 +100,16 @@ class LiveView:
             self._metered = moved
             self.end_line()
             self._console.print(Text("  ").append_text(context_line(context, LINE_CELLS)))
-        advice = context.auto.message if context.auto is not None and context.auto.state != "running" else ""
+        advice = (
+            context.auto.message
+            if context.auto is not None and context.auto.state != "running"
+            else ""
+        )
         if advice and advice != self._advice:
-            self.note(f"  {one_line(for_shells(advice), 2000)}", "red" if context.level == "critical" else "yellow")
+            self.note(
+                f"  {one_line(for_shells(advice), 2000)}",
+                "red" if context.level == "critical" else "yellow",
+            )
         self._advice = advice
 
     @property
@@ -132,7 +152,10 @@ class LiveView:
         kind, text = str(item.get("type")), str(item.get("text", ""))
         match kind, ended:
             case "userMessage", True if self._shows_prompts:
-                prompt = "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in item.get("content") or ())
+                prompt = "\n".join(
+                    str(part.get("text") or f"[{part.get('type')}]")
+                    for part in item.get("content") or ()
+                )
                 self._show_marked(*PROMPT, prompt, "bold")
             case (("agentMessage" | "plan" | "reasoning"), True):
                 self.end_line()
@@ -153,14 +176,18 @@ class LiveView:
 
     def _show_activity(self, kind: str, item: dict[str, Any]) -> None:
         glyph, style = activity_mark(kind)
-        words = command_line(item) if item.get("command") else display_title(activity_title(kind, item))
+        words = (
+            command_line(item) if item.get("command") else display_title(activity_title(kind, item))
+        )
         self.end_line()
         self._console.print(Text.assemble((f"  {glyph} ", style), (words, "bright_black")))
 
     def _show_command_end(self, item: dict[str, Any]) -> None:
         if item.get("id") not in self._streamed and (output := item.get("aggregatedOutput")):
             # A command that is quick to end has its output in one piece (measured: 0.163).
-            self._show_delta("item/commandExecution/outputDelta", {"itemId": item.get("id"), "delta": output})
+            self._show_delta(
+                "item/commandExecution/outputDelta", {"itemId": item.get("id"), "delta": output}
+            )
         self.end_line()
         status, code = item.get("status"), item.get("exitCode")
         if status not in {"completed", None} or code:
@@ -183,14 +210,22 @@ class LiveView:
         match kind:
             case "thread.trim-point-created":
                 self.end_line()
-                self._console.print(divider("Earlier messages", int(payload.get("prunedMessageCount", 0)), expanded=False))
+                self._console.print(
+                    divider(
+                        "Earlier messages",
+                        int(payload.get("prunedMessageCount", 0)),
+                        expanded=False,
+                    )
+                )
             case "thread.context-summarized":
                 self.end_line()
                 self._console.print(summary_panel("Context compacted", str(payload.get("summary"))))
             case "thread.operation-advanced":
                 self.note(f"⟳ {one_line(str(payload.get('message')))}")
             case "thread.archived-and-new-created":
-                self.note(f"The thread is archived; it goes on as {payload.get('newThreadId')}.", "yellow")
+                self.note(
+                    f"The thread is archived; it goes on as {payload.get('newThreadId')}.", "yellow"
+                )
             case "thread.request-opened":
                 self.note(f"? The agent asks ({payload.get('method')}).", "yellow")
             case "thread.context-lost":

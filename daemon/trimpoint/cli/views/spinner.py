@@ -10,7 +10,9 @@ from trimpoint.cli.views.age import duration
 
 
 class Spinner:
-    """Shown while nothing else is to be seen; on a terminal only. `doing` may be set anew at any time."""
+    """Shown while nothing else is to be seen; on a terminal only. `doing` may be set anew at any
+    time.
+    """
 
     def __init__(self, console: Console, doing: str) -> None:
         self.doing = doing

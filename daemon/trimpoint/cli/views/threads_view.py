@@ -1,4 +1,6 @@
-"""Threads as a table that fits the terminal: short id, first words, when, turns, context, trims, state."""
+"""Threads as a table that fits the terminal: short id, first words, when, turns, context, trims,
+state.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -17,7 +19,9 @@ LEGEND = "✂ trimmed: cleared or compressed   ⤵ compacted: a summary took its
 
 
 def by_place(threads: Iterable[KnownThread], first: str) -> dict[str, list[KnownThread]]:
-    """Threads by the work tree or folder that they are in; `first` comes first, then the last used."""
+    """Threads by the work tree or folder that they are in; `first` comes first, then the last
+    used.
+    """
     grouped: dict[str, list[KnownThread]] = {}
     for thread in threads:
         grouped.setdefault(place_of(thread.cwd), []).append(thread)
@@ -32,7 +36,9 @@ class _Columns(NamedTuple):
     state: bool
 
 
-def thread_groups(grouped: dict[str, list[KnownThread]], width: int, *, headings: bool) -> RenderableType:
+def thread_groups(
+    grouped: dict[str, list[KnownThread]], width: int, *, headings: bool
+) -> RenderableType:
     """One table for each place, below its name where there is more than one.
 
     A narrow terminal gets no counts, so that the first words have room.
@@ -55,7 +61,9 @@ def thread_groups(grouped: dict[str, list[KnownThread]], width: int, *, headings
 def _table(threads: list[KnownThread], columns: _Columns) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), expand=True)
     table.add_column("id", no_wrap=True)
-    table.add_column("name or first words", no_wrap=True, overflow="ellipsis", ratio=1, min_width=12)
+    table.add_column(
+        "name or first words", no_wrap=True, overflow="ellipsis", ratio=1, min_width=12
+    )
     table.add_column("used", justify="right", no_wrap=True, min_width=4)
     if columns.counts:
         table.add_column("turns", justify="right", no_wrap=True)
@@ -64,7 +72,9 @@ def _table(threads: list[KnownThread], columns: _Columns) -> Table:
     if columns.trims:
         table.add_column("", no_wrap=True, min_width=5)
     if columns.state:
-        table.add_column("", no_wrap=True, overflow="ellipsis", max_width=20 if columns.counts else 12)
+        table.add_column(
+            "", no_wrap=True, overflow="ellipsis", max_width=20 if columns.counts else 12
+        )
     for thread in threads:
         table.add_row(*_cells(thread, columns), style="dim" if thread.archived else None)
     return table

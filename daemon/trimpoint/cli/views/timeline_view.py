@@ -1,4 +1,6 @@
-"""A timeline as a person likes to look at it: prompts, answers, one line for each activity, and the trim points between them."""
+"""A timeline as a person likes to look at it: prompts, answers, one line for each activity, and the
+trim points between them.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -54,7 +56,9 @@ class TurnMark(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """Numbers of trim points and marks of turns, by id; Markdown is rendered where `rich_text` says so."""
+    """Numbers of trim points and marks of turns, by id; Markdown is rendered where `rich_text` says
+    so.
+    """
 
     trim_points: Mapping[str, int] = {}
     turns: Mapping[str, TurnMark] = {}
@@ -64,7 +68,8 @@ class Marks(NamedTuple):
 def turn_marks(turns: Iterable[ThreadTurn]) -> dict[str, TurnMark]:
     """The marks of a thread's turns, which are numbered from 1."""
     return {
-        turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error) for number, turn in enumerate(turns, 1)
+        turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error)
+        for number, turn in enumerate(turns, 1)
     }
 
 
@@ -101,7 +106,9 @@ def _turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableTy
 
 
 def _stands_apart(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
-    """Blank lines part turns, and what was pruned from what was kept; a banner belongs to the divider below it."""
+    """Blank lines part turns, and what was pruned from what was kept; a banner belongs to the
+    divider below it.
+    """
     match before, entry:
         case None, _:
             return False
@@ -128,14 +135,17 @@ def _row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> RenderableTyp
         case TimelineActivity():
             glyph, style = activity_mark(entry.activity)
             title = Text(activity_words(entry), "bright_black", no_wrap=True, overflow="ellipsis")
-            return with_glyph(f"  {glyph}", style, title, trimmed=entry.trimmed, aside=_outcome(entry))
+            return with_glyph(
+                f"  {glyph}", style, title, trimmed=entry.trimmed, aside=_outcome(entry)
+            )
         case ContextSummaryBanner():
             return summary_panel(entry.header, entry.summary)
         case ContextTrimPointDivider():
             number = numbers.get(entry.trim_point_id)
             if entry.trim_kind == "discard":
                 return _Divider(
-                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ", "" if number is None else f" {number} "
+                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ",
+                    "" if number is None else f" {number} ",
                 )
             return divider(entry.label, entry.hidden_message_count, entry.expanded, number)
 
@@ -178,7 +188,12 @@ def _outcome(entry: TimelineActivity) -> Text | None:
 
 
 def with_glyph(
-    glyph: str, style: str, body: RenderableType, *, trimmed: bool = False, aside: Text | None = None
+    glyph: str,
+    style: str,
+    body: RenderableType,
+    *,
+    trimmed: bool = False,
+    aside: Text | None = None,
 ) -> RenderableType:
     """`body` with a glyph before its first line and the others aligned, and `aside` at the right.
 
@@ -214,11 +229,19 @@ class _Pruned:
 
 def summary_panel(header: str, summary: str) -> RenderableType:
     """The text that stands for what a compaction pruned."""
-    return Panel(Text(printable(summary.strip())), title=header, title_align="left", border_style="cyan", padding=(0, 1))
+    return Panel(
+        Text(printable(summary.strip())),
+        title=header,
+        title_align="left",
+        border_style="cyan",
+        padding=(0, 1),
+    )
 
 
 def divider(label: str, pruned: int, expanded: bool, number: int | None = None) -> RenderableType:
-    """The line at a trim point; what was pruned is above it, what the agent still knows is below."""
+    """The line at a trim point; what was pruned is above it, what the agent still knows is
+    below.
+    """
     name = f" {'▾' if expanded else '▸'} {label} · {pruned} pruned "
     return _Divider(name, "" if number is None else f" {number} ")
 

@@ -1,8 +1,10 @@
-"""What of a Codex's protocol is experimental, asked of that very binary: it prints its protocol with and without (docs/spec/clients.md).
+"""What of a Codex's protocol is experimental, asked of that very binary: it prints its protocol
+with and without (docs/spec/clients.md).
 
-The law of gating, measured on 0.133 to 0.171, all methods and members: a connection without `capabilities.experimentalApi` is refused
-a method that only the experimental schema has, and a member that only the experimental schema has, unless it is null, or what it
-would be if it were left out. Codex reads a request before it judges it: what lacks a required member is refused for that.
+The law of gating, measured on 0.133 to 0.171, all methods and members: a connection without
+`capabilities.experimentalApi` is refused a method that only the experimental schema has, and a
+member that only the experimental schema has, unless it is null, or what it would be if it were left
+out. Codex reads a request before it judges it: what lacks a required member is refused for that.
 """
 
 import os
@@ -19,9 +21,11 @@ from trimpoint.codex.appserver.launch import LaunchProfile, child_environment
 
 SCHEMA_DEADLINE_S = 30.0
 _REQUESTS = "ClientRequest.json"
-# Null means something there that leaving it out does not (measured: 0.153 to 0.171); the schema does not tell.
+# Null means something there that leaving it out does not (measured: 0.153 to 0.171); the schema
+# does not tell.
 _NULL_COUNTS = frozenset({("thread/list", "projectId")})
-# Of a type that is in both schemas; named by the type and judged before any member (measured: 0.133 to 0.171).
+# Of a type that is in both schemas; named by the type and judged before any member (measured: 0.133
+# to 0.171).
 _GRANULAR = "askForApproval.granular"
 
 _Schema = dict[str, Any]
@@ -36,20 +40,28 @@ class SchemaUnavailable(Exception):
 
 
 class ExperimentalApi(msgspec.Struct, frozen=True):
-    """`methods`: experimental ones with their required members. `members`: of other methods, each with whether it may be null."""
+    """`methods`: experimental ones with their required members. `members`: of other methods, each
+    with whether it may be null.
+    """
 
     methods: Mapping[str, frozenset[str]]
     members: Mapping[str, Mapping[str, bool]]
 
     def used_by(self, method: str, params: Mapping[str, Any]) -> str | None:
-        """Returns the experimental member of a request as Codex names it, the first by name; None if there is none."""
+        """Returns the experimental member of a request as Codex names it, the first by name; None
+        if there is none.
+        """
         required = self.methods.get(method)
         if required is not None:
             return method if required <= params.keys() else None
         policy = params.get("approvalPolicy")
         if isinstance(policy, dict) and "granular" in policy:
             return _GRANULAR
-        used = (name for name, nullable in self.members.get(method, {}).items() if _counts(method, name, params, nullable))
+        used = (
+            name
+            for name, nullable in self.members.get(method, {}).items()
+            if _counts(method, name, params, nullable)
+        )
         return next((f"{method}.{name}" for name in used), None)
 
 
@@ -57,7 +69,8 @@ _known: dict[tuple[str, int, int], ExperimentalApi] = {}
 
 
 async def experimental_api(profile: LaunchProfile) -> ExperimentalApi:
-    """The experimental part of the profile's binary; asked once for each binary, again when the file has changed (about 0.3 s).
+    """The experimental part of the profile's binary; asked once for each binary, again when the
+    file has changed (about 0.3 s).
 
     :raises SchemaUnavailable: the binary does not say
     """
@@ -65,15 +78,23 @@ async def experimental_api(profile: LaunchProfile) -> ExperimentalApi:
 
 
 def compare(stable: _Schema, whole: _Schema) -> ExperimentalApi:
-    """The difference between two schemas of `ClientRequest`, without and with what is experimental."""
+    """The difference between two schemas of `ClientRequest`, without and with what is
+    experimental.
+    """
     known, methods = _params_by_method(stable), _params_by_method(whole)
-    experimental = {name: frozenset(params.get("required", ())) for name, params in methods.items() if name not in known}
+    experimental = {
+        name: frozenset(params.get("required", ()))
+        for name, params in methods.items()
+        if name not in known
+    }
     added = {
         name: {member: _is_nullable(schema) for member, schema in _added(known[name], params)}
         for name, params in methods.items()
         if name in known
     }
-    return ExperimentalApi(experimental, {name: members for name, members in added.items() if members})
+    return ExperimentalApi(
+        experimental, {name: members for name, members in added.items() if members}
+    )
 
 
 def _counts(method: str, name: str, params: Mapping[str, Any], nullable: bool) -> bool:
@@ -92,17 +113,34 @@ def _of_binary(profile: LaunchProfile) -> ExperimentalApi:
         if key not in _known:
             with TemporaryDirectory(prefix="trimpoint-") as folder:
                 stable = _printed(profile, Path(folder) / "stable")
-                _known[key] = compare(stable, _printed(profile, Path(folder) / "whole", "--experimental"))
+                _known[key] = compare(
+                    stable, _printed(profile, Path(folder) / "whole", "--experimental")
+                )
     except (OSError, subprocess.SubprocessError, msgspec.MsgspecError, KeyError) as error:
         raise SchemaUnavailable(f"{type(error).__name__}: {error}") from error
     return _known[key]
 
 
 def _printed(profile: LaunchProfile, folder: Path, *flags: str) -> _Schema:
-    command = [str(profile.codex), "app-server", "generate-json-schema", *flags, "--out", str(folder)]
+    command = [
+        str(profile.codex),
+        "app-server",
+        "generate-json-schema",
+        *flags,
+        "--out",
+        str(folder),
+    ]
     environment = child_environment(profile, os.environ)
     quiet = subprocess.DEVNULL
-    subprocess.run(command, env=environment, stdin=quiet, stdout=quiet, stderr=quiet, timeout=SCHEMA_DEADLINE_S, check=True)
+    subprocess.run(
+        command,
+        env=environment,
+        stdin=quiet,
+        stdout=quiet,
+        stderr=quiet,
+        timeout=SCHEMA_DEADLINE_S,
+        check=True,
+    )
     return msgspec.json.decode((folder / _REQUESTS).read_bytes(), type=_Schema)
 
 
@@ -112,15 +150,21 @@ def _params_by_method(schema: _Schema) -> dict[str, _Schema]:
     for request in schema["oneOf"]:
         params = request["properties"].get("params", {})
         reference = params.get("$ref", "").rpartition("/")[2]
-        found[request["properties"]["method"]["enum"][0]] = definitions[reference] if reference else params
+        found[request["properties"]["method"]["enum"][0]] = (
+            definitions[reference] if reference else params
+        )
     return found
 
 
 def _added(stable: _Schema, whole: _Schema) -> list[tuple[str, _Schema]]:
     before = stable.get("properties", {})
-    return sorted((name, schema) for name, schema in whole.get("properties", {}).items() if name not in before)
+    return sorted(
+        (name, schema) for name, schema in whole.get("properties", {}).items() if name not in before
+    )
 
 
 def _is_nullable(schema: _Schema) -> bool:
     kinds = schema.get("type", [])
-    return "null" in kinds or any(option.get("type") == "null" for option in schema.get("anyOf", ()))
+    return "null" in kinds or any(
+        option.get("type") == "null" for option in schema.get("anyOf", ())
+    )

@@ -7,7 +7,9 @@ from msgspec import Raw
 
 
 class InitializeResult(msgspec.Struct, frozen=True):
-    """The answer to `initialize`. `version` is (major, minor, patch), None when the user agent shows none."""
+    """The answer to `initialize`. `version` is (major, minor, patch), None when the user agent
+    shows none.
+    """
 
     user_agent: str
     version: tuple[int, int, int] | None

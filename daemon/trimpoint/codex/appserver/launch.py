@@ -9,17 +9,19 @@ from pathlib import Path
 
 import msgspec
 
-# systemd's private talk with the daemon. A child that inherits it could report the daemon ready, or stopping.
+# systemd's private talk with the daemon. A child that inherits it could report the daemon ready, or
+# stopping.
 _DAEMON_ONLY_VARIABLES = frozenset(
     {"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}
 )
 
-# Runs in a fresh interpreter that becomes Codex (about 15 ms): asks for SIGTERM at the parent's death, makes
-# up for a parent that died before it could ask, resets signals, and replaces itself. exec keeps signals
-# ignored and blocked: Python ignores two, a script's background job SIGINT and SIGQUIT, `nohup` SIGHUP. An
-# agent's commands must not inherit that, or Ctrl-C and `kill -QUIT` would do nothing to them. Not a
-# `preexec_fn`: Python between fork and exec can deadlock in a process with threads, and is deprecated there.
-# SIGTERM, not SIGKILL: Codex gets to end what it started; `orphans` is for one that does not.
+# Runs in a fresh interpreter that becomes Codex (about 15 ms): asks for SIGTERM at the parent's
+# death, makes up for a parent that died before it could ask, resets signals, and replaces itself.
+# exec keeps signals ignored and blocked: Python ignores two, a script's background job SIGINT and
+# SIGQUIT, `nohup` SIGHUP. An agent's commands must not inherit that, or Ctrl-C and `kill -QUIT`
+# would do nothing to them. Not a `preexec_fn`: Python between fork and exec can deadlock in a
+# process with threads, and is deprecated there. SIGTERM, not SIGKILL: Codex gets to end what it
+# started; `orphans` is for one that does not.
 _SHIM = """
 import ctypes, os, signal, sys
 signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -40,8 +42,8 @@ except OSError as error:
 class LaunchProfile(msgspec.Struct, frozen=True):
     """How a child is launched (docs/spec/sessions.md): clients with equal profiles share a child.
 
-    `overrides` are Codex's `key=value`, each given as `-c`. `environment` is added to the daemon's; of
-    pairs with the same name the last one wins.
+    `overrides` are Codex's `key=value`, each given as `-c`. `environment` is added to the daemon's;
+    of pairs with the same name the last one wins.
     """
 
     codex: Path
@@ -53,29 +55,44 @@ class LaunchProfile(msgspec.Struct, frozen=True):
     @property
     def key(self) -> str:
         """16 hex digits for file names and logs; equal for equal profiles, in every run."""
-        facts = (str(self.codex), self.overrides, str(self.codex_home), self.environment, str(self.cwd))
+        facts = (
+            str(self.codex),
+            self.overrides,
+            str(self.codex_home),
+            self.environment,
+            str(self.cwd),
+        )
         return hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:16]
 
 
 def launch_command(profile: LaunchProfile) -> list[str]:
-    """`codex app-server` with the profile's overrides, on Linux through the shim. Call it where you spawn."""
+    """`codex app-server` with the profile's overrides, on Linux through the shim. Call it where you
+    spawn.
+    """
     overrides = [argument for override in profile.overrides for argument in ("-c", override)]
     command = [str(profile.codex), "app-server", *overrides]
-    # The kernel watches the *thread* that forked, not the process: only the main one lives as long as the
-    # daemon.
-    if sys.platform == "linux" and sys.executable and threading.current_thread() is threading.main_thread():
+    # The kernel watches the *thread* that forked, not the process: only the main one lives as long
+    # as the daemon.
+    if (
+        sys.platform == "linux"
+        and sys.executable
+        and threading.current_thread() is threading.main_thread()
+    ):
         return [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command]
     return command
 
 
 def child_environment(profile: LaunchProfile, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The daemon's own, whole (proxies, keys and certificates are the user's), with three differences.
+    """The daemon's own, whole (proxies, keys and certificates are the user's), with three
+    differences.
 
-    systemd's variables for the daemon alone are taken out. `CODEX_HOME` and the profile's own pairs are set.
-    Older npm releases relied on their wrapper to put the tools folder `vendor/<triple>/path` first in `PATH`;
-    so it is.
+    systemd's variables for the daemon alone are taken out. `CODEX_HOME` and the profile's own pairs
+    are set. Older npm releases relied on their wrapper to put the tools folder
+    `vendor/<triple>/path` first in `PATH`; so it is.
     """
-    environment = {name: value for name, value in inherited.items() if name not in _DAEMON_ONLY_VARIABLES}
+    environment = {
+        name: value for name, value in inherited.items() if name not in _DAEMON_ONLY_VARIABLES
+    }
     tools = profile.codex.parent.parent / "path"
     if profile.codex.parent.name == "codex" and tools.is_dir():
         environment["PATH"] = os.pathsep.join(filter(None, (str(tools), environment.get("PATH"))))

@@ -23,9 +23,13 @@ class Traffic:
 
 
 class LineSplitter:
-    """Cuts chunks into lines, in time linear in the bytes fed, however many chunks a line spans; counts them in `traffic`."""
+    """Cuts chunks into lines, in time linear in the bytes fed, however many chunks a line spans;
+    counts them in `traffic`.
+    """
 
-    def __init__(self, max_line_bytes: int = MAX_LINE_BYTES, traffic: Traffic | None = None) -> None:
+    def __init__(
+        self, max_line_bytes: int = MAX_LINE_BYTES, traffic: Traffic | None = None
+    ) -> None:
         self._traffic = traffic or Traffic()
         self._max_line_bytes = max_line_bytes
         self._parts: list[bytes] = []
@@ -34,7 +38,8 @@ class LineSplitter:
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that the chunk completes, without their newlines.
 
-        :raises LineTooLong: what is held back exceeds the limit; the splitter is of no use afterwards
+        :raises LineTooLong: what is held back exceeds the limit; the splitter is of no use
+            afterwards
         """
         lines = chunk.split(b"\n")
         rest = lines.pop()

@@ -1,11 +1,12 @@
 """Find the native Codex binary.
 
-The law: what is returned is never trimpoint itself and never npm's node wrapper. A wrapper outlives its
-signals (killing it orphans the native child, which keeps the pipes and the thread's writer lock; measured:
-npm 0.171), and trimpoint may be installed under the name `codex`, so picking it would start daemons for ever.
+The law: what is returned is never trimpoint itself and never npm's node wrapper. A wrapper outlives
+its signals (killing it orphans the native child, which keeps the pipes and the thread's writer
+lock; measured: npm 0.171), and trimpoint may be installed under the name `codex`, so picking it
+would start daemons for ever.
 
-A path that a person named, by flag or in the configuration, is used or refused, never replaced by another
-one.
+A path that a person named, by flag or in the configuration, is used or refused, never replaced by
+another one.
 """
 
 import importlib
@@ -25,8 +26,8 @@ _NATIVE_MAGICS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _SCRIPT_HEAD_BYTES = 16 * 1024
 _PACKAGE_NAME = "@openai/codex"
 
-# What makes a script trimpoint's launcher: an import of it, `-m trimpoint`, or an exec of a program of that
-# name. A bare mention is not enough: a project folder may be called trimpoint.
+# What makes a script trimpoint's launcher: an import of it, `-m trimpoint`, or an exec of a program
+# of that name. A bare mention is not enough: a project folder may be called trimpoint.
 _TRIMPOINT_SCRIPT = re.compile(
     rb"^\s*(?:from|import)\s+trimpoint\b|-m\s+trimpoint\b|\bexec\s[^\n]*?\btrimpoint[\"']?(?=\s|$)",
     re.MULTILINE,
@@ -93,13 +94,17 @@ class _Unfit(Exception):
 
 
 def find_codex(
-    *, flag: Path | None = None, configured: Path | None = None, environ: Mapping[str, str] = os.environ
+    *,
+    flag: Path | None = None,
+    configured: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> CodexBinary:
-    """Choose the binary: flag, configuration, `PATH`, bundled PyPI package, in that order (docs/spec/running.md).
+    """Choose the binary: flag, configuration, `PATH`, bundled PyPI package, in that order
+    (docs/spec/running.md).
 
     :param environ: where `PATH` is read from
-    :raises CodexUnusable: a path was named, and it is missing, no program, trimpoint, or a wrapper without
-        its binary
+    :raises CodexUnusable: a path was named, and it is missing, no program, trimpoint, or a wrapper
+        without its binary
     :raises CodexNotFound: none was named, and nothing usable is on `PATH` or bundled
     """
     if flag is not None:
@@ -156,7 +161,8 @@ def _bundled(attempts: list[Attempt]) -> CodexBinary | None:
 
 
 def native_codex(candidate: Path) -> Path:
-    """The binary behind a candidate: itself when native, the vendored one when it is a node wrapper.
+    """The binary behind a candidate: itself when native, the vendored one when it is a node
+    wrapper.
 
     Any other script is taken as it is: someone's own launcher that execs the binary.
     """
@@ -170,8 +176,8 @@ def native_codex(candidate: Path) -> Path:
 
 
 def _program(candidate: Path) -> Path:
-    # A link keeps working when its target's folder changes, but the wrapper's package is found from the real
-    # path.
+    # A link keeps working when its target's folder changes, but the wrapper's package is found from
+    # the real path.
     real = candidate.resolve()
     if not os.path.isfile(real):
         raise _Unfit("there is no such file")
@@ -195,7 +201,9 @@ def _is_trimpoint(real: Path, head: bytes) -> bool:
 
 
 def _behind_wrapper(real: Path, head: bytes) -> Path | None:
-    """The native binary of a node wrapper or of a shell shim to one; None when the script is neither."""
+    """The native binary of a node wrapper or of a shell shim to one; None when the script is
+    neither.
+    """
     shim = _SHELL_SHIM_TARGET.search(head)
     if real.name != "codex.js" and shim is not None:
         target = shim.group(1).decode(errors="replace").removeprefix("$basedir/")
@@ -213,11 +221,15 @@ def _vendored(wrapper: Path) -> Path:
     for native in _vendored_places(package):
         if native.is_file() and os.access(native, os.X_OK):
             return native.resolve()
-    raise _Unfit(f"it is a node wrapper, and {_platform_package()} with its native binary is not installed")
+    raise _Unfit(
+        f"it is a node wrapper, and {_platform_package()} with its native binary is not installed"
+    )
 
 
 def _vendored_places(package: Path) -> Iterator[Path]:
-    """Returns where releases of the npm package put the binary, newest layout first (that one measured: 0.171)."""
+    """Returns where releases of the npm package put the binary, newest layout first (that one
+    measured: 0.171).
+    """
     triple = _target_triple()
     modules = [folder / "node_modules" for folder in (package, *package.parents)]
     vendors = [folder / _platform_package() / "vendor" for folder in modules]

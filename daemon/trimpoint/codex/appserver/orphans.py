@@ -1,11 +1,12 @@
 """Children that a killed daemon left behind: remembered on disk, recognised for certain, ended.
 
-The law: a process is signalled only if its pid is alive, its start time and boot are those recorded, and it
-looks like the child: it names the recorded binary among its arguments, or carries the mark of its spawn in
-its environment. A pid that was used again fails at least one of these.
+The law: a process is signalled only if its pid is alive, its start time and boot are those
+recorded, and it looks like the child: it names the recorded binary among its arguments, or carries
+the mark of its spawn in its environment. A pid that was used again fails at least one of these.
 What outlived the child in its group is known by the mark alone, which is random.
 
-Needs Linux's /proc. Elsewhere nothing is recorded and nothing is reaped: there, a child ends by end of input.
+Needs Linux's /proc. Elsewhere nothing is recorded and nothing is reaped: there, a child ends by end
+of input.
 """
 
 import asyncio
@@ -48,8 +49,8 @@ def process_start_ticks(pid: int) -> int | None:
 
 
 def started_as_provider(environ: dict[str, str], parent_pid: int) -> bool:
-    """Returns whether this very process is what a trimpoint started as its Codex; going on would start daemons for
-    ever.
+    """Returns whether this very process is what a trimpoint started as its Codex; going on would
+    start daemons for ever.
 
     Only the direct child counts: commands that an agent runs inherit the mark too, and may well run
     trimpoint.
@@ -86,12 +87,15 @@ def recorded_children(state_dir: Path) -> list[tuple[ChildRecord, bool]]:
     return [(record, _is_ours(record)) for record in records]
 
 
-async def reap_orphans(state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0) -> list[ChildRecord]:
-    """End every recorded child that still runs, and wait until it has. Call with the state directory locked.
+async def reap_orphans(
+    state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0
+) -> list[ChildRecord]:
+    """End every recorded child that still runs, and wait until it has. Call with the state
+    directory locked.
 
-    SIGTERM to its group, SIGKILL after `term_grace_s`. A record is removed once its child is known not to
-    run; one that even SIGKILL does not end within `kill_grace_s` (stuck in the kernel) keeps its record for
-    the next start.
+    SIGTERM to its group, SIGKILL after `term_grace_s`. A record is removed once its child is known
+    not to run; one that even SIGKILL does not end within `kill_grace_s` (stuck in the kernel) keeps
+    its record for the next start.
 
     :returns: those that ran and are gone now
     """
@@ -138,17 +142,23 @@ async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) ->
 
 
 def _kill_members(record: ChildRecord) -> None:
-    """Returns the processes of its group that outlived it, recognized by a mark in their environment."""
+    """Returns the processes of its group that outlived it, recognized by a mark in their
+    environment.
+    """
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             pid = int(entry.name)
-            if pid != record.pid == os.getpgid(pid) and _mark(record) in _process_strings(pid, "environ"):
+            if pid != record.pid == os.getpgid(pid) and _mark(record) in _process_strings(
+                pid, "environ"
+            ):
                 os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
 def _watched(record: ChildRecord) -> Generator[int | None]:
-    """A descriptor that turns readable when the recorded child ends; None when it does not run any more."""
+    """A descriptor that turns readable when the recorded child ends; None when it does not run any
+    more.
+    """
     try:
         pidfd = os.pidfd_open(record.pid) if sys.platform == "linux" else None
     except OSError:
@@ -172,11 +182,16 @@ async def _readable(descriptor: int) -> None:
 
 
 def _is_ours(record: ChildRecord) -> bool:
-    return process_start_ticks(record.pid) == record.start_time_ticks and _boot_id() == record.boot_id and _looks_like(record)
+    return (
+        process_start_ticks(record.pid) == record.start_time_ticks
+        and _boot_id() == record.boot_id
+        and _looks_like(record)
+    )
 
 
 def _looks_like(record: ChildRecord) -> bool:
-    # Either is enough: a launcher script execs another binary, and a hardened process hides its environment.
+    # Either is enough: a launcher script execs another binary, and a hardened process hides its
+    # environment.
     named = os.fsencode(record.codex) in _process_strings(record.pid, "cmdline")
     return named or _mark(record) in _process_strings(record.pid, "environ")
 

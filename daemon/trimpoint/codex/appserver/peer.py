@@ -1,13 +1,14 @@
-"""The conversation with one Codex child: requests matched with their replies, everything else handed over.
+"""The conversation with one Codex child: requests matched with their replies, everything else
+handed over.
 
-The law is wire order. One line is dealt with completely before the next is looked at, on the loop's own
-thread, without an await in between: a notification's handler has returned before a later reply is delivered.
-So whoever awaits a reply sees every effect of the notifications before it, and perhaps of some after it.
-Whoever needs the reply at its very place in the stream (to pass both on to a client) uses `begin`, whose
-callback runs in the reader.
+The law is wire order. One line is dealt with completely before the next is looked at, on the loop's
+own thread, without an await in between: a notification's handler has returned before a later reply
+is delivered. So whoever awaits a reply sees every effect of the notifications before it, and
+perhaps of some after it. Whoever needs the reply at its very place in the stream (to pass both on
+to a client) uses `begin`, whose callback runs in the reader.
 
-Handlers and callbacks are therefore plain functions and must be cheap. They may call `begin`, `notify`,
-`respond` and `respond_error`, which never wait; to await a reply they start a task.
+Handlers and callbacks are therefore plain functions and must be cheap. They may call `begin`,
+`notify`, `respond` and `respond_error`, which never wait; to await a reply they start a task.
 """
 
 import asyncio
@@ -51,17 +52,20 @@ _NO_PARAMS = Raw()
 
 
 class FastPath(NamedTuple):
-    """Lines that begin so are notifications which are only passed on: `forward` takes a run of them as they are."""
+    """Lines that begin so are notifications which are only passed on: `forward` takes a run of them
+    as they are.
+    """
 
     prefix: bytes
     forward: Callable[[list[bytes]], None]
 
 
 class PeerHandler(Protocol):
-    """Receives Codex's notifications and requests. The module's docstring says what the methods may do.
+    """Receives Codex's notifications and requests. The module's docstring says what the methods may
+    do.
 
-    `params` is empty (`Raw()`) when there were none. A Raw keeps the whole line alive; `copy()` it to keep a
-    part.
+    `params` is empty (`Raw()`) when there were none. A Raw keeps the whole line alive; `copy()` it
+    to keep a part.
     """
 
     @property
@@ -79,7 +83,9 @@ class PeerHandler(Protocol):
 
 
 Outcome = Raw | ProviderFailure
-"""A result, or why there is none. From the wire: ProviderError; otherwise ProviderTimeout or ProviderExited."""
+"""A result, or why there is none. From the wire: ProviderError; otherwise ProviderTimeout or
+ProviderExited.
+"""
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -113,7 +119,9 @@ _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 
 
 class Peer:
-    """Requests, notifications and answers over one child, from construction until the child is gone."""
+    """Requests, notifications and answers over one child, from construction until the child is
+    gone.
+    """
 
     def __init__(
         self,
@@ -142,7 +150,9 @@ class Peer:
         return len(self._pending)
 
     async def closed(self) -> ChildExit:
-        """Wait until the child has ended, all it said was handled, and every request in flight has failed."""
+        """Wait until the child has ended, all it said was handled, and every request in flight has
+        failed.
+        """
         return await self._child.closed()
 
     async def request(self, method: str, params: Any = None, *, deadline_s: float) -> Raw:
@@ -159,8 +169,12 @@ class Peer:
             raise outcome
         return outcome
 
-    async def request_raw(self, method: str, params: Any = None, *, deadline_s: float) -> Raw | ProviderError:
-        """Sends a request and returns the answer, or Codex's error as a value. Other failures are raised."""
+    async def request_raw(
+        self, method: str, params: Any = None, *, deadline_s: float
+    ) -> Raw | ProviderError:
+        """Sends a request and returns the answer, or Codex's error as a value. Other failures are
+        raised.
+        """
         expires_at = self._loop.time() + deadline_s
         await self._room_within(method, deadline_s)
         arriving: asyncio.Future[Outcome] = self._loop.create_future()
@@ -174,7 +188,14 @@ class Peer:
             raise outcome
         return outcome
 
-    def begin(self, method: str, params: Any = None, *, deadline_s: float, on_outcome: Callable[[Outcome], None]) -> int:
+    def begin(
+        self,
+        method: str,
+        params: Any = None,
+        *,
+        deadline_s: float,
+        on_outcome: Callable[[Outcome], None],
+    ) -> int:
         """Ask without waiting; `on_outcome` is called once, at the reply's place in the stream.
 
         :returns: a number for `abandon`
@@ -201,20 +222,28 @@ class Peer:
         self._send(b'{"id":%b,"result":%b}' % (bytes(request_id), _encode(result)))
 
     def respond_error(self, request_id: Raw, code: int, message: str) -> None:
-        """Refuse a server request, without waiting. To Codex that is an answer. Raises as `notify` does."""
+        """Refuse a server request, without waiting. To Codex that is an answer. Raises as `notify`
+        does.
+        """
         error = {"code": code, "message": message}
         self._send(b'{"id":%b,"error":%b}' % (bytes(request_id), msgspec.json.encode(error)))
 
-    async def initialize(self, client_info: Any, *, capabilities: Any = None, deadline_s: float = 30.0) -> InitializeResult:
-        """Open the conversation: `initialize`, then `initialized`. Once per child, before anything else.
+    async def initialize(
+        self, client_info: Any, *, capabilities: Any = None, deadline_s: float = 30.0
+    ) -> InitializeResult:
+        """Open the conversation: `initialize`, then `initialized`. Once per child, before anything
+        else.
 
-        :param client_info: JSON-ready, `{"name", "title"?, "version"}`; Codex puts the name into its user
-            agent
-        :param capabilities: JSON-ready; None asks for the experimental API, without which half the methods
-            are refused
+        :param client_info: JSON-ready, `{"name", "title"?, "version"}`; Codex puts the name into
+            its user agent
+        :param capabilities: JSON-ready; None asks for the experimental API, without which half the
+            methods are refused
         :raises ProviderFailure: as `request` does
         """
-        params = {"clientInfo": client_info, "capabilities": capabilities or {"experimentalApi": True}}
+        params = {
+            "clientInfo": client_info,
+            "capabilities": capabilities or {"experimentalApi": True},
+        }
         raw = await self.request("initialize", params, deadline_s=deadline_s)
         self.notify("initialized")
         return initialize_result(raw)
@@ -236,10 +265,14 @@ class Peer:
         while self._pending:
             self._resolve(next(iter(self._pending)), self._exited())
 
-    def _begin(self, method: str, params: Any, expiry: _Expiry, on_outcome: Callable[[Outcome], None]) -> int:
+    def _begin(
+        self, method: str, params: Any, expiry: _Expiry, on_outcome: Callable[[Outcome], None]
+    ) -> int:
         request_id = self._last_id + 1
         encoded_method = msgspec.json.encode(method)
-        self._send(b'{"id":%d,"method":%b%b}' % (request_id, encoded_method, _params_member(params)))
+        self._send(
+            b'{"id":%d,"method":%b%b}' % (request_id, encoded_method, _params_member(params))
+        )
         self._last_id = request_id
         timer = self._loop.call_at(expiry.at, self._expire, request_id)
         self._pending[request_id] = _Pending(method, expiry.deadline_s, on_outcome, timer)
@@ -333,8 +366,8 @@ class Peer:
         unsent_bytes = self._child.unsent_bytes
         if unsent_bytes + len(message) > self._max_unsent_bytes and unsent_bytes > 0:
             raise ProviderOverloaded(unsent_bytes, self._max_unsent_bytes)
-        # A newline in JSON is white space between tokens (inside a string it is escaped); here it would end
-        # the frame.
+        # A newline in JSON is white space between tokens (inside a string it is escaped); here it
+        # would end the frame.
         self._child.write(message.replace(b"\n", b" ") + b"\n")
 
     def _abort(self, reason: str) -> None:
@@ -342,11 +375,15 @@ class Peer:
         self._child.kill()
 
     def _exited(self) -> ProviderExited:
-        return ProviderExited(self._exit_reason or "it takes no more input", self._child.stderr_tail())
+        return ProviderExited(
+            self._exit_reason or "it takes no more input", self._child.stderr_tail()
+        )
 
 
 def _run_end(lines: list[bytes], at: int, prefix: bytes) -> int:
-    """The index after the last of the lines from `at` on that begin with `prefix`, without a gap."""
+    """The index after the last of the lines from `at` on that begin with `prefix`, without a
+    gap.
+    """
     while at < len(lines) and lines[at].startswith(prefix):
         at += 1
     return at
@@ -380,4 +417,6 @@ def _provider_error(raw: Raw) -> ProviderError:
         error = msgspec.json.decode(raw, type=_ErrorObject)
     except msgspec.MsgspecError:
         return ProviderError(_INTERNAL_ERROR, "Codex sent an error that is none", None, raw)
-    return ProviderError(error.code, error.message, None if error.data is UNSET else error.data, raw)
+    return ProviderError(
+        error.code, error.message, None if error.data is UNSET else error.data, raw
+    )

@@ -1,13 +1,14 @@
 """One `codex app-server` child, owned from spawn to reaped.
 
-The law: a child never outlives its owner. It leads a session of its own and ends on end of input, on its
-parent's death (Linux), and on `stop`, which closes stdin, waits, sends SIGTERM to the group, waits, sends
-SIGKILL, shielded and bounded. Whatever is left of its group goes with it. Its stdout and stderr are read
-until then: a full pipe would keep it from ending (measured: 0.163 blocks on an undrained stderr, even before
-its first answer).
+The law: a child never outlives its owner. It leads a session of its own and ends on end of input,
+on its parent's death (Linux), and on `stop`, which closes stdin, waits, sends SIGTERM to the group,
+waits, sends SIGKILL, shielded and bounded. Whatever is left of its group goes with it. Its stdout
+and stderr are read until then: a full pipe would keep it from ending (measured: 0.163 blocks on an
+undrained stderr, even before its first answer).
 
-Not ended: commands that Codex starts get sessions of their own, and what they leave in the background
-outlives Codex (measured: 0.163, on end of input, SIGTERM and SIGKILL alike). That is as without trimpoint.
+Not ended: commands that Codex starts get sessions of their own, and what they leave in the
+background outlives Codex (measured: 0.163, on end of input, SIGTERM and SIGKILL alike). That is as
+without trimpoint.
 """
 
 import asyncio
@@ -45,8 +46,8 @@ _log = structlog.get_logger("trimpoint.codex.appserver.process")
 
 _STDERR_TAIL_BYTES = 16 * 1024
 _ROOM_BELOW_BYTES = 1024 * 1024
-# After the exit: for a pipe that some stranger still holds open. After the end of a pipe: for the exit to
-# follow.
+# After the exit: for a pipe that some stranger still holds open. After the end of a pipe: for the
+# exit to follow.
 _SETTLE_S = 0.5
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
@@ -68,7 +69,11 @@ class ChildExit(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if self.signal is not None:
             return f"was ended by {_signal_name(self.signal)}"
-        return "did not end after SIGKILL" if self.status is None else f"exited with status {self.status}"
+        return (
+            "did not end after SIGKILL"
+            if self.status is None
+            else f"exited with status {self.status}"
+        )
 
 
 class ChildNotStarted(Exception):
@@ -103,7 +108,9 @@ class ChildSink(Protocol):
 class CodexChild:
     """A running child. Made by `spawn_codex`, which also ends it."""
 
-    def __init__(self, profile: LaunchProfile, grace: StopGrace, mark: str, popen: subprocess.Popen[bytes]) -> None:
+    def __init__(
+        self, profile: LaunchProfile, grace: StopGrace, mark: str, popen: subprocess.Popen[bytes]
+    ) -> None:
         pipes = (popen.stdin, popen.stdout, popen.stderr)
         stdin, stdout, stderr = (cast("IO[bytes]", pipe) for pipe in pipes)
         self.profile = profile
@@ -144,7 +151,9 @@ class CodexChild:
         return self._exit if self._closed.is_set() else None
 
     def attach(self, sink: ChildSink) -> None:
-        """Start reading stdout into `sink`. Once; until then the child may block on a full stdout."""
+        """Start reading stdout into `sink`. Once; until then the child may block on a full
+        stdout.
+        """
         assert self._sink is None, "a child has one reader"
         self._sink = sink
         if self._exit is not None and self._closed.is_set():
@@ -153,7 +162,9 @@ class CodexChild:
             self._stdout.start()
 
     def write(self, data: bytes) -> None:
-        """Send to stdin, in call order, without ever waiting; `unsent_bytes` is the caller's to bound."""
+        """Send to stdin, in call order, without ever waiting; `unsent_bytes` is the caller's to
+        bound.
+        """
         self._stdin.write(data)
 
     async def room(self) -> None:
@@ -177,7 +188,9 @@ class CodexChild:
         self._signal_group(signal.SIGKILL)
 
     async def stop(self) -> ChildExit:
-        """End it, gently first. Shielded from cancellation, bounded by the grace; may be called again."""
+        """End it, gently first. Shielded from cancellation, bounded by the grace; may be called
+        again.
+        """
         self._stopping = True
         with anyio.CancelScope(shield=True):
             if self._sink is None:
@@ -218,7 +231,9 @@ class CodexChild:
                 pidfd = os.pidfd_open(self.pid)
                 self._loop.add_reader(pidfd, self._on_pidfd, pidfd)
                 return
-        threading.Thread(target=self._wait_in_thread, name=f"codex-{self.pid}-exit", daemon=True).start()
+        threading.Thread(
+            target=self._wait_in_thread, name=f"codex-{self.pid}-exit", daemon=True
+        ).start()
 
     def _on_pidfd(self, pidfd: int) -> None:
         self._loop.remove_reader(pidfd)
@@ -231,8 +246,8 @@ class CodexChild:
             self._loop.call_soon_threadsafe(self._on_exit)
 
     def _on_exit(self) -> None:
-        # Members that outlive their leader keep the group's number from being used again: this meets them or
-        # nobody.
+        # Members that outlive their leader keep the group's number from being used again: this
+        # meets them or nobody.
         self._signal_group(signal.SIGKILL)
         code = self._popen.wait()
         self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
@@ -252,8 +267,8 @@ class CodexChild:
         self._on_pipe_lost()
 
     def _on_pipe_lost(self) -> None:
-        # It usually ends by itself at this point, and its own status is worth having. If not, it is of no
-        # use.
+        # It usually ends by itself at this point, and its own status is worth having. If not, it is
+        # of no use.
         self._loop.call_later(_SETTLE_S, self._kill_unless_stopping)
 
     def _kill_unless_stopping(self) -> None:
@@ -322,9 +337,12 @@ async def spawn_codex(
 
 def _record(state_dir: Path, child: CodexChild) -> None:
     try:
-        record_child(state_dir, child.profile.key, pid=child.pid, mark=child.mark, codex=child.profile.codex)
+        record_child(
+            state_dir, child.profile.key, pid=child.pid, mark=child.mark, codex=child.profile.codex
+        )
     except OSError:
-        # A full disk must not keep Codex from running; end of input and the parent's death still end it.
+        # A full disk must not keep Codex from running; end of input and the parent's death still
+        # end it.
         _log.warning("codex_child_not_recorded", pid=child.pid, exc_info=True)
 
 

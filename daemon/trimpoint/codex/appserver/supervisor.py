@@ -1,6 +1,8 @@
-"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it dies (docs/spec/sessions.md, "Recovery").
+"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it
+dies (docs/spec/sessions.md, "Recovery").
 
-An *epoch* is the life of one child. Request ids, loaded threads and unanswered questions belong to an epoch and end with it.
+An *epoch* is the life of one child. Request ids, loaded threads and unanswered questions belong to
+an epoch and end with it.
 """
 
 from contextlib import AsyncExitStack
@@ -14,8 +16,21 @@ from msgspec import Raw
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.lines import Traffic
-from trimpoint.codex.appserver.peer import InitializeResult, Peer, PeerHandler, ProviderError, ProviderExited, ProviderFailure
-from trimpoint.codex.appserver.process import ChildExit, ChildNotStarted, LaunchProfile, StopGrace, spawn_codex
+from trimpoint.codex.appserver.peer import (
+    InitializeResult,
+    Peer,
+    PeerHandler,
+    ProviderError,
+    ProviderExited,
+    ProviderFailure,
+)
+from trimpoint.codex.appserver.process import (
+    ChildExit,
+    ChildNotStarted,
+    LaunchProfile,
+    StopGrace,
+    spawn_codex,
+)
 from trimpoint.codex.appserver.versions import missing_method
 
 log = structlog.get_logger()
@@ -50,7 +65,9 @@ class LinkHandler(PeerHandler, Protocol):
 class CodexLink:
     """Give it a task group to live in with `start`; then `request` from anywhere."""
 
-    def __init__(self, profile: LaunchProfile, state_dir: Path | None, request_deadline_s: float) -> None:
+    def __init__(
+        self, profile: LaunchProfile, state_dir: Path | None, request_deadline_s: float
+    ) -> None:
         self.profile = profile
         self.epoch = 0
         self.traffic = Traffic()
@@ -85,8 +102,16 @@ class CodexLink:
 
     @property
     def state(self) -> str:
-        """connected | unavailable | idle (nothing was asked of Codex yet, or it is being started)."""
-        return "connected" if self._peer is not None else "unavailable" if self._failure is not None else "idle"
+        """connected | unavailable | idle (nothing was asked of Codex yet, or it is being
+        started).
+        """
+        return (
+            "connected"
+            if self._peer is not None
+            else "unavailable"
+            if self._failure is not None
+            else "idle"
+        )
 
     @property
     def problem(self) -> str | None:
@@ -105,9 +130,13 @@ class CodexLink:
                     raise self._failure
                 await self._changed.wait()
             return self._peer
-        raise self._failure or ProviderUnavailable("it did not start in time", "The log says what was tried.")
+        raise self._failure or ProviderUnavailable(
+            "it did not start in time", "The log says what was tried."
+        )
 
-    async def request(self, method: str, params: Any = None, *, deadline_s: float | None = None) -> Raw:
+    async def request(
+        self, method: str, params: Any = None, *, deadline_s: float | None = None
+    ) -> Raw:
         """One request to the current child.
 
         :raises ProviderFailure: see `Peer.request`; ProviderUnavailable when there is no child.
@@ -135,10 +164,17 @@ class CodexLink:
         reason = "it was never reached"
         try:
             async with AsyncExitStack() as stack:
-                child = await stack.enter_async_context(spawn_codex(self.profile, state_dir=self._state_dir, grace=StopGrace()))
+                child = await stack.enter_async_context(
+                    spawn_codex(self.profile, state_dir=self._state_dir, grace=StopGrace())
+                )
                 peer = Peer(child, self._handler, traffic=self.traffic)
                 self.identity = await peer.initialize(CLIENT_INFO)
-                log.info("codex_ready", epoch=self.epoch, user_agent=self.identity.user_agent, pid=child.pid)
+                log.info(
+                    "codex_ready",
+                    epoch=self.epoch,
+                    user_agent=self.identity.user_agent,
+                    pid=child.pid,
+                )
                 self._set_peer(peer)
                 exit_: ChildExit = await peer.closed()
                 reason = f"it {exit_}"
@@ -147,10 +183,15 @@ class CodexLink:
             self._fail(ProviderUnavailable(reason, error.hint))
         except ProviderFailure as error:
             reason = str(error)
-            tail = error.stderr_tail.strip().splitlines()[-1:] if isinstance(error, ProviderExited) else []
+            tail = (
+                error.stderr_tail.strip().splitlines()[-1:]
+                if isinstance(error, ProviderExited)
+                else []
+            )
             self._fail(
                 ProviderUnavailable(
-                    "; ".join([reason, *tail]), "`trimpoint status` shows which Codex is used; the log says what was tried."
+                    "; ".join([reason, *tail]),
+                    "`trimpoint status` shows which Codex is used; the log says what was tried.",
                 )
             )
         finally:
@@ -179,7 +220,9 @@ def lacks_method(error: ProviderFailure) -> bool:
 
 def is_missing_error(error: ProviderFailure) -> bool:
     """Returns whether Codex no longer has the thread."""
-    return isinstance(error, ProviderError) and ("no rollout found" in error.message or "thread not found" in error.message)
+    return isinstance(error, ProviderError) and (
+        "no rollout found" in error.message or "thread not found" in error.message
+    )
 
 
 def is_archived_error(error: ProviderFailure) -> bool:

@@ -1,6 +1,8 @@
-"""The versions of Codex that trimpoint supports, and what is said about others (docs/codex-versions.md).
+"""The versions of Codex that trimpoint supports, and what is said about others
+(docs/codex-versions.md).
 
-The versions are those that `scripts/test-versions` was run with; what is newer is taken to work until it says otherwise.
+The versions are those that `scripts/test-versions` was run with; what is newer is taken to work
+until it says otherwise.
 """
 
 import re
@@ -11,13 +13,18 @@ Version = tuple[int, int, int]
 
 OLDEST_SUPPORTED: Version = (0, 133, 0)
 NEWEST_TESTED: Version = (0, 171, 0)
-# Codex decodes a request before it looks at it, so to Codex an unknown method is a value it has not heard of (measured: 0.133 to
-# 0.171). Every method that we use has a slash; values of other kinds, a sandbox mode for one, have none.
-_UNKNOWN_METHOD = re.compile(r"(?:unknown variant|not found: method) `?([A-Za-z_]+(?:/[A-Za-z_]+)+)")
+# Codex decodes a request before it looks at it, so to Codex an unknown method is a value it has not
+# heard of (measured: 0.133 to 0.171). Every method that we use has a slash; values of other kinds,
+# a sandbox mode for one, have none.
+_UNKNOWN_METHOD = re.compile(
+    r"(?:unknown variant|not found: method) `?([A-Za-z_]+(?:/[A-Za-z_]+)+)"
+)
 
 
 def missing_method(error: ProviderFailure) -> str | None:
-    """The method that Codex refused because its version has none of this name; None when it refused for another reason."""
+    """The method that Codex refused because its version has none of this name; None when it refused
+    for another reason.
+    """
     found = _UNKNOWN_METHOD.search(error.message) if isinstance(error, ProviderError) else None
     return found[1] if found is not None else None
 
@@ -26,7 +33,10 @@ def lacking(method: str, version: Version | None) -> str:
     """Returns a sentence for a command that needs a method which this Codex lacks."""
     codex = "This Codex" if version is None else f"Codex {version_text(version)}"
     if version is not None and version >= OLDEST_SUPPORTED:
-        return f"{codex} has no {method}; trimpoint is tested with Codex {version_text(OLDEST_SUPPORTED)} to {version_text(NEWEST_TESTED)}"
+        return (
+            f"{codex} has no {method}; trimpoint is tested with Codex "
+            f"{version_text(OLDEST_SUPPORTED)} to {version_text(NEWEST_TESTED)}"
+        )
     return f"{codex} has no {method}; Codex {version_text(OLDEST_SUPPORTED)} or newer is needed"
 
 

@@ -1,6 +1,8 @@
-"""A conversation that is new to our books: its turns as facts for a new ledger (docs/spec/clients.md, "adopted").
+"""A conversation that is new to our books: its turns as facts for a new ledger
+(docs/spec/clients.md, "adopted").
 
-What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does not know: the generations before.
+What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does
+not know: the generations before.
 """
 
 from collections.abc import Container, Iterator
@@ -22,7 +24,8 @@ from trimpoint.core.model.state import Generation, ThreadState, Turn
 async def imported_turns(
     thread: dict[str, Any], turns: list[dict[str, Any]], parent: ThreadState | None = None
 ) -> tuple[ev.AnyEvent, ...]:
-    """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's rollout.
+    """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's
+    rollout.
 
     A turn of the `parent` that was tried again is more than Codex knows of it.
     """
@@ -43,7 +46,9 @@ async def imported_turns(
 
 
 def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
-    """Returns whether a turn that Codex lists is the part of a review in which its reviewer works; the review is in `turn_ids`."""
+    """Returns whether a turn that Codex lists is the part of a review in which its reviewer works;
+    the review is in `turn_ids`.
+    """
     root_id = turn.get("rootTurnId")
     return root_id is not None and root_id != turn["id"] and str(root_id) in turn_ids
 
@@ -63,20 +68,25 @@ def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEven
 
 
 def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Iterator[ev.AnyEvent]:
-    """Returns all that is known of a turn in Codex's display form; `items` are its raw ones, when they are at hand."""
+    """Returns all that is known of a turn in Codex's display form; `items` are its raw ones, when
+    they are at hand.
+    """
     turn_id = str(turn["id"])
     yield ev.TurnStarted(turn_id, generation)
     for item in as_list(turn.get("items")):
         yield entry_of(turn_id, msgspec.json.encode(item))
     if items != NO_ITEMS:
-        yield ev.ContextItemsRecorded(turn_id, (*items.own, *items.injected), "rollout", len(items.injected))
+        yield ev.ContextItemsRecorded(
+            turn_id, (*items.own, *items.injected), "rollout", len(items.injected)
+        )
     runs = turn.get("status") == "inProgress"
     ending = ending_of({**turn, "status": "interrupted"} if runs else turn)
     yield ev.TurnCompleted(turn_id, ending.status, ending.error, False, ending.error_kind)
 
 
 def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadState:
-    """The thread as it was after its first `kept` turns, all of which are past: no provider thread holds any of them.
+    """The thread as it was after its first `kept` turns, all of which are past: no provider thread
+    holds any of them.
 
     `now`: with the trim points that were made since the last of them, too.
     """
@@ -87,14 +97,19 @@ def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadStat
     past.entries = list(state.entries[: state.entries_end(kept - 1)]) if kept else []
     past.trim_points = [point for point in state.trim_points if point.generation <= last]
     past.discards = [discard for discard in state.discards if discard.generation <= last]
-    past.generations = [*state.generations, Generation(state.generation.number + 1, "fork", "turns")]
+    past.generations = [
+        *state.generations,
+        Generation(state.generation.number + 1, "fork", "turns"),
+    ]
     return past
 
 
 def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:
-    """The past that a fork shares with its parent beyond the parent's present provider thread: earlier turns and the trim points.
+    """The past that a fork shares with its parent beyond the parent's present provider thread:
+    earlier turns and the trim points.
 
-    They come before what Codex reports of the fork; items are kept only of turns that are still in the context.
+    They come before what Codex reports of the fork; items are kept only of turns that are still in
+    the context.
     """
     current = parent.generation.number
     earlier = [turn for turn in parent.turns if turn.generation < current]
@@ -103,7 +118,11 @@ def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, .
         for index, turn in enumerate(earlier)
         for fact in (*_discards(parent, index, fork_id), *_inherited_turn(parent, turn))
     )
-    later = tuple(fact for index in range(len(earlier), len(parent.turns) + 1) for fact in _discards(parent, index, fork_id))
+    later = tuple(
+        fact
+        for index in range(len(earlier), len(parent.turns) + 1)
+        for fact in _discards(parent, index, fork_id)
+    )
     return (*turns, *later, *_inherited_trim_points(parent, earlier, fork_id))
 
 
@@ -112,7 +131,16 @@ def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev
     for one in parent.discards:
         if one.turn_index == turn_index:
             items = tuple(one.positions.items())
-            yield ev.ContextDiscarded(fork_id, one.id, one.created_at_ms, one.entry_ids, items, 1, one.trigger, one.est_tokens)
+            yield ev.ContextDiscarded(
+                fork_id,
+                one.id,
+                one.created_at_ms,
+                one.entry_ids,
+                items,
+                1,
+                one.trigger,
+                one.est_tokens,
+            )
 
 
 def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
@@ -125,13 +153,23 @@ def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
     yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
 
 
-def _inherited_trim_points(parent: ThreadState, earlier: list[Turn], fork_id: str) -> Iterator[ev.AnyEvent]:
+def _inherited_trim_points(
+    parent: ThreadState, earlier: list[Turn], fork_id: str
+) -> Iterator[ev.AnyEvent]:
     for point in parent.trim_points:
         # A boundary after all earlier turns stands before whatever Codex reports of the fork.
         first_kept = earlier[point.turn_index].id if point.turn_index < len(earlier) else None
         yield ev.TrimPointCreated(
-            fork_id, point.id, point.created_at_ms, point.before_entry_id, point.pruned_message_count, tuple(pruned_by(parent, point)),
-            first_kept, 1, point.trigger, point.summary_unavailable,
-        )  # fmt: skip
+            fork_id,
+            point.id,
+            point.created_at_ms,
+            point.before_entry_id,
+            point.pruned_message_count,
+            tuple(pruned_by(parent, point)),
+            first_kept,
+            1,
+            point.trigger,
+            point.summary_unavailable,
+        )
         if point.summary is not None:
             yield ev.ContextSummarized(fork_id, point.id, point.summary, 0)

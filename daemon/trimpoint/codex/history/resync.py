@@ -1,7 +1,9 @@
-"""What Codex did without the daemon: turns that were under way when a daemon or a child died, and those of other programs.
+"""What Codex did without the daemon: turns that were under way when a daemon or a child died, and
+those of other programs.
 
-Read back when the session is loaded again, so that the ledger and what the model sees agree: a person may have gone on with
-`codex exec resume` or the terminal UI, compacted there, or taken turns back.
+Read back when the session is loaded again, so that the ledger and what the model sees agree: a
+person may have gone on with `codex exec resume` or the terminal UI, compacted there, or taken turns
+back.
 """
 
 from typing import Any, NamedTuple
@@ -33,8 +35,9 @@ ListedTurn = dict[str, Any]
 class Missed(NamedTuple):
     """The differences between a provider thread and the ledger.
 
-    `facts` are those of turns that the ledger lacks, wholly or in part, oldest first; what it knows already may be among them.
-    `new_turns`: whether Codex has turns that the ledger has nothing of. `taken_back` is the first turn that Codex has no more.
+    `facts` are those of turns that the ledger lacks, wholly or in part, oldest first; what it knows
+    already may be among them. `new_turns`: whether Codex has turns that the ledger has nothing of.
+    `taken_back` is the first turn that Codex has no more.
     """
 
     facts: tuple[ev.AnyEvent, ...] = ()
@@ -47,22 +50,33 @@ class Missed(NamedTuple):
         return self.new_turns or self.taken_back is not None
 
 
-async def catch_up(link: CodexLink, state: ThreadState, generation: Generation, *, only_ended: bool = False) -> Missed:
-    """Compare Codex's turns of a provider thread with the ledger's, from the newest back to one that both have.
+async def catch_up(
+    link: CodexLink, state: ThreadState, generation: Generation, *, only_ended: bool = False
+) -> Missed:
+    """Compare Codex's turns of a provider thread with the ledger's, from the newest back to one
+    that both have.
 
-    `only_ended`: leave out a turn that runs, as another program that has the thread open may be at work in it.
-    :raises ProviderFailure: Codex is gone or does not answer. Where it lists no turns, there is nothing to add.
+    `only_ended`: leave out a turn that runs, as another program that has the thread open may be at
+    work in it.
+    :raises ProviderFailure: Codex is gone or does not answer. Where it lists no turns, there is
+        nothing to add.
     """
     try:
         newest_first, meeting = await _unknown_turns(link, state, generation)
     except ProviderError as error:
         log.info("missed_turns_not_listed", thread_id=state.id, detail=error.message)
         return Missed()
-    missed = [turn for turn in newest_first[::-1] if not (only_ended and turn.get("status") == "inProgress")]
+    missed = [
+        turn
+        for turn in newest_first[::-1]
+        if not (only_ended and turn.get("status") == "inProgress")
+    ]
     new_turns = any(_known(state, turn) is None for turn in missed)
     for turn in missed:
         _drop_prompt_sent_again(state, turn)
-    await _add_unlisted_prompts([turn for turn in missed if _is_silent(state, turn)], generation.rollout_path)
+    await _add_unlisted_prompts(
+        [turn for turn in missed if _is_silent(state, turn)], generation.rollout_path
+    )
     told = [turn for turn in missed if turn.get("items")]
     facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, NO_ITEMS))
     return Missed(facts, new_turns and bool(told), _taken_back(state, missed, meeting))
@@ -71,12 +85,18 @@ async def catch_up(link: CodexLink, state: ThreadState, generation: Generation, 
 async def _unknown_turns(
     link: CodexLink, state: ThreadState, generation: Generation
 ) -> tuple[list[ListedTurn], ListedTurn | None]:
-    """Returns Codex's turns that the ledger lacks or has in part, newest first, and the turn before them or None."""
+    """Returns Codex's turns that the ledger lacks or has in part, newest first, and the turn before
+    them or None.
+    """
     unknown: list[ListedTurn] = []
     limit, cursor = (PAGE if state.may_have_missed else GLANCE), None
     while True:
         params = {"threadId": generation.provider_thread_id, "itemsView": "full", "limit": limit}
-        page = msgspec.json.decode(await link.request("thread/turns/list", {**params, "cursor": cursor} if cursor else params))
+        page = msgspec.json.decode(
+            await link.request(
+                "thread/turns/list", {**params, "cursor": cursor} if cursor else params
+            )
+        )
         for turn in as_list(page.get("data")):
             if is_reviewers(turn, {*state.turn_index, *(str(one["id"]) for one in unknown)}):
                 continue
@@ -92,8 +112,11 @@ def _is_where_both_meet(state: ThreadState, generation: Generation, turn: Listed
     known = _known(state, turn)
     if known is not None:
         return state.turns[known].status != "interrupted" or not state.may_have_missed
-    # The compaction that this provider thread was made by: what is older came with it. Turns of its own come before that.
-    was_compacted = generation.bootstrap == "provider" and generation.number > 1 and generation.turn_count == 0
+    # The compaction that this provider thread was made by: what is older came with it. Turns of its
+    # own come before that.
+    was_compacted = (
+        generation.bootstrap == "provider" and generation.number > 1 and generation.turn_count == 0
+    )
     return was_compacted and _is_compaction(turn)
 
 
@@ -102,17 +125,24 @@ def _is_compaction(turn: ListedTurn) -> bool:
     return "contextCompaction" in kinds and "userMessage" not in kinds
 
 
-def _taken_back(state: ThreadState, missed: list[ListedTurn], meeting: ListedTurn | None) -> str | None:
+def _taken_back(
+    state: ThreadState, missed: list[ListedTurn], meeting: ListedTurn | None
+) -> str | None:
     """Returns the first turn that ran in the present provider thread and is not there any more.
 
     A turn that broke off may never have got there, so only one that was completed counts.
     """
     met = _known(state, meeting) if meeting is not None else None
     if met is None and state.origin == "forked" and state.generation.number == 1:
-        return None  # turns that a fork has from its origin's earlier provider threads never were in its own
+        # turns that a fork has from its origin's earlier provider threads never were in its own
+        return None
     first = 0 if met is None else met + 1
     there = {_known(state, turn) for turn in missed}
-    ours = (index for index in range(first, len(state.turns)) if state.turns[index].generation == state.generation.number)
+    ours = (
+        index
+        for index in range(first, len(state.turns))
+        if state.turns[index].generation == state.generation.number
+    )
     gone = (state.turns[index] for index in ours if index not in there)
     return next((turn.id for turn in gone if turn.status == "completed"), None)
 
@@ -136,7 +166,9 @@ def _is_silent(state: ThreadState, turn: dict[str, Any]) -> bool:
 
 
 async def _add_unlisted_prompts(silent: list[dict[str, Any]], rollout_path: str | None) -> None:
-    """Codex lists a prompt a moment after it has put it into the context (measured: 0.163), and may die in between."""
+    """Codex lists a prompt a moment after it has put it into the context (measured: 0.163), and may
+    die in between.
+    """
     if not silent or rollout_path is None:
         return
     items = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, rollout_path))
@@ -150,5 +182,12 @@ def _is_prompt(item: dict[str, Any]) -> bool:
 
 
 def _as_prompt(item: dict[str, Any]) -> dict[str, Any]:
-    content: list[dict[str, Any]] = [{"type": "text", "text": message_text(item), "text_elements": []}]
-    return {"type": "userMessage", "id": item.get("id") or "prompt", "clientId": None, "content": content}
+    content: list[dict[str, Any]] = [
+        {"type": "text", "text": message_text(item), "text_elements": []}
+    ]
+    return {
+        "type": "userMessage",
+        "id": item.get("id") or "prompt",
+        "clientId": None,
+        "content": content,
+    }

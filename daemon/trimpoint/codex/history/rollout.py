@@ -1,7 +1,9 @@
-"""Raw items of turns, and what a compaction wrote, in the lines of Codex's rollout files. Pure; `rollout_files` reads the lines.
+"""Raw items of turns, and what a compaction wrote, in the lines of Codex's rollout files. Pure;
+`rollout_files` reads the lines.
 
-A rollout is JSON lines `{type, payload}` (measured: codex 0.163 and 0.171). `response_item` is an item the model saw;
-`task_started` begins a turn and names it; `compacted` is the outcome of a compaction.
+A rollout is JSON lines `{type, payload}` (measured: codex 0.163 and 0.171). `response_item` is an
+item the model saw; `task_started` begins a turn and names it; `compacted` is the outcome of a
+compaction.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +29,9 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 
 class TurnItems(NamedTuple):
-    """A turn's items as the model saw them, and those that a client put there after the turn had ended."""
+    """A turn's items as the model saw them, and those that a client put there after the turn had
+    ended.
+    """
 
     own: list[bytes]
     injected: list[bytes]
@@ -37,7 +41,9 @@ NO_ITEMS = TurnItems([], [])
 
 
 def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
-    """Each turn's items, by turn id, in order; without preamble and what was answered to a compaction."""
+    """Each turn's items, by turn id, in order; without preamble and what was answered to a
+    compaction.
+    """
     found: dict[str, TurnItems] = {}
     current: list[bytes] | None = None
     for line in _records(lines):
@@ -47,13 +53,19 @@ def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
             current = found.setdefault(str(_turn_id(payload)), TurnItems([], [])).own
         elif kind in TURN_ENDS and found:
             current = _ended(found, _turn_id(payload)).injected
-        elif line.type == "response_item" and current is not None and not (is_preamble(payload) or _answers_compaction(line)):
+        elif (
+            line.type == "response_item"
+            and current is not None
+            and not (is_preamble(payload) or _answers_compaction(line))
+        ):
             current.append(bytes(line.payload))
     return found
 
 
 def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
-    """The turn that has ended. A review begins with the id of its reviewer's turn and ends with its own (measured: 0.163)."""
+    """The turn that has ended. A review begins with the id of its reviewer's turn and ends with its
+    own (measured: 0.163).
+    """
     begun = next(reversed(found))
     if turn_id is not None and turn_id not in found:
         found[turn_id] = found.pop(begun)
@@ -61,14 +73,18 @@ def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
 
 
 class Ending(NamedTuple):
-    """What a conversation ends with: items that were injected behind its last turn, the id of which is None when none ran."""
+    """What a conversation ends with: items that were injected behind its last turn, the id of which
+    is None when none ran.
+    """
 
     last_turn_id: str | None
     injected: list[bytes]
 
 
 def injected_ending(lines: Sequence[bytes]) -> Ending | None:
-    """Returns the injected items that the conversation ends with; None when it ends with a turn, or in one."""
+    """Returns the injected items that the conversation ends with; None when it ends with a turn, or
+    in one.
+    """
     injected: list[bytes] = []
     last_turn_id: str | None = None
     for line in _records(reversed(lines)):
@@ -89,7 +105,8 @@ def _answers_compaction(line: _Line) -> bool:
 
 
 def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]] | None:
-    """Returns what the newest compaction put in place of the context, and how many items each turn added since; or None.
+    """Returns what the newest compaction put in place of the context, and how many items each turn
+    added since; or None.
 
     A compaction that does not say what it put there, as those of old versions, counts as none.
     """
@@ -101,12 +118,20 @@ def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int
         kind = payload.get("type") if line.type == "event_msg" else None
         if kind == "task_started":
             current = str(_turn_id(payload))
-        elif kind in TURN_ENDS and (ended := _turn_id(payload)) not in (None, current) and current in since:
+        elif (
+            kind in TURN_ENDS
+            and (ended := _turn_id(payload)) not in (None, current)
+            and current in since
+        ):
             since[str(ended)] = since.pop(current)  # a review
         elif line.type == "compacted":
             history = as_list(payload.get("replacement_history"))
             replacement, since = (
-                ([msgspec.json.encode(item) for item in history if not is_preamble(item)] if history else None),
+                (
+                    [msgspec.json.encode(item) for item in history if not is_preamble(item)]
+                    if history
+                    else None
+                ),
                 {},
             )
         elif line.type == "response_item" and not is_preamble(payload):
@@ -115,10 +140,11 @@ def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int
 
 
 def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str | None:
-    """The text a model answered to the inline compaction of this turn; "" when it answered nothing, None when it was sealed.
+    """The text a model answered to the inline compaction of this turn; "" when it answered nothing,
+    None when it was sealed.
 
-    Codex takes the previous assistant message for the summary when the model's answer is empty (measured), so only what was
-    answered in the compaction's own turn counts.
+    Codex takes the previous assistant message for the summary when the model's answer is empty
+    (measured), so only what was answered in the compaction's own turn counts.
     """
     current: str | None = None
     previous_answer, answer, outcome = "", "", None
@@ -139,10 +165,11 @@ def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str |
 
 
 def _unlabelled_summary(outcome: str, previous_answer: str) -> str:
-    """Returns the summary in a `compacted` record of a Codex that does not record the model's answer (measured: 0.133).
+    """Returns the summary in a `compacted` record of a Codex that does not record the model's
+    answer (measured: 0.133).
 
-    It stands behind a fixed preface, one line long. Such a Codex copies the whole conversation into a fork's rollout, so that an
-    answer that was empty shows as the previous one taken for it.
+    It stands behind a fixed preface, one line long. Such a Codex copies the whole conversation into
+    a fork's rollout, so that an answer that was empty shows as the previous one taken for it.
     """
     summary = outcome.partition("\n")[2].strip()
     return summary if previous_answer and summary != previous_answer.strip() else ""

@@ -1,12 +1,15 @@
-"""Codex's rollout files of one conversation, read as Codex itself would load them. Everything here blocks.
+"""Codex's rollout files of one conversation, read as Codex itself would load them. Everything here
+blocks.
 
-What must always be true: a conversation is never one file alone. Its newest file counts; before it stands what that file
-refers to, up to where it does (measured: 0.153 to 0.171):
+What must always be true: a conversation is never one file alone. Its newest file counts; before it
+stands what that file refers to, up to where it does (measured: 0.153 to 0.171):
 
-- `thread/revert` begins another file, `rollout-<time>-<thread>_<segment>.jsonl`, that refers to the one before;
+- `thread/revert` begins another file, `rollout-<time>-<thread>_<segment>.jsonl`, that refers to the
+  one before;
 - a fork's file refers to a file of its origin; forks made by older versions hold a copy instead;
 - `thread/archive` moves all files of a thread to `archived_sessions`;
-- a file that has not been used for long may be compressed, `.jsonl.zst`. A plain one beside it counts.
+- a file that has not been used for long may be compressed, `.jsonl.zst`. A plain one beside it
+  counts.
 """
 
 import importlib
@@ -35,7 +38,9 @@ class _Base(msgspec.Struct, frozen=True):
 
 
 class _Meta(msgspec.Struct, frozen=True):
-    """What the first line of a file says of the one before. The last two are how 0.133 and its successors said it."""
+    """What the first line of a file says of the one before. The last two are how 0.133 and its
+    successors said it.
+    """
 
     history_base: _Base | None = None
     forked_from_id: str | None = None
@@ -66,7 +71,8 @@ class _File(NamedTuple):
 
 
 def conversation_lines(path: str) -> list[bytes]:
-    """Returns all lines that count of the conversation that `path` belongs to, oldest first; empty when its files are gone.
+    """Returns all lines that count of the conversation that `path` belongs to, oldest first; empty
+    when its files are gone.
 
     `path` may name any file of the thread, and where it was before the thread was archived.
     """
@@ -95,7 +101,10 @@ def _with_what_it_builds_on(home: Path, newest: _File) -> list[bytes]:
         base = _base_of(lines)
         if base is None:
             break
-        file, end = _file_called(home, base.thread_id), min(base.end_ordinal_exclusive, end or base.end_ordinal_exclusive)
+        file, end = (
+            _file_called(home, base.thread_id),
+            min(base.end_ordinal_exclusive, end or base.end_ordinal_exclusive),
+        )
         if file is None:
             log.warning("rollout_missing", file_id=base.thread_id, referred_to_by=newest.path.name)
     return [line for lines in reversed(parts) for line in lines]
@@ -106,7 +115,11 @@ def _base_of(lines: list[bytes]) -> _Base | None:
         meta = _decode_first_line(lines[0]).payload
     except (IndexError, msgspec.MsgspecError):
         return None
-    if meta.history_base is None and meta.forked_from_id and meta.forked_from_ordinal_exclusive is not None:
+    if (
+        meta.history_base is None
+        and meta.forked_from_id
+        and meta.forked_from_ordinal_exclusive is not None
+    ):
         return _Base(meta.forked_from_id, meta.forked_from_ordinal_exclusive)
     return meta.history_base
 
@@ -126,7 +139,10 @@ def _files(home: Path, mentioned_id: str) -> Iterator[_File]:
     """Files whose name has the id; plain ones first, and those of archived threads last."""
     for suffix in ("", COMPRESSED):
         pattern = f"rollout-*{mentioned_id}*.jsonl{suffix}"
-        for path in (*home.glob(f"sessions/*/*/*/{pattern}"), *home.glob(f"archived_sessions/{pattern}")):
+        for path in (
+            *home.glob(f"sessions/*/*/*/{pattern}"),
+            *home.glob(f"archived_sessions/{pattern}"),
+        ):
             if (name := _NAME.fullmatch(path.name)) is not None:
                 yield _File(path, name["thread"], name["segment"] or "")
 
@@ -145,7 +161,9 @@ def _places(path: Path) -> Iterator[Path]:
 
 
 def _lines_of(*candidates: Path) -> list[bytes]:
-    """The lines of the first file that is there. One without its newline is still being written and is left out."""
+    """The lines of the first file that is there. One without its newline is still being written and
+    is left out.
+    """
     for path in _with_compressed(candidates):
         try:
             data = path.read_bytes()
@@ -165,14 +183,22 @@ def _with_compressed(candidates: Iterable[Path]) -> Iterator[Path]:
 
 
 def _decompressed(data: bytes, path: Path) -> bytes:
-    """Empty, with a line in the log, when it cannot be done: what is missing then is said where it is missed."""
+    """Empty, with a line in the log, when it cannot be done: what is missing then is said where it
+    is missed.
+    """
     try:
         zstandard: Any = importlib.import_module("zstandard")
     except ImportError:
-        log.warning("rollout_compressed", path=str(path), hint="Install trimpoint[zstd], so that it can be read.")
+        log.warning(
+            "rollout_compressed",
+            path=str(path),
+            hint="Install trimpoint[zstd], so that it can be read.",
+        )
         return b""
     try:
-        reader = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True)
+        reader = zstandard.ZstdDecompressor().stream_reader(
+            io.BytesIO(data), read_across_frames=True
+        )
         return bytes(reader.read())
     except zstandard.ZstdError as error:
         log.warning("rollout_damaged", path=str(path), detail=str(error))

@@ -9,7 +9,9 @@ class ClientSink(Protocol):
     """The clients, as Codex's side sees them."""
 
     def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
-        """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of ours."""
+        """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of
+        ours.
+        """
         ...
 
     def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:

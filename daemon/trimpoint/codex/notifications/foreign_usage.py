@@ -1,6 +1,8 @@
-"""The usage of threads that are none of ours: sub-agents, ephemeral threads. Kept in memory for as long as Codex has them loaded.
+"""The usage of threads that are none of ours: sub-agents, ephemeral threads. Kept in memory for as
+long as Codex has them loaded.
 
-A sub-agent's context is its own: what it reports must not be taken for its parent's (docs/spec/context.md).
+A sub-agent's context is its own: what it reports must not be taken for its parent's
+(docs/spec/context.md).
 """
 
 from collections.abc import Callable

@@ -1,5 +1,6 @@
-"""When Codex compacts a thread by itself, in the middle of a turn, the model answers it as it answers anything else (measured: 0.163,
-0.171). That answer stands for what came before and is nothing that was said in the turn: it must not be kept with it.
+"""When Codex compacts a thread by itself, in the middle of a turn, the model answers it as it
+answers anything else (measured: 0.163, 0.171). That answer stands for what came before and is
+nothing that was said in the turn: it must not be kept with it.
 """
 
 import msgspec
@@ -19,14 +20,18 @@ class ProviderCompactions:
         self._under_way: set[str] = set()
 
     def is_compaction_reply(self, provider_thread_id: str, method: str, params: Raw) -> bool:
-        """Returns whether the notification is the model's answer to a compaction. Call it for each that is no delta."""
+        """Returns whether the notification is the model's answer to a compaction. Call it for each
+        that is no delta.
+        """
         if method == "item/started":
             if _MARK in bytes(params) and _item_in(params).get("type") == COMPACTION:
                 self._under_way.add(provider_thread_id)
         elif provider_thread_id in self._under_way:
             if method == "rawResponseItem/completed":
                 return str(_item_in(params).get("role")) not in _WRITTEN_BY_OTHERS
-            if method == "turn/completed" or (method == "item/completed" and _item_in(params).get("type") == COMPACTION):
+            if method == "turn/completed" or (
+                method == "item/completed" and _item_in(params).get("type") == COMPACTION
+            ):
                 self._under_way.discard(provider_thread_id)
         return False
 

@@ -1,10 +1,11 @@
 """Translates notifications of Codex into facts of a thread. Pure: bytes in, events out.
 
-Deltas yield no facts: they are forwarded and not journaled (docs/spec/journal.md). Items are recorded
-when they are completed, raw items as the model saw them.
+Deltas yield no facts: they are forwarded and not journaled (docs/spec/journal.md). Items are
+recorded when they are completed, raw items as the model saw them.
 
-The law: only what a fact is about must be as expected, above all its id. A detail of a shape that is not
-known is left out, and takes no fact along: a turn that has ended has ended, whatever its error looks like.
+The law: only what a fact is about must be as expected, above all its id. A detail of a shape that
+is not known is left out, and takes no fact along: a turn that has ended has ended, whatever its
+error looks like.
 """
 
 from collections.abc import Callable
@@ -76,7 +77,8 @@ def translate(method: str, params: bytes, generation: int, settings: bytes) -> F
 
     `settings` is what the thread's settings were before (`trimpoint.operations.provider.settings`).
 
-    :raises msgspec.MsgspecError: when the notification lacks what it must have; the caller logs and relays it all the same.
+    :raises msgspec.MsgspecError: when the notification lacks what it must have; the caller logs and
+        relays it all the same.
     """
     reader = _READERS.get(method)
     return reader(params, generation, settings) if reader is not None else ()
@@ -96,7 +98,9 @@ def _item_completed(params: bytes, generation: int, settings: bytes) -> Facts:
     decoded = msgspec.json.decode(params, type=_ItemParams)
     entry = entry_of(decoded.turn_id, bytes(decoded.item))
     # Nothing else says that a review has begun.
-    return (ev.TurnStarted(decoded.turn_id, generation), entry) if entry.role == ENTERED else (entry,)
+    return (
+        (ev.TurnStarted(decoded.turn_id, generation), entry) if entry.role == ENTERED else (entry,)
+    )
 
 
 def _raw_item(params: bytes, generation: int, settings: bytes) -> Facts:
@@ -118,11 +122,16 @@ def _usage(params: bytes, generation: int, settings: bytes) -> Facts:
     window = usage.model_context_window
     return (
         ev.UsageReported(
-            turn_id if isinstance(turn_id, str) else "", used, _count(total, "totalTokens"), window if _is_count(window) else None,
-            _count(last, "inputTokens"), _count(last, "cachedInputTokens"),
-            _count(last, "outputTokens"), _count(last, "reasoningOutputTokens"),
+            turn_id if isinstance(turn_id, str) else "",
+            used,
+            _count(total, "totalTokens"),
+            window if _is_count(window) else None,
+            _count(last, "inputTokens"),
+            _count(last, "cachedInputTokens"),
+            _count(last, "outputTokens"),
+            _count(last, "reasoningOutputTokens"),
         ),
-    )  # fmt: skip
+    )
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
@@ -141,7 +150,9 @@ def _name(params: bytes, generation: int, settings: bytes) -> Facts:
 def _settings(params: bytes, generation: int, settings: bytes) -> Facts:
     current = msgspec.json.decode(params, type=_SettingsParams).thread_settings
     known = msgspec.json.decode(settings, type=dict[str, msgspec.Raw])
-    known.pop("unconfirmed", None)  # Codex has reported them now (`operations/provider/settings.py`)
+    known.pop(
+        "unconfirmed", None
+    )  # Codex has reported them now (`operations/provider/settings.py`)
     return (ev.SettingsChanged(msgspec.json.encode({**known, "current": current})),)
 
 
@@ -159,7 +170,9 @@ ENDINGS = frozenset({"completed", "interrupted", "failed"})
 
 
 def ending_of(turn: dict[str, Any]) -> Ending:
-    """Returns how a turn in Codex's display form ended, as far as that can be read; `inProgress` is no way to end."""
+    """Returns how a turn in Codex's display form ended, as far as that can be read; `inProgress` is
+    no way to end.
+    """
     status, error = turn.get("status"), turn.get("error")
     message, kind = _error_of(error)
     if isinstance(status, str) and status in ENDINGS:
@@ -173,7 +186,9 @@ def ending_of(turn: dict[str, Any]) -> Ending:
 
 
 def _error_of(error: Any) -> tuple[str | None, str]:
-    """The message and the kind of a turn's error; of one that is no object, itself is the message."""
+    """The message and the kind of a turn's error; of one that is no object, itself is the
+    message.
+    """
     if error is None or isinstance(error, str):
         return error, ""
     if not isinstance(error, dict):
@@ -185,26 +200,37 @@ def _error_of(error: Any) -> tuple[str | None, str]:
 
 
 def error_kind(info: Any, message: str) -> str:
-    """Returns Codex's `codexErrorInfo` as one word; it is a word or an object with one member. "" without one.
+    """Returns Codex's `codexErrorInfo` as one word; it is a word or an object with one member. ""
+    without one.
 
-    `message` is Codex's own. An overflow that the provider answers with HTTP 400 is `other` to some versions, with the provider's
-    answer for a message (measured: 0.163); it is called what it is.
+    `message` is Codex's own. An overflow that the provider answers with HTTP 400 is `other` to some
+    versions, with the provider's answer for a message (measured: 0.163); it is called what it is.
     """
     kind = info if isinstance(info, str) else next(iter(as_dict(info)), "")
-    return ev.CONTEXT_WINDOW_EXCEEDED if kind == "other" and PROVIDER_OVERFLOW_CODE in message else kind
+    return (
+        ev.CONTEXT_WINDOW_EXCEEDED
+        if kind == "other" and PROVIDER_OVERFLOW_CODE in message
+        else kind
+    )
 
 
 def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:
-    """A completed item as a ledger entry: prompts and answers are messages, everything else is an activity."""
+    """A completed item as a ledger entry: prompts and answers are messages, everything else is an
+    activity.
+    """
     item = msgspec.json.decode(raw_item, type=dict[str, Any])
     kind = str(item.get("type", "unknown"))
     item_id = str(item.get("id", ""))
     if kind == "userMessage":
         text = "\n".join(_input_text(as_dict(part)) for part in as_list(item.get("content")))
-        return ev.EntryRecorded(turn_id, item_id, "message", "user", text, b"" if _is_plain(item) else raw_item)
+        return ev.EntryRecorded(
+            turn_id, item_id, "message", "user", text, b"" if _is_plain(item) else raw_item
+        )
     if kind == "agentMessage":
         return ev.EntryRecorded(turn_id, item_id, "message", "assistant", str(item.get("text", "")))
-    return ev.EntryRecorded(turn_id, item_id, "activity", kind, activity_title(kind, item), raw_item)
+    return ev.EntryRecorded(
+        turn_id, item_id, "activity", kind, activity_title(kind, item), raw_item
+    )
 
 
 def _input_text(part: dict[str, Any]) -> str:
@@ -217,7 +243,10 @@ def _input_text(part: dict[str, Any]) -> str:
 def _is_plain(item: dict[str, Any]) -> bool:
     """Returns whether a prompt is one piece of text, so that its text is all of it."""
     content = [as_dict(part) for part in as_list(item.get("content"))]
-    return all(part.get("type") == "text" and not part.get("text_elements") for part in content) and len(content) < 2
+    return (
+        all(part.get("type") == "text" and not part.get("text_elements") for part in content)
+        and len(content) < 2
+    )
 
 
 def activity_title(kind: str, item: dict[str, Any]) -> str:

@@ -11,7 +11,9 @@ from trimpoint.core.model.lenient import as_dict
 
 
 class TurnOutcome(NamedTuple):
-    """How a watched turn ended. `compacted`: its `contextCompaction` item completed; `text`: the last answer in it."""
+    """How a watched turn ended. `compacted`: its `contextCompaction` item completed; `text`: the
+    last answer in it.
+    """
 
     turn_id: str
     status: str
@@ -38,7 +40,9 @@ class Watch(Protocol):
 
 
 class TurnWatch:
-    """Follows the turn of a scratch thread through its notifications; at most one turn at a time."""
+    """Follows the turn of a scratch thread through its notifications; at most one turn at a
+    time.
+    """
 
     def __init__(self) -> None:
         self.turn_id: str | None = None
@@ -92,7 +96,9 @@ class TurnWatch:
     def _end(self, turn: dict[str, Any]) -> None:
         turn_id, ending = turn.get("id"), ending_of(turn)
         ended_id = turn_id if isinstance(turn_id, str) else self.turn_id or ""
-        self._outcome = TurnOutcome(ended_id, ending.status, ending.error or self._error, self._compacted, self._text)
+        self._outcome = TurnOutcome(
+            ended_id, ending.status, ending.error or self._error, self._compacted, self._text
+        )
         self._ended.set()
 
 

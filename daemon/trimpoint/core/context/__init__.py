@@ -1,6 +1,6 @@
 """What the model sees of a thread, and how it can be divided.
 
-`active_context` derives the active context, `context_size` its size in tokens, `groups` puts raw items
-and entries together, `segments` and `segment_kinds` name the parts that can be discarded, and
+`active_context` derives the active context, `context_size` its size in tokens, `groups` puts raw
+items and entries together, `segments` and `segment_kinds` name the parts that can be discarded, and
 `split_point` finds where the oldest part may end.
 """

@@ -1,4 +1,5 @@
-"""What is in the agent's context: which turns a trim keeps, and the items a new session is given (docs/spec/sessions.md).
+"""What is in the agent's context: which turns a trim keeps, and the items a new session is given
+(docs/spec/sessions.md).
 
 Turns are whole or absent; an item is the provider's JSON as the model saw it.
 """
@@ -13,8 +14,8 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import Discard, Entry, Generation, ThreadState, TrimPoint, Turn
 
-# Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do not label
-# their content.
+# Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do
+# not label their content.
 PREAMBLE_PREFIXES = (
     "<environment_context>",
     "<user_instructions>",
@@ -23,7 +24,9 @@ PREAMBLE_PREFIXES = (
 )
 # Content labels (measured: codex 0.163 and 0.171) that mark what the user, not Codex, put there.
 USER_CONTENT_KIND_PREFIX = "user."
-SEALED_SUMMARY_LOST = "Codex no longer has the conversation, and with it its sealed summary is gone."
+SEALED_SUMMARY_LOST = (
+    "Codex no longer has the conversation, and with it its sealed summary is gone."
+)
 
 
 class TrimPlan(NamedTuple):
@@ -41,9 +44,11 @@ class TrimPlan(NamedTuple):
 
 
 def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
-    """The trim that keeps the last N turns of the active context, or None when it would exclude nothing.
+    """The trim that keeps the last N turns of the active context, or None when it would exclude
+    nothing.
 
-    A summary that stands in the context is excluded too: `/clear` right after `/compact` has something to do.
+    A summary that stands in the context is excluded too: `/clear` right after `/compact` has
+    something to do.
     """
     cut = max(0, state.active_turn_count - keep_last_n_turns)
     clears_summary = keep_last_n_turns == 0 and begins_with_summary(state)
@@ -62,7 +67,9 @@ def trim_before(state: ThreadState, first_kept: int) -> TrimPlan:
     before = state.entries[boundary - 1].id if boundary else None
     count = first_kept - state.active_from_turn
     messages = active_turn_messages(state) - message_count(state, kept)
-    return TrimPlan(count, state.turns[first_kept - 1].id if count else None, kept, before, messages)
+    return TrimPlan(
+        count, state.turns[first_kept - 1].id if count else None, kept, before, messages
+    )
 
 
 def active_turn_messages(state: ThreadState) -> int:
@@ -108,7 +115,12 @@ def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
     if not state.discards:
         return count
     counted = set(map(attrgetter("id"), turns))
-    return count - sum(gone for one in state.discards for turn_id, gone in one.messages.items() if turn_id in counted)
+    return count - sum(
+        gone
+        for one in state.discards
+        for turn_id, gone in one.messages.items()
+        if turn_id in counted
+    )
 
 
 def active_message_count(state: ThreadState) -> int:
@@ -136,18 +148,23 @@ class Summary(NamedTuple):
 
 
 def current_summary(state: ThreadState) -> Summary | None:
-    """The readable summary that the active context begins with; a fork has it from the thread it was forked from."""
+    """The readable summary that the active context begins with; a fork has it from the thread it
+    was forked from.
+    """
     generation = state.generation
     if generation.summary is not None:
         return Summary(generation.summary, generation.summarized_messages)
-    point = state.trim_points[-1] if state.trim_points and generation.bootstrap == "provider" else None
+    point = (
+        state.trim_points[-1] if state.trim_points and generation.bootstrap == "provider" else None
+    )
     if point is None or point.summary is None:
         return None
     return Summary(point.summary, point.pruned_message_count)
 
 
 def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
-    """A generation that holds the active context anew, from the ledger, when the provider lost its copy.
+    """A generation that holds the active context anew, from the ledger, when the provider lost its
+    copy.
 
     A sealed summary was only in that copy; that it is gone is said with an event of its own.
     """
@@ -165,18 +182,23 @@ def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
     if summary is None:
         return ev.GenerationOpened(number, reason, "turns" if turn_ids else "none", turn_ids)
     skipped = state.generation.skipped_items
-    return ev.GenerationOpened(number, reason, "summary", turn_ids, summary.text, summary.messages, skipped)
+    return ev.GenerationOpened(
+        number, reason, "summary", turn_ids, summary.text, summary.messages, skipped
+    )
 
 
 def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
-    """The items to inject into `generation`'s provider thread, in order; empty when it starts from nothing.
+    """The items to inject into `generation`'s provider thread, in order; empty when it starts from
+    nothing.
 
     Where the provider keeps the context, there is nothing to add to it.
     """
     if generation.bootstrap == "provider":
         return []
     turns = [state.turns[state.turn_index[turn_id]] for turn_id in generation.turn_ids]
-    return context_items(state, generation.summary, generation.summarized_messages, turns, generation.skipped_items)
+    return context_items(
+        state, generation.summary, generation.summarized_messages, turns, generation.skipped_items
+    )
 
 
 def context_items(
@@ -189,12 +211,16 @@ def context_items(
 ) -> list[bytes]:
     """The items of a context that begins with `summary`, if there is one, and goes on with `turns`.
 
-    `skipped_items`: the summary stands for so many of the first turn's items too. `discards` are those that stand in it, if they are
-    not those that stand now.
+    `skipped_items`: the summary stands for so many of the first turn's items too. `discards` are
+    those that stand in it, if they are not those that stand now.
     """
     items = [summary_item(summary, summarized_messages)] if summary is not None else []
     for turn in turns:
-        items.extend(item for position, item in placed_items(state, turn, discards) if position >= skipped_items)
+        items.extend(
+            item
+            for position, item in placed_items(state, turn, discards)
+            if position >= skipped_items
+        )
         skipped_items = 0
     return items
 
@@ -206,12 +232,18 @@ def kept_items(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
 
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
-    """A turn's items as the model saw them, or rebuilt from its messages when none were recorded, without what was discarded."""
+    """A turn's items as the model saw them, or rebuilt from its messages when none were recorded,
+    without what was discarded.
+    """
     return [item for _, item in placed_items(state, turn)]
 
 
-def placed_items(state: ThreadState, turn: Turn, discards: Sequence[Discard] | None = None) -> list[tuple[int, bytes]]:
-    """`turn_items`, each with its position among the turn's items; `discards` as in `context_items`."""
+def placed_items(
+    state: ThreadState, turn: Turn, discards: Sequence[Discard] | None = None
+) -> list[tuple[int, bytes]]:
+    """`turn_items`, each with its position among the turn's items; `discards` as in
+    `context_items`.
+    """
     standing = state.discards if discards is None else discards
     if turn.items:
         gone = discarded_positions(turn.id, standing)
@@ -223,7 +255,9 @@ def placed_items(state: ThreadState, turn: Turn, discards: Sequence[Discard] | N
 
 def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[int]:
     """Returns which of a turn's raw items `discards` took."""
-    return frozenset(position for discard in discards for position in discard.positions.get(turn_id, ()))
+    return frozenset(
+        position for discard in discards for position in discard.positions.get(turn_id, ())
+    )
 
 
 def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:
@@ -233,14 +267,20 @@ def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[byt
 
 
 def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, int]:
-    """From where to where a turn's items are its prompt: first of all, unless Codex began the turn with a compaction.
+    """From where to where a turn's items are its prompt: first of all, unless Codex began the turn
+    with a compaction.
 
-    `later_prompts` are what was said while it ran. It may stand there too, when the model had answered nothing yet, and is none of it.
+    `later_prompts` are what was said while it ran. It may stand there too, when the model had
+    answered nothing yet, and is none of it.
     """
     decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
     start = next((at for at, item in enumerate(decoded) if item.get("role") == "user"), len(items))
     said, end = set(later_prompts), start
-    while end < len(items) and decoded[end].get("role") == "user" and (end == start or message_text(decoded[end]) not in said):
+    while (
+        end < len(items)
+        and decoded[end].get("role") == "user"
+        and (end == start or message_text(decoded[end]) not in said)
+    ):
         end += 1
     return start, end
 
@@ -256,33 +296,44 @@ def summary_item(summary: str, message_count: int) -> bytes:
     It must not begin with Codex's own preface, or Codex drops it at its next compaction (measured).
     """
     text = f"<conversation-summary messages={message_count}>{summary}</conversation-summary>"
-    return msgspec.json.encode({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+    return msgspec.json.encode(
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    )
 
 
 def message_item(entry: Entry) -> bytes:
     """A message of the ledger as an item, for want of the one that the model saw."""
     part = "input_text" if entry.role == "user" else "output_text"
-    return msgspec.json.encode({"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]})
+    return msgspec.json.encode(
+        {"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]}
+    )
 
 
 def injectable(items: list[bytes]) -> list[bytes]:
     """Returns `items` without tool results that have no call, which Codex shows to no model.
 
-    Everything else is shown again as it was: reasoning with or without a seal, and a call without a result, to which Codex adds
-    that it was aborted (measured: 0.133 to 0.171).
+    Everything else is shown again as it was: reasoning with or without a seal, and a call without a
+    result, to which Codex adds that it was aborted (measured: 0.133 to 0.171).
     """
     return [item for _, item in placed_injectable(items)]
 
 
 def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
     """`injectable`, each with its position in `items`."""
-    return [(at, items[at]) for at in injectable_positions([msgspec.json.decode(item) for item in items])]
+    return [
+        (at, items[at])
+        for at in injectable_positions([msgspec.json.decode(item) for item in items])
+    ]
 
 
 def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
     """Returns where `injectable` items stand among `items`, decoded ones."""
     calls = {call_id(item) for item in items if is_call(item)}
-    return [position for position, item in enumerate(items) if not is_output(item) or call_id(item) in calls]
+    return [
+        position
+        for position, item in enumerate(items)
+        if not is_output(item) or call_id(item) in calls
+    ]
 
 
 def call_id(item: dict[str, Any]) -> Any:
@@ -292,7 +343,11 @@ def call_id(item: dict[str, Any]) -> Any:
 
 def is_call(item: dict[str, Any]) -> bool:
     """Returns whether the item asks for a tool whose result is an item of its own."""
-    return str(item.get("type", "")).endswith("_call") and call_id(item) is not None and "output" not in item
+    return (
+        str(item.get("type", "")).endswith("_call")
+        and call_id(item) is not None
+        and "output" not in item
+    )
 
 
 def is_output(item: dict[str, Any]) -> bool:
@@ -306,7 +361,9 @@ def is_reasoning(item: dict[str, Any]) -> bool:
 
 
 def is_preamble(item: dict[str, Any]) -> bool:
-    """Returns whether the item is preamble (instructions, environment, tools); a new thread has its own."""
+    """Returns whether the item is preamble (instructions, environment, tools); a new thread has its
+    own.
+    """
     if item.get("type") in ("additional_tools", "configuration_update"):
         return True
     if item.get("type") != "message":
@@ -318,7 +375,10 @@ def is_preamble(item: dict[str, Any]) -> bool:
 
 def _is_context_block(item: dict[str, Any]) -> bool:
     labels = as_dict(item.get("internal_chat_message_metadata_passthrough"))
-    if any(str(kind).startswith(USER_CONTENT_KIND_PREFIX) for kind in as_list(labels.get("content_item_kinds"))):
+    if any(
+        str(kind).startswith(USER_CONTENT_KIND_PREFIX)
+        for kind in as_list(labels.get("content_item_kinds"))
+    ):
         return False
     return _looks_written_by_codex(item)
 

@@ -1,6 +1,8 @@
-"""What a context holds and how that is known: as reported, or estimated where nothing is (docs/spec/context.md).
+"""What a context holds and how that is known: as reported, or estimated where nothing is
+(docs/spec/context.md).
 
-The law: Codex's `last.totalTokens` is what the context holds, its `total` never is. What is no measurement is marked as an estimate.
+The law: Codex's `last.totalTokens` is what the context holds, its `total` never is. What is no
+measurement is marked as an estimate.
 """
 
 from collections.abc import Iterator
@@ -13,20 +15,29 @@ from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 from trimpoint.core.model.usage import SampleSource, UsageTotals, model_in
 
 BASELINE_TOKENS = 12_000
-"""What Codex takes for instructions and tools, and leaves out of what it calls left (measured: 0.163, 0.171)."""
+"""What Codex takes for instructions and tools, and leaves out of what it calls left (measured:
+0.163, 0.171).
+"""
 RAW_WINDOW_PERCENT = 95
 """What Codex gives away of a model's window as `modelContextWindow` (measured: 0.163, 0.171)."""
 PROVIDER_COMPACTS_PERCENT = 90
-"""How full of the raw window Codex compacts by itself, unless it is configured otherwise (measured: 0.163, 0.171)."""
-# Turns that came before a generation's first call was heard, as those of an adopted thread: of many, no overhead can be told apart.
+"""How full of the raw window Codex compacts by itself, unless it is configured otherwise (measured:
+0.163, 0.171).
+"""
+# Turns that came before a generation's first call was heard, as those of an adopted thread: of
+# many, no overhead can be told apart.
 MAX_WEIGHED_TURNS = 200
 
 NOT_REPORTED = "An estimate: Codex reports the size with its next answer."
-NOT_REPORTED_AT_ALL = f"{NOT_REPORTED} Instructions and tools are left out, because their size is not known yet."
+NOT_REPORTED_AT_ALL = (
+    f"{NOT_REPORTED} Instructions and tools are left out, because their size is not known yet."
+)
 LAST_KNOWN = "An estimate, as it was when the thread was last used."
 INJECTED = "An estimate: a client has put something into the context since Codex reported its size."
 _NOTES = {
-    SampleSource.ESTIMATED: "An estimate of Codex's own, as it makes it after it has compacted by itself.",
+    SampleSource.ESTIMATED: (
+        "An estimate of Codex's own, as it makes it after it has compacted by itself."
+    ),
     SampleSource.FULL: "The last turn did not fit into the context, so it counts as full.",
 }
 
@@ -43,7 +54,9 @@ class ContextSize(NamedTuple):
 
 
 def context_size(state: ThreadState, policy: Policy) -> ContextSize:
-    """Returns the size of the thread's context. It estimates the whole context while nothing was reported."""
+    """Returns the size of the thread's context. It estimates the whole context while nothing was
+    reported.
+    """
     known = reported_size(state.usage, window_of(state.usage, model_in(state.settings), policy))
     return known or _estimated_size(state)
 
@@ -51,7 +64,12 @@ def context_size(state: ThreadState, policy: Policy) -> ContextSize:
 def _estimated_size(state: ThreadState) -> ContextSize:
     overhead = overhead_tokens(state)
     used = overhead + sum(estimate_tokens(item) for item in _context_items(state))
-    return ContextSize(used, is_estimate=True, is_unknown=True, note=NOT_REPORTED if overhead else NOT_REPORTED_AT_ALL)
+    return ContextSize(
+        used,
+        is_estimate=True,
+        is_unknown=True,
+        note=NOT_REPORTED if overhead else NOT_REPORTED_AT_ALL,
+    )
 
 
 def window_of(usage: UsageTotals, model: str | None, policy: Policy) -> int | None:
@@ -60,11 +78,17 @@ def window_of(usage: UsageTotals, model: str | None, policy: Policy) -> int | No
 
 
 def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
-    """Returns the size that the provider reported, or None; a context that overflowed fills the window."""
+    """Returns the size that the provider reported, or None; a context that overflowed fills the
+    window.
+    """
     if usage.report is None:
         return None
     basis = usage.report.basis
-    used = window if basis is SampleSource.FULL and window is not None else usage.report.used + usage.unreported
+    used = (
+        window
+        if basis is SampleSource.FULL and window is not None
+        else usage.report.used + usage.unreported
+    )
     note = _NOTES.get(basis) or (INJECTED if usage.unreported > 0 else None)
     return ContextSize(used, is_estimate=note is not None, is_unknown=False, note=note)
 
@@ -87,14 +111,21 @@ def provider_compacts_at(window: int, configured: int | None) -> int:
 def level_of(used: int, window: int, policy: Policy) -> Level:
     """ok | warning | critical."""
     share = used / window
-    return "critical" if share >= policy.critical_at else "warning" if share >= policy.warning_at else "ok"
+    return (
+        "critical"
+        if share >= policy.critical_at
+        else "warning"
+        if share >= policy.warning_at
+        else "ok"
+    )
 
 
 def overhead_tokens(state: ThreadState) -> int:
     """Returns the tokens of an empty session (instructions, tools), as last measured; 0 if never.
 
-    A generation's first call was given that, its bootstrap and the prompt. One that began with kept turns is taken only if there is no
-    other, because what their items weigh is known but roughly once they are pruned.
+    A generation's first call was given that, its bootstrap and the prompt. One that began with kept
+    turns is taken only if there is no other, because what their items weigh is known but roughly
+    once they are pruned.
     """
     roughly: Generation | None = None
     for generation in reversed(state.generations):
@@ -107,12 +138,16 @@ def overhead_tokens(state: ThreadState) -> int:
 
 def _measured_overhead(state: ThreadState, generation: Generation) -> int:
     assert generation.first_call is not None
-    return max(0, generation.first_call.input_tokens - sum(_weights_at_first_call(state, generation)))
+    return max(
+        0, generation.first_call.input_tokens - sum(_weights_at_first_call(state, generation))
+    )
 
 
 def _is_measured(state: ThreadState, generation: Generation) -> bool:
     first = generation.first_call
-    if first is None or not all(turn_id in state.turn_index for turn_id in (first.turn_id, *generation.turn_ids)):
+    if first is None or not all(
+        turn_id in state.turn_index for turn_id in (first.turn_id, *generation.turn_ids)
+    ):
         return False
     return len(_turns_before_first_call(state, generation)) <= MAX_WEIGHED_TURNS
 
@@ -122,10 +157,16 @@ def _begins_clean(generation: Generation) -> bool:
 
 
 def _turns_before_first_call(state: ThreadState, generation: Generation) -> range:
-    """Places of the generation's own turns before the one of its first call; no more are looked for than could be weighed."""
+    """Places of the generation's own turns before the one of its first call; no more are looked for
+    than could be weighed.
+    """
     assert generation.first_call is not None
     first = start = state.turn_index[generation.first_call.turn_id]
-    while start > 0 and first - start <= MAX_WEIGHED_TURNS and state.turns[start - 1].generation == generation.number:
+    while (
+        start > 0
+        and first - start <= MAX_WEIGHED_TURNS
+        and state.turns[start - 1].generation == generation.number
+    ):
         start -= 1
     return range(start, first)
 
@@ -137,11 +178,15 @@ def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterat
     kept = [state.turn_index[turn_id] for turn_id in generation.turn_ids]
     for index in (*kept, *before):
         yield sum(_entry_tokens(entry) for entry in _entries(state, index))
-    yield sum(_entry_tokens(entry) for entry in _entries(state, before.stop) if entry.role == "user")
+    yield sum(
+        _entry_tokens(entry) for entry in _entries(state, before.stop) if entry.role == "user"
+    )
 
 
 def _entries(state: ThreadState, turn_index: int) -> list[Entry]:
-    return list(state.entries[state.turns[turn_index].first_entry_index : state.entries_end(turn_index)])
+    return list(
+        state.entries[state.turns[turn_index].first_entry_index : state.entries_end(turn_index)]
+    )
 
 
 def _entry_tokens(entry: Entry) -> int:

@@ -1,7 +1,9 @@
-"""The raw items of one turn in groups that leave a context only together, each with the ledger's entries that tell of it.
+"""The raw items of one turn in groups that leave a context only together, each with the ledger's
+entries that tell of it.
 
-The law: what came of one thought stays with it, and a result with its call, because a model refuses the one without the other. Items
-are only ever added behind those there are, so that a group keeps its number.
+The law: what came of one thought stays with it, and a result with its call, because a model refuses
+the one without the other. Items are only ever added behind those there are, so that a group keeps
+its number.
 """
 
 from collections.abc import Sequence
@@ -21,8 +23,9 @@ Item = dict[str, Any]
 class ItemGroup:
     """`positions` are those of its items in the turn.
 
-    `is_anonymous`: a tool call of which the ledger tells nothing under the call's own name. Entries that no item has the name of
-    are taken for what such a call did: code that calls tools has an entry for each of them, and one item for all.
+    `is_anonymous`: a tool call of which the ledger tells nothing under the call's own name. Entries
+    that no item has the name of are taken for what such a call did: code that calls tools has an
+    entry for each of them, and one item for all.
     """
 
     positions: list[int] = field(default_factory=list[int])
@@ -47,7 +50,9 @@ def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
     names = _owners(groups)
     told = {entry.id for entry in entries if entry.kind != "message"}
     for one in groups:
-        one.is_anonymous = bool(one.calls) and not any(name in told for item in one.items for name in _names(item))
+        one.is_anonymous = bool(one.calls) and not any(
+            name in told for item in one.items for name in _names(item)
+        )
     unsaid = {id(group): group for group in groups if group.text}
     anonymous = [group for group in groups if group.is_anonymous]
     begun = -1
@@ -71,7 +76,9 @@ def is_message(item: Item) -> bool:
 
 def message_text(item: Item) -> str:
     """Returns the text of a message as its entry has it."""
-    return "\n".join(str(part["text"]) for part in map(as_dict, as_list(item.get("content"))) if "text" in part)
+    return "\n".join(
+        str(part["text"]) for part in map(as_dict, as_list(item.get("content"))) if "text" in part
+    )
 
 
 def _group_by_reasoning(items: Sequence[Item]) -> list[ItemGroup]:
@@ -92,7 +99,9 @@ def _group_by_reasoning(items: Sequence[Item]) -> list[ItemGroup]:
 
 
 def _continues(thought: ItemGroup | None, item: Item) -> ItemGroup | None:
-    """`thought`, if the item came of it. More reasoning goes on with one that has led to nothing yet, and else opens another."""
+    """`thought`, if the item came of it. More reasoning goes on with one that has led to nothing
+    yet, and else opens another.
+    """
     if thought is None or not _is_model_output(item):
         return None
     return thought if not is_reasoning(item) or is_reasoning(thought.items[-1]) else None
@@ -115,7 +124,11 @@ def _owners(groups: Sequence[ItemGroup]) -> dict[str, ItemGroup]:
 
 
 def _says(group: ItemGroup, entry: Entry) -> bool:
-    said = [message_text(item) for item in group.items if is_message(item) and item.get("role") == entry.role]
+    said = [
+        message_text(item)
+        for item in group.items
+        if is_message(item) and item.get("role") == entry.role
+    ]
     if not entry.detail:
         return entry.text in said
     # Around attachments Codex puts words that the entry has not.

@@ -1,8 +1,8 @@
 """What the model still sees of the turns when Codex has compacted the context by itself.
 
-Such a compaction makes no trim point: the ledger goes on, but the model sees a summary of Codex's own
-instead of the turns before. A trim injects turns whole, so one that keeps such turns would bring them
-back and make the context larger.
+Such a compaction makes no trim point: the ledger goes on, but the model sees a summary of Codex's
+own instead of the turns before. A trim injects turns whole, so one that keeps such turns would
+bring them back and make the context larger.
 """
 
 from typing import NamedTuple
@@ -34,23 +34,31 @@ def newest_own_compaction(state: ThreadState) -> OwnCompaction | None:
         return None
     start = state.turns[index].first_entry_index
     entries = state.entries[start : state.entries_end(index)]
-    return OwnCompaction(index, max(at for at, one in enumerate(entries, start) if is_own_compaction(one)))
+    return OwnCompaction(
+        index, max(at for at, one in enumerate(entries, start) if is_own_compaction(one))
+    )
 
 
 def is_own_compaction(entry: Entry) -> bool:
-    """Returns whether Codex compacted by itself; what a recovery from an overflow wrote is none of that."""
+    """Returns whether Codex compacted by itself; what a recovery from an overflow wrote is none of
+    that.
+    """
     return entry.role == COMPACTION and entry.text != COMPACTED
 
 
 def _filled_since(state: ThreadState) -> int:
-    """The generation that was last given its turns whole: what Codex compacted before is undone by that.
+    """The generation that was last given its turns whole: what Codex compacted before is undone by
+    that.
 
-    A fork, as a revert makes one, goes on with the context of the generation that it was taken from.
+    A fork, as a revert makes one, goes on with the context of the generation that it was taken
+    from.
     """
     trimmed = {point.generation for point in state.trim_points}
     number = state.generation.number
     while state.generations[number - 1].bootstrap == "provider" and number not in trimmed:
-        earlier = next((turn.generation for turn in reversed(state.turns) if turn.generation < number), None)
+        earlier = next(
+            (turn.generation for turn in reversed(state.turns) if turn.generation < number), None
+        )
         if earlier is None:
             break
         number = earlier
@@ -58,13 +66,19 @@ def _filled_since(state: ThreadState) -> int:
 
 
 def seen_turns(state: ThreadState) -> int:
-    """Returns the number of turns the model sees: the one that Codex compacted in, and those after it."""
+    """Returns the number of turns the model sees: the one that Codex compacted in, and those after
+    it.
+    """
     compaction = newest_own_compaction(state)
-    return state.active_turn_count if compaction is None else len(state.turns) - compaction.turn_index
+    return (
+        state.active_turn_count if compaction is None else len(state.turns) - compaction.turn_index
+    )
 
 
 def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None:
-    """Returns why keeping `keep` turns needs `--force`: it would bring back what Codex has compacted."""
+    """Returns why keeping `keep` turns needs `--force`: it would bring back what Codex has
+    compacted.
+    """
     compaction = newest_own_compaction(state)
     if compaction is None or keep == 0 or keep >= state.active_turn_count:
         return None
@@ -76,7 +90,8 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
         sees = f"the model sees {counted(seen, 'turn')} and Codex's summary of what came before"
         return Rejected(
             Reason.NOTHING_TO_TRIM,
-            f"Nothing to trim: {where}, so {sees}. To keep {keep} would bring {back} back word for word"
+            f"Nothing to trim: {where}, so {sees}. To keep {keep} would bring {back} back word for "
+            "word"
             f" and make the context larger; {insist}",
         )
     growth = _compacted_tokens(state, compaction) if keep == seen else 0
@@ -85,7 +100,8 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
         return None
     return Rejected(
         Reason.NOTHING_TO_TRIM,
-        f"Nothing to trim: {where}, while it ran. To keep that turn would bring its beginning back word for"
+        f"Nothing to trim: {where}, while it ran. To keep that turn would bring its beginning back "
+        "word for"
         f" word, about {growth:,} tokens where the whole context has {used:,}; {insist}",
     )
 
@@ -94,11 +110,16 @@ def _compacted_tokens(state: ThreadState, compaction: OwnCompaction) -> int:
     """Returns what the turn had done before the compaction, by estimate."""
     start = state.turns[compaction.turn_index].first_entry_index
     done = state.entries[start : compaction.entry_index]
-    return sum(estimate_tokens(one.detail) if one.detail else estimate_text_tokens(one.text) for one in done)
+    return sum(
+        estimate_tokens(one.detail) if one.detail else estimate_text_tokens(one.text)
+        for one in done
+    )
 
 
 def turns_brought_back(state: ThreadState) -> int:
-    """Returns how many of the turns that the present generation was given had been compacted by Codex."""
+    """Returns how many of the turns that the present generation was given had been compacted by
+    Codex.
+    """
     kept = state.generation.turn_ids
     compacted = [kept.index(turn_id) for turn_id in state.compacted_in if turn_id in kept]
     return max(compacted, default=0)

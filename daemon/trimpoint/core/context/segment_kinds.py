@@ -1,4 +1,6 @@
-"""What a unit of the context is, and how it looks in one line: by its tool calls and by what Codex says of them."""
+"""What a unit of the context is, and how it looks in one line: by its tool calls and by what Codex
+says of them.
+"""
 
 import re
 from enum import StrEnum
@@ -28,12 +30,24 @@ class SegmentKind(StrEnum):
 
 
 CONTEXT_TOOLS = frozenset({"get_messages", "discard_messages"})
-_SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell", "local_shell_call", "write_stdin", "unified_exec"})
+_SHELLS = frozenset(
+    {
+        "exec_command",
+        "shell",
+        "shell_command",
+        "local_shell",
+        "local_shell_call",
+        "write_stdin",
+        "unified_exec",
+    }
+)
 _READING = frozenset({"read", "listFiles", "search"})
 # What is run to see whether something works, and looked at once.
 _CHECK = re.compile(
-    r"""\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|ruff|flake8|mypy|pyright|eslint|tsc|clippy)\b
-    |\b(?:npm|pnpm|yarn|cargo|go|make|mvn|gradle|dotnet|bazel|mix|swift)\s+(?:run\s+)?(?:test|check|lint|vet|verify)\b
+    r"""\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|ruff|flake8
+    |mypy|pyright|eslint|tsc|clippy)\b
+    |\b(?:npm|pnpm|yarn|cargo|go|make|mvn|gradle|dotnet|bazel|mix|swift)
+    \s+(?:run\s+)?(?:test|check|lint|vet|verify)\b
     |\b(?:python[\d.]*|node|ruby|perl|php|deno|bun)\s+(?:-[ce]\b|-\s*<<|eval\b)""",
     re.VERBOSE,
 )
@@ -43,8 +57,14 @@ _SHELL_WRAP = re.compile(r"\S*/(?:ba|z|)sh -l?c (['\"])(.*)\1", re.DOTALL)
 
 def kind_of(group: ItemGroup) -> SegmentKind:
     """Returns the kind of a group: of several calls, the most needed one."""
-    of_entries = [kind for entry in group.entries if (kind := _entry_kind(entry.role, entry.detail)) is not None]
-    of_calls = [_call_kind(call) for call in group.calls if not of_entries or _is_change_or_plan(call)]
+    of_entries = [
+        kind
+        for entry in group.entries
+        if (kind := _entry_kind(entry.role, entry.detail)) is not None
+    ]
+    of_calls = [
+        _call_kind(call) for call in group.calls if not of_entries or _is_change_or_plan(call)
+    ]
     found = [*of_entries, *of_calls]
     return max(found, key=list(SegmentKind).index) if found else SegmentKind.MESSAGE
 
@@ -57,8 +77,14 @@ def preview(text: str) -> str:
 
 def preview_of(group: ItemGroup) -> str:
     """Returns a short preview of the group: its text, or the tool and its arguments."""
-    activities = [entry.text for entry in group.entries if entry.kind == "activity" and entry.role != "reasoning"]
-    calls = [_unwrapped(title) for title in activities] or [_call_text(call) for call in group.calls]
+    activities = [
+        entry.text
+        for entry in group.entries
+        if entry.kind == "activity" and entry.role != "reasoning"
+    ]
+    calls = [_unwrapped(title) for title in activities] or [
+        _call_text(call) for call in group.calls
+    ]
     return preview("; ".join(calls) if calls else group.text)
 
 

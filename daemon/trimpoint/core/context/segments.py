@@ -1,8 +1,9 @@
-"""The active context in units: what can be taken out of it, and what has to stay (docs/spec/context.md).
+"""The active context in units: what can be taken out of it, and what has to stay
+(docs/spec/context.md).
 
-The law: a unit leaves the context whole (`core/context/groups.py`). Its short id tells the number of its
-turn in the thread and its own in the turn, and means the same for as long as the context does,
-whatever is discarded beside it or said after it.
+The law: a unit leaves the context whole (`core/context/groups.py`). Its short id tells the number
+of its turn in the thread and its own in the turn, and means the same for as long as the context
+does, whatever is discarded beside it or said after it.
 """
 
 from collections import Counter
@@ -27,7 +28,8 @@ from trimpoint.core.model.state import Entry, ThreadState, Turn, qualified_entry
 from trimpoint.core.model.tokens import estimate_tokens
 
 SUMMARY_ID: Final = "summary"
-# How a prompt begins that the daemon gives an agent which has reduced its context; it is no request of the person's.
+# How a prompt begins that the daemon gives an agent which has reduced its context; it is no request
+# of the person's.
 FOLLOW_UP_PREFIX: Final = "<context-reduced>"
 # Why a unit stays, as clients are told.
 NEWEST: Final = "newest"
@@ -39,10 +41,11 @@ NOT_RECORDED: Final = "notRecorded"
 
 
 class ContextSegment(NamedTuple):
-    """`role`: user | assistant | tool. `protected`: why it stays, None when it may go. `positions` are of its items in the turn.
+    """`role`: user | assistant | tool. `protected`: why it stays, None when it may go. `positions`
+    are of its items in the turn.
 
-    `ids` are those of the ledger's entries, or one made up where the ledger has none; `entry_ids` name the same, each in a way that
-    means nothing else in the context.
+    `ids` are those of the ledger's entries, or one made up where the ledger has none; `entry_ids`
+    name the same, each in a way that means nothing else in the context.
     """
 
     short_id: str
@@ -58,12 +61,25 @@ class ContextSegment(NamedTuple):
 
 
 def context_segments(state: ThreadState) -> list[ContextSegment]:
-    """Returns all of the active context, in the order in which the model sees it; what was discarded is left out."""
+    """Returns all of the active context, in the order in which the model sees it; what was
+    discarded is left out.
+    """
     segments: list[ContextSegment] = []
     if (summary := current_summary(state)) is not None:
         tokens = estimate_tokens(summary_item(summary.text, summary.messages))
         segments.append(
-            ContextSegment(SUMMARY_ID, "", (), (), (), "user", SegmentKind.SUMMARY, preview(summary.text), tokens, SUMMARY)
+            ContextSegment(
+                SUMMARY_ID,
+                "",
+                (),
+                (),
+                (),
+                "user",
+                SegmentKind.SUMMARY,
+                preview(summary.text),
+                tokens,
+                SUMMARY,
+            )
         )
     # The summary stands for so many of the first turn's items too.
     skipped = state.generation.skipped_items
@@ -85,7 +101,16 @@ def _segments_of(state: ThreadState, index: int, skipped: int) -> Iterator[Conte
         name, tokens = _short_id(index, number), estimate_tokens(message_item(entry))
         ids = (entry.id,)
         yield ContextSegment(
-            name, turn.id, (), ids, ids, entry.role, SegmentKind.MESSAGE, preview(entry.text), tokens, NOT_RECORDED
+            name,
+            turn.id,
+            (),
+            ids,
+            ids,
+            entry.role,
+            SegmentKind.MESSAGE,
+            preview(entry.text),
+            tokens,
+            NOT_RECORDED,
         )
 
 
@@ -103,17 +128,29 @@ def _recorded_segments(
             ids = tuple(entry.id for entry in group.entries) or (f"@{positions[0]}",)
             tokens = sum(estimate_tokens(turn.items[position]) for position in positions)
             yield ContextSegment(
-                _short_id(index, number), turn.id, positions, ids, ids, _role(group), kind_of(group), preview_of(group), tokens,
+                _short_id(index, number),
+                turn.id,
+                positions,
+                ids,
+                ids,
+                _role(group),
+                kind_of(group),
+                preview_of(group),
+                tokens,
                 protected,
-            )  # fmt: skip
+            )
 
 
 def _unanswered(turn: Turn, items: Sequence[dict[str, Any]]) -> frozenset[int]:
-    """Returns the positions of calls that still run. Their results are to come, and would be left alone."""
+    """Returns the positions of calls that still run. Their results are to come, and would be left
+    alone.
+    """
     if turn.status != "running":
         return frozenset()
     answered = {call_id(item) for item in items if is_output(item)}
-    return frozenset(at for at, item in enumerate(items) if is_call(item) and call_id(item) not in answered)
+    return frozenset(
+        at for at, item in enumerate(items) if is_call(item) and call_id(item) not in answered
+    )
 
 
 def _short_id(turn_index: int, number: int) -> str:
@@ -132,7 +169,9 @@ def _protections(turn: Turn, groups: Sequence[ItemGroup]) -> list[str | None]:
         return [NOT_RECORDED] * len(groups)
     finals = _final_answers(turn, groups)
     # Which of several such calls made the change cannot be told.
-    hidden_change = any(group.is_anonymous and kind_of(group) is SegmentKind.FILE_CHANGE for group in groups)
+    hidden_change = any(
+        group.is_anonymous and kind_of(group) is SegmentKind.FILE_CHANGE for group in groups
+    )
     return [_protection(group, id(group) in finals, hidden_change) for group in groups]
 
 
@@ -147,18 +186,28 @@ def _protection(group: ItemGroup, is_final: bool, hidden_change: bool) -> str | 
 
 def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
     """Returns the final answers as Codex marks them, else the last message of each ended turn."""
-    said = [group for group in groups if any(item.get("role") == "assistant" for item in group.items)]
-    finals = {id(group) for group in said if any(item.get("phase") == "final_answer" for item in group.items)}
+    said = [
+        group for group in groups if any(item.get("role") == "assistant" for item in group.items)
+    ]
+    finals = {
+        id(group)
+        for group in said
+        if any(item.get("phase") == "final_answer" for item in group.items)
+    }
     if not finals and said and turn.status != "running":
         finals = {id(said[-1])}
     return finals
 
 
 def _named_apart(segments: list[ContextSegment]) -> list[ContextSegment]:
-    """Give units names that mean nothing else: an id alone where it is the only one, else with its turn."""
+    """Give units names that mean nothing else: an id alone where it is the only one, else with its
+    turn.
+    """
     given = Counter(entry_id for segment in segments for entry_id in segment.ids)
     return [
-        segment._replace(entry_ids=tuple(_name(segment, entry_id, given[entry_id]) for entry_id in segment.ids))
+        segment._replace(
+            entry_ids=tuple(_name(segment, entry_id, given[entry_id]) for entry_id in segment.ids)
+        )
         for segment in segments
     ]
 
@@ -173,9 +222,17 @@ def _is_follow_up(segment: ContextSegment) -> bool:
 
 
 def _with_newest_protected(segments: list[ContextSegment]) -> list[ContextSegment]:
-    """The newest prompt stays, and so does all that was said since; tool calls on the way are work like any other."""
-    asked = [segment for segment in segments if segment.role == "user" and segment.kind is SegmentKind.MESSAGE]
-    prompts = [segment.turn_id for segment in asked if not _is_follow_up(segment)] or [segment.turn_id for segment in asked]
+    """The newest prompt stays, and so does all that was said since; tool calls on the way are work
+    like any other.
+    """
+    asked = [
+        segment
+        for segment in segments
+        if segment.role == "user" and segment.kind is SegmentKind.MESSAGE
+    ]
+    prompts = [segment.turn_id for segment in asked if not _is_follow_up(segment)] or [
+        segment.turn_id for segment in asked
+    ]
     if not prompts:
         return segments
     first = next(at for at, segment in enumerate(segments) if segment.turn_id == prompts[-1])

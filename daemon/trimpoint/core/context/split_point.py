@@ -1,8 +1,10 @@
-"""The walker: where the oldest part of a context may be cut off from the rest (docs/spec/context.md).
+"""The walker: where the oldest part of a context may be cut off from the rest
+(docs/spec/context.md).
 
-The law: what follows a cut must stand by itself in front of a model, and what comes before it must read as an exchange that had come to
-rest. So a cut is only ever made right behind an assistant's message, never between a tool call and its result, and never between a
-reasoning item and what came of it.
+The law: what follows a cut must stand by itself in front of a model, and what comes before it must
+read as an exchange that had come to rest. So a cut is only ever made right behind an assistant's
+message, never between a tool call and its result, and never between a reasoning item and what came
+of it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,9 +28,10 @@ def find_split(
 ) -> int | None:
     """Returns how many of the oldest `items` to cut off, or None if no cut is valid.
 
-    `items` are raw items in order and `tokens` what each of them costs. As much as fits into `oldest_share` of all tokens is cut off,
-    and at least `min_messages` prompts and answers and `min_items` items, even if that takes more. Everything may be cut off, if nothing
-    else is possible.
+    `items` are raw items in order and `tokens` what each of them costs. As much as fits into
+    `oldest_share` of all tokens is cut off, and at least `min_messages` prompts and answers and
+    `min_items` items, even if that takes more. Everything may be cut off, if nothing else is
+    possible.
     """
     decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
     budget = oldest_share * sum(tokens)
@@ -53,12 +56,18 @@ def _split_candidates(items: Sequence[dict[str, Any]]) -> Iterator[int]:
     for at, item in enumerate(items):
         settled_after = max(settled_after, answered_at.get(at, -1))
         thinking = _is_reasoning(item) or (thinking and _is_output_of_model(item))
-        if _is_answer(item) and settled_after <= at and not (thinking and _continues(items, at + 1)):
+        if (
+            _is_answer(item)
+            and settled_after <= at
+            and not (thinking and _continues(items, at + 1))
+        ):
             yield at + 1
 
 
 def _answers(items: Sequence[dict[str, Any]]) -> dict[int, int]:
-    """Position of a call -> position of its result. Ids are used again by some providers, so a result answers the call before it."""
+    """Position of a call -> position of its result. Ids are used again by some providers, so a
+    result answers the call before it.
+    """
     waiting: dict[Any, list[int]] = {}
     answered_at: dict[int, int] = {}
     for at, item in enumerate(items):

@@ -1,7 +1,8 @@
-"""The tools with which an agent looks at its own context and reduces it: what they are, and what they answer. Pure.
+"""The tools with which an agent looks at its own context and reduces it: what they are, and what
+they answer. Pure.
 
-What the agent chooses is checked at once, so that it can choose anew, and taken out when its turn has ended: the model that answers
-must not lose what it is looking at.
+What the agent chooses is checked at once, so that it can choose anew, and taken out when its turn
+has ended: the model that answers must not lose what it is looking at.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,12 @@ import msgspec
 
 from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import FOLLOW_UP_PREFIX, ContextSegment, context_segments
-from trimpoint.core.decide.discarding import discard_refusal, names_of, protection_reason, total_tokens
+from trimpoint.core.decide.discarding import (
+    discard_refusal,
+    names_of,
+    protection_reason,
+    total_tokens,
+)
 from trimpoint.core.model.decision import DiscardPolicy, counted
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
@@ -28,8 +34,10 @@ SPECIFICATIONS: Final[tuple[dict[str, Any], ...]] = (
         "type": "function",
         "name": GET_MESSAGES,
         "description": (
-            "List what your context holds: each message or tool call with its result has a short_id, a preview, est_tokens, and, where "
-            "it cannot be discarded, why it is protected. total_est_tokens is what all of it costs; when it is far above target_tokens, "
+            "List what your context holds: each message or tool call with its result has a "
+            "short_id, a preview, est_tokens, and, where "
+            "it cannot be discarded, why it is protected. total_est_tokens is what all of it "
+            "costs; when it is far above target_tokens, "
             "discard what you no longer need. Nothing changes."
         ),
         "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
@@ -38,14 +46,19 @@ SPECIFICATIONS: Final[tuple[dict[str, Any], ...]] = (
         "type": "function",
         "name": DISCARD_MESSAGES,
         "description": (
-            "Take messages out of your context for good, to make room. Choose single ones by the short_id that get_messages gave: first "
-            "file reads you are done with, then one-off command output, quick checks, titles and old prompts that were dealt with. Never "
-            "below floor_tokens. It is done when your turn has ended; a new turn then begins by itself in the reduced context, so end "
+            "Take messages out of your context for good, to make room. Choose single ones by the "
+            "short_id that get_messages gave: first "
+            "file reads you are done with, then one-off command output, quick checks, titles and "
+            "old prompts that were dealt with. Never "
+            "below floor_tokens. It is done when your turn has ended; a new turn then begins by "
+            "itself in the reduced context, so end "
             "your turn and go on there."
         ),
         "inputSchema": {
             "type": "object",
-            "properties": {"short_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+            "properties": {
+                "short_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1}
+            },
             "required": ["short_ids"],
             "additionalProperties": False,
         },
@@ -68,9 +81,14 @@ class Choice(NamedTuple):
 
 
 def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> Answer:
-    """Returns the answer of `get_messages`, as JSON, without the segments that were chosen already."""
+    """Returns the answer of `get_messages`, as JSON, without the segments that were chosen
+    already.
+    """
     segments = _left(state, chosen)
-    costliest = {segment.short_id for segment in sorted(segments, key=lambda segment: -segment.tokens)[:MAX_LISTED]}
+    costliest = {
+        segment.short_id
+        for segment in sorted(segments, key=lambda segment: -segment.tokens)[:MAX_LISTED]
+    }
     omitted = [segment for segment in segments if segment.short_id not in costliest]
     answer: dict[str, Any] = {
         "messages": [_shown(segment) for segment in segments if segment.short_id in costliest],
@@ -85,8 +103,12 @@ def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) ->
     return Answer(msgspec.json.encode(answer).decode(), success=True)
 
 
-def choose(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arguments: Any) -> Choice:
-    """Returns the answer of `discard_messages` and the new choice; the choice is empty if any name is refused."""
+def choose(
+    state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arguments: Any
+) -> Choice:
+    """Returns the answer of `discard_messages` and the new choice; the choice is empty if any name
+    is refused.
+    """
     if (refusal := discard_refusal(state)) is not None:
         return _refused(refusal.message)
     wanted = _short_ids(arguments)
@@ -94,36 +116,57 @@ def choose(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arg
         return _refused(f"{DISCARD_MESSAGES} takes short_ids, a list of what {GET_MESSAGES} gave.")
     segments = {segment.short_id: segment for segment in _left(state, chosen)}
     if unknown := [name for name in wanted if name not in segments]:
-        return _refused(f"Nothing was discarded: your context holds no {', '.join(unknown)}. {GET_MESSAGES} says what there is.")
+        return _refused(
+            f"Nothing was discarded: your context holds no {', '.join(unknown)}. {GET_MESSAGES} "
+            "says what there is."
+        )
     picked = [segments[name] for name in wanted]
     if kept := [segment for segment in picked if segment.protected is not None]:
         reasons = "; ".join(f"{segment.short_id} {protection_reason(segment)}" for segment in kept)
         return _refused(f"Nothing was discarded, because some of it is protected: {reasons}.")
     left = total_tokens(segments.values()) - total_tokens(picked)
     if left < policy.floor_tokens:
-        below = f"about {left:,} tokens would be left, less than the floor of {policy.floor_tokens:,}"
+        below = (
+            f"about {left:,} tokens would be left, less than the floor of {policy.floor_tokens:,}"
+        )
         return _refused(f"Nothing was discarded: {below}. Choose fewer.")
-    going = f"{counted(len(picked), 'message')} of about {total_tokens(picked):,} tokens will leave your context when this turn has ended"
+    going = (
+        f"{counted(len(picked), 'message')} of about {total_tokens(picked):,} tokens will leave "
+        "your context when this turn has ended"
+    )
     text = f"{going}; about {left:,} stay. A new turn then begins by itself. End this turn now."
-    return Choice(tuple(name for segment in picked for name in names_of(segment)), Answer(text, success=True))
+    return Choice(
+        tuple(name for segment in picked for name in names_of(segment)), Answer(text, success=True)
+    )
 
 
 def to_discard(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> list[str]:
-    """Returns the chosen entries that may be discarded now, and the tool calls that listed and chose them."""
+    """Returns the chosen entries that may be discarded now, and the tool calls that listed and
+    chose them.
+    """
     wanted, segments = set(chosen), context_segments(state)
     free = [segment for segment in segments if segment.protected is None]
     going = [segment for segment in free if not wanted.isdisjoint(names_of(segment))]
     left = total_tokens(segments) - total_tokens(going)
     for segment in free if going else ():
-        if segment.kind is SegmentKind.CONTEXT_TOOL and segment not in going and left - segment.tokens >= policy.floor_tokens:
+        if (
+            segment.kind is SegmentKind.CONTEXT_TOOL
+            and segment not in going
+            and left - segment.tokens >= policy.floor_tokens
+        ):
             going.append(segment)
             left -= segment.tokens
     return [name for segment in going for name in names_of(segment)]
 
 
 def follow_up_text(outcome: str) -> str:
-    """Returns the prompt of the follow-up turn. It is recognized, so that it never counts as the person's newest."""
-    return f"{FOLLOW_UP_PREFIX}{outcome} Go on with your task where you left off; this is no new request.</context-reduced>"
+    """Returns the prompt of the follow-up turn. It is recognized, so that it never counts as the
+    person's newest.
+    """
+    return (
+        f"{FOLLOW_UP_PREFIX}{outcome} Go on with your task where you left off; this is no new "
+        "request.</context-reduced>"
+    )
 
 
 def _left(state: ThreadState, chosen: Sequence[str]) -> list[ContextSegment]:
@@ -140,7 +183,11 @@ def _refused(text: str) -> Choice:
 
 
 def _shown(segment: ContextSegment) -> dict[str, Any]:
-    preview = segment.preview if len(segment.preview) <= PREVIEW_CHARS else segment.preview[: PREVIEW_CHARS - 1] + "…"
+    preview = (
+        segment.preview
+        if len(segment.preview) <= PREVIEW_CHARS
+        else segment.preview[: PREVIEW_CHARS - 1] + "…"
+    )
     shown: dict[str, Any] = {
         "short_id": segment.short_id,
         "role": segment.role,

@@ -1,8 +1,9 @@
-"""The rule of automatic compaction: when a critical context is compacted without being asked, and when that stops (docs/spec/context.md).
+"""The rule of automatic compaction: when a critical context is compacted without being asked, and
+when that stops (docs/spec/context.md).
 
-The law: between turns only, one at a time, and never again after two attempts in vain, or three that
-won no turn, until something has changed. An attempt wins a turn when a turn after it ends below the
-critical level. An agent that is compacted over and over does nothing else any more.
+The law: between turns only, one at a time, and never again after two attempts in vain, or three
+that won no turn, until something has changed. An attempt wins a turn when a turn after it ends
+below the critical level. An agent that is compacted over and over does nothing else any more.
 """
 
 from trimpoint_protocol import readmodel as rm
@@ -49,39 +50,59 @@ def has_stopped(state: ThreadState, policy: Policy) -> bool:
 
 def _last_were_in_vain(state: ThreadState, policy: Policy) -> bool:
     last = state.auto_attempts[-IN_VAIN:]
-    return len(last) == IN_VAIN and all(_was_ineffective(state, attempt, policy) for attempt in last)
+    return len(last) == IN_VAIN and all(
+        _was_ineffective(state, attempt, policy) for attempt in last
+    )
 
 
 def _last_won_no_turn(state: ThreadState, policy: Policy) -> bool:
     last = state.auto_attempts[-WITHOUT_A_TURN:]
-    return len(last) == WITHOUT_A_TURN and all(_won_no_turn(state, attempt, policy) for attempt in last)
+    return len(last) == WITHOUT_A_TURN and all(
+        _won_no_turn(state, attempt, policy) for attempt in last
+    )
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
     """Returns the state of automatic compaction, with a sentence for a person."""
     operation = state.open_operation
-    if operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO:
+    if (
+        operation is not None
+        and operation.kind == "compact"
+        and operation.compaction_trigger == AUTO
+    ):
         return rm.AutoCompaction(
-            mode=policy.auto, state="running", message=f"{_usage_text(state, policy)} {operation.message}".strip()
+            mode=policy.auto,
+            state="running",
+            message=f"{_usage_text(state, policy)} {operation.message}".strip(),
         )
     level = _level(state, policy)
     if policy.auto == "off" or level in (None, "ok"):
         return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
     if policy.auto == "compact" and has_stopped(state, policy):
-        return rm.AutoCompaction(mode=policy.auto, state="stopped", message=_stop_reason(state, policy))
+        return rm.AutoCompaction(
+            mode=policy.auto, state="stopped", message=_stop_reason(state, policy)
+        )
     if is_due(state, policy):
         return rm.AutoCompaction(
-            mode=policy.auto, state="due", message=f"{_usage_text(state, policy)} It is compacted before the next turn."
+            mode=policy.auto,
+            state="due",
+            message=f"{_usage_text(state, policy)} It is compacted before the next turn.",
         )
-    return rm.AutoCompaction(mode=policy.auto, state="idle", message=f"{_usage_text(state, policy)} {ADVICE}")
+    return rm.AutoCompaction(
+        mode=policy.auto, state="idle", message=f"{_usage_text(state, policy)} {ADVICE}"
+    )
 
 
 def _is_measurable(state: ThreadState, policy: Policy) -> bool:
-    """Returns whether the present session was measured. What overflowed is left to the recovery, where there is one."""
+    """Returns whether the present session was measured. What overflowed is left to the recovery,
+    where there is one.
+    """
     report = state.usage.report
     if report is None or not state.generation.ready or state.may_have_missed:
         return False
-    return report.basis is SampleSource.MEASURED or (report.basis is SampleSource.FULL and not policy.overflow_recovery)
+    return report.basis is SampleSource.MEASURED or (
+        report.basis is SampleSource.FULL and not policy.overflow_recovery
+    )
 
 
 def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
@@ -119,7 +140,11 @@ def _level(state: ThreadState, policy: Policy) -> str | None:
 def _usage_text(state: ThreadState, policy: Policy) -> str:
     window = window_of(state.usage, model_in(state.settings), policy)
     fill = reported_size(state.usage, window)
-    return f"The context is {fill.used / window:.0%} full." if fill is not None and window is not None else ""
+    return (
+        f"The context is {fill.used / window:.0%} full."
+        if fill is not None and window is not None
+        else ""
+    )
 
 
 def _stop_reason(state: ThreadState, policy: Policy) -> str:
@@ -129,7 +154,11 @@ def _stop_reason(state: ThreadState, policy: Policy) -> str:
         return f"{stopped} {won}. A turn that needs less, or a larger model, helps. {ADVICE}"
     failures = [one.failure for one in state.auto_attempts[-IN_VAIN:] if one.failure is not None]
     outcome = (
-        "freed next to nothing" if not failures else "failed" if len(failures) == IN_VAIN else "failed or freed next to nothing"
+        "freed next to nothing"
+        if not failures
+        else "failed"
+        if len(failures) == IN_VAIN
+        else "failed or freed next to nothing"
     )
     said = f" ({failures[-1].rstrip('.')})" if failures else ""
     return f"{stopped} the last two attempts {outcome}{said}. {ADVICE}"

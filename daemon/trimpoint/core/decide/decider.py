@@ -1,7 +1,8 @@
 """The decider: `(state, command, stamp, policy) -> events or a rejection`.
 
-Pure. It hands each command to its rule, here or in a module of the rules' own; rules live nowhere else. A rejection is a value.
-`decide` never changes the state; the projector does, from the events returned.
+Pure. It hands each command to its rule, here or in a module of the rules' own; rules live nowhere
+else. A rejection is a value. `decide` never changes the state; the projector does, from the events
+returned.
 """
 
 from typing import assert_never
@@ -17,7 +18,15 @@ from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoin
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
+from trimpoint.core.model.decision import (
+    Accepted,
+    Decision,
+    Policy,
+    Rejected,
+    Stamp,
+    operation_under_way,
+    when_idle,
+)
 from trimpoint.core.model.operations import Phase, may_follow
 from trimpoint.core.model.state import ThreadState
 
@@ -33,14 +42,18 @@ def decide(state: ThreadState, command: AnyCommand, stamp: Stamp, policy: Policy
     return _decide_internal(state, command, stamp, policy)
 
 
-def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: Stamp, policy: Policy) -> Decision:
+def _decide_client(
+    state: ThreadState, command: wire.AnyClientCommand, stamp: Stamp, policy: Policy
+) -> Decision:
     match command:
         case wire.TrimContext():
             return when_idle(state, "clear") or trim(state, command, stamp)
         case wire.CompactContext():
             return when_idle(state, "compact") or compact(state, command, stamp, policy)
         case wire.DiscardContext():
-            return when_idle(state, "discard from") or discard(state, command, stamp, policy.discard)
+            return when_idle(state, "discard from") or discard(
+                state, command, stamp, policy.discard
+            )
         case wire.ArchiveAndNew():
             return when_idle(state, "replace") or _archive_and_new(state, command, stamp)
         case wire.RevertToCheckpoint():
@@ -59,7 +72,9 @@ def _decide_client(state: ThreadState, command: wire.AnyClientCommand, stamp: St
             assert_never(command)
 
 
-def _decide_internal(state: ThreadState, command: internal.InternalCommand, stamp: Stamp, policy: Policy) -> Decision:
+def _decide_internal(
+    state: ThreadState, command: internal.InternalCommand, stamp: Stamp, policy: Policy
+) -> Decision:
     match command:
         case internal.CreateThread():
             return _create(state, command, stamp)
@@ -76,7 +91,11 @@ def _decide_internal(state: ThreadState, command: internal.InternalCommand, stam
         case internal.CompactWhenCritical():
             return compact_when_critical(state, stamp, policy)
         case internal.OpenSession():
-            return _start(state, stamp, force=command.force) if state.open_operation is None else Accepted(())
+            return (
+                _start(state, stamp, force=command.force)
+                if state.open_operation is None
+                else Accepted(())
+            )
         case internal.RevertTurns():
             return revert_turns(state, command, stamp)
         case internal.CompleteRevert():
@@ -97,23 +116,35 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:
         opened = ev.GenerationOpened(1, reason, "none")
-        return Accepted((created, opened, ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(1)), stamp.id)
+        return Accepted(
+            (created, opened, ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(1)),
+            stamp.id,
+        )
     bootstrap = "none" if command.origin == "started" else "provider"
     opened = ev.GenerationOpened(1, reason, bootstrap, command.inherited_turn_ids)
-    bound = ev.ProviderThreadBound(1, command.provider_thread_id, command.rollout_path, command.raw_events)
+    bound = ev.ProviderThreadBound(
+        1, command.provider_thread_id, command.rollout_path, command.raw_events
+    )
     return Accepted((created, opened, bound, ev.SessionReady(1)))
 
 
 def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Stamp) -> Decision:
     created = ev.ArchivedAndNewCreated(
-        state.id, command.new_thread_id or stamp.id, state.worktree_id, state.branch_name, state.project_id,
-        state.cwd, state.settings,
-    )  # fmt: skip
+        state.id,
+        command.new_thread_id or stamp.id,
+        state.worktree_id,
+        state.branch_name,
+        state.project_id,
+        state.cwd,
+        state.settings,
+    )
     return Accepted((created, ev.SessionStopRequested(state.generation.number)))
 
 
 def _stop(state: ThreadState) -> Decision:
-    return Accepted(() if state.session_stopped else (ev.SessionStopRequested(state.generation.number),))
+    return Accepted(
+        () if state.session_stopped else (ev.SessionStopRequested(state.generation.number),)
+    )
 
 
 def _start(state: ThreadState, stamp: Stamp, *, force: bool = False) -> Decision:
@@ -133,10 +164,20 @@ def _advance(state: ThreadState, command: internal.AdvanceOperation) -> Decision
     operation = operation_under_way(state, command.operation_id)
     if operation is None or not may_follow(operation.phase, command.phase):
         return Rejected(Reason.INTERNAL, "The operation is not in a phase that this can follow.")
-    if command.phase is Phase.READY and state.generation.provider_thread_id is None and not _binds(command.facts):
-        return Rejected(Reason.INTERNAL, "The generation has no provider thread that could be ready.")
+    if (
+        command.phase is Phase.READY
+        and state.generation.provider_thread_id is None
+        and not _binds(command.facts)
+    ):
+        return Rejected(
+            Reason.INTERNAL, "The generation has no provider thread that could be ready."
+        )
     failure: tuple[ev.AnyEvent, ...] = ()
-    if command.phase is Phase.FAILED and operation.phase in (Phase.REQUESTED, Phase.COMPACTING) and operation.kind == "compact":
+    if (
+        command.phase is Phase.FAILED
+        and operation.phase in (Phase.REQUESTED, Phase.COMPACTING)
+        and operation.kind == "compact"
+    ):
         failure = (ev.CompactionFailed(operation.id, command.message),)
     advanced = ev.OperationAdvanced(operation.id, command.phase, command.message, command.reason)
     return Accepted((*command.facts, *failure, advanced), operation.id)
@@ -147,8 +188,12 @@ def _binds(facts: tuple[ev.AnyEvent, ...]) -> bool:
 
 
 def _abandon(state: ThreadState, reason: str) -> tuple[ev.AnyEvent, ...]:
-    ended: list[ev.AnyEvent] = [ev.TurnRequestEnded(request_id, None, reason) for request_id in state.turn_requests]
+    ended: list[ev.AnyEvent] = [
+        ev.TurnRequestEnded(request_id, None, reason) for request_id in state.turn_requests
+    ]
     if state.running_turn_id is not None:
-        ended.append(ev.TurnCompleted(state.running_turn_id, "interrupted", reason, items_heard=False))
+        ended.append(
+            ev.TurnCompleted(state.running_turn_id, "interrupted", reason, items_heard=False)
+        )
     ended.extend(ev.RequestClosed(request_id, "expired") for request_id in state.pending_requests)
     return tuple(ended)

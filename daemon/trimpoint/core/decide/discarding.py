@@ -1,7 +1,8 @@
-"""The rules of discarding: what may be taken out of the active context, and what `/compress` takes (docs/spec/context.md).
+"""The rules of discarding: what may be taken out of the active context, and what `/compress` takes
+(docs/spec/context.md).
 
-The law: nothing is taken that is protected, and never so much that less than the floor would be left. What was asked for is done whole
-or refused whole.
+The law: nothing is taken that is protected, and never so much that less than the floor would be
+left. What was asked for is done whole or refused whole.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,14 @@ from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.overflow import compacted_by_codex
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, DiscardPolicy, Rejected, Stamp, counted
+from trimpoint.core.model.decision import (
+    Accepted,
+    Decision,
+    DiscardPolicy,
+    Rejected,
+    Stamp,
+    counted,
+)
 from trimpoint.core.model.state import ThreadState, qualified_entry_id
 
 # What `/compress` takes, in this order; within a class the oldest first.
@@ -68,7 +76,9 @@ def total_tokens(units: Iterable[ContextSegment]) -> int:
     return sum(segment.tokens for segment in units)
 
 
-def discard(state: ThreadState, command: wire.DiscardContext, stamp: Stamp, policy: DiscardPolicy) -> Decision:
+def discard(
+    state: ThreadState, command: wire.DiscardContext, stamp: Stamp, policy: DiscardPolicy
+) -> Decision:
     """`thread.context.discard`: the trim point of its own kind and the generation that it opens."""
     if (refusal := discard_refusal(state)) is not None:
         return refusal
@@ -87,17 +97,28 @@ def discard(state: ThreadState, command: wire.DiscardContext, stamp: Stamp, poli
     if left < policy.floor_tokens:
         return _below_floor(units, chosen, policy)
     return Accepted(
-        (ev.OperationStarted(stamp.id, "discard"), *_opened(state, chosen, stamp, command.trigger or trigger)), stamp.id
+        (
+            ev.OperationStarted(stamp.id, "discard"),
+            *_opened(state, chosen, stamp, command.trigger or trigger),
+        ),
+        stamp.id,
     )
 
 
-def plan_compression(state: ThreadState, target_tokens: int | None, policy: DiscardPolicy) -> CompressionPlan | Rejected:
-    """Returns the plan of `/compress` or a rejection. Without `target_tokens` the configured target counts."""
+def plan_compression(
+    state: ThreadState, target_tokens: int | None, policy: DiscardPolicy
+) -> CompressionPlan | Rejected:
+    """Returns the plan of `/compress` or a rejection. Without `target_tokens` the configured target
+    counts.
+    """
     target = policy.target_tokens if target_tokens is None else target_tokens
     if (refusal := discard_refusal(state)) is not None:
         return refusal
     if target < policy.floor_tokens:
-        floor = f"Below {policy.floor_tokens:,} tokens too little would be left to go on with, so {target:,} is no target."
+        floor = (
+            f"Below {policy.floor_tokens:,} tokens too little would be left to go on with, so "
+            f"{target:,} is no target."
+        )
         return Rejected(Reason.USAGE, floor)
     units = context_segments(state)
     chosen: list[ContextSegment] = []
@@ -116,35 +137,59 @@ def _by_priority(state: ThreadState, units: Sequence[ContextSegment]) -> Iterato
     newest = state.turns[-1].id if state.turns else ""
     for kind in PRIORITY:
         for segment in units:
-            if segment.kind is kind and segment.protected is None and segment.turn_id != newest and _is_addressed(segment):
+            if (
+                segment.kind is kind
+                and segment.protected is None
+                and segment.turn_id != newest
+                and _is_addressed(segment)
+            ):
                 yield segment
 
 
 def _is_addressed(segment: ContextSegment) -> bool:
-    """Prompts of earlier turns have been answered; what the agent said on the way goes only when it is asked for."""
+    """Prompts of earlier turns have been answered; what the agent said on the way goes only when it
+    is asked for.
+    """
     return segment.kind is not SegmentKind.MESSAGE or segment.role == "user"
 
 
 def discard_refusal(state: ThreadState) -> Rejected | None:
-    """Returns why nothing can be discarded, or None: the new session needs every remaining raw item."""
+    """Returns why nothing can be discarded, or None: the new session needs every remaining raw
+    item.
+    """
     if has_sealed_summary(state):
-        sealed = "Only Codex can read the summary that the context begins with, so nothing can be taken out beside it."
+        sealed = (
+            "Only Codex can read the summary that the context begins with, so nothing can be taken "
+            "out beside it."
+        )
         return Rejected(Reason.NOT_SUPPORTED, f"{sealed} /clear N and /compact work.")
     if compacted_by_codex(state):
-        own = "Codex has compacted the context by itself, so what it holds is not known item by item."
+        own = (
+            "Codex has compacted the context by itself, so what it holds is not known item by item."
+        )
         return Rejected(Reason.NOT_SUPPORTED, f"{own} /clear N and /compact work.")
     return None
 
 
-def _named(state: ThreadState, units: Sequence[ContextSegment], names: Sequence[str]) -> list[ContextSegment] | Rejected:
-    by_name = {name: segment for segment in units for name in (*segment.entry_ids, *names_of(segment))}
+def _named(
+    state: ThreadState, units: Sequence[ContextSegment], names: Sequence[str]
+) -> list[ContextSegment] | Rejected:
+    by_name = {
+        name: segment for segment in units for name in (*segment.entry_ids, *names_of(segment))
+    }
     if missing := [name for name in names if name not in by_name]:
         return _unknown_entries(state, missing)
-    chosen = list({segment.short_id: segment for segment in (by_name[name] for name in names)}.values())
+    chosen = list(
+        {segment.short_id: segment for segment in (by_name[name] for name in names)}.values()
+    )
     if kept := [segment for segment in chosen if segment.protected is not None]:
-        reasons = "; ".join(f"{_quoted(segment.entry_ids)} {protection_reason(segment)}" for segment in kept[:SHOWN_IDS])
+        reasons = "; ".join(
+            f"{_quoted(segment.entry_ids)} {protection_reason(segment)}"
+            for segment in kept[:SHOWN_IDS]
+        )
         return Rejected(
-            Reason.ENTRY_PROTECTED, f"Nothing was discarded, because some of it is protected: {reasons}{_more(kept)}."
+            Reason.ENTRY_PROTECTED,
+            f"Nothing was discarded, because some of it is protected: {reasons}{_more(kept)}.",
         )
     return chosen
 
@@ -162,12 +207,21 @@ def protection_reason(segment: ContextSegment) -> str:
 def _unknown_entries(state: ThreadState, names: Sequence[str]) -> Rejected:
     gone = {name for one in state.discards for name in one.entry_ids}
     gone |= {
-        qualified_entry_id(turn, entry) for one in state.discards for turn, of_turn in one.entries.items() for entry in of_turn
+        qualified_entry_id(turn, entry)
+        for one in state.discards
+        for turn, of_turn in one.entries.items()
+        for entry in of_turn
     }
     if discarded := [name for name in names if name in gone]:
-        return Rejected(Reason.ALREADY_DISCARDED, f"Nothing was discarded: {_quoted(discarded)} is out of the context already.")
+        return Rejected(
+            Reason.ALREADY_DISCARDED,
+            f"Nothing was discarded: {_quoted(discarded)} is out of the context already.",
+        )
     known = "context/messages/list says what there is"
-    return Rejected(Reason.ENTRY_NOT_FOUND, f"Nothing was discarded: the context holds no {_quoted(names)}; {known}.")
+    return Rejected(
+        Reason.ENTRY_NOT_FOUND,
+        f"Nothing was discarded: the context holds no {_quoted(names)}; {known}.",
+    )
 
 
 def _proposed(
@@ -184,17 +238,27 @@ def nothing_to_discard(plan: CompressionPlan) -> str:
     holds = f"the context holds about {plan.total_tokens:,} tokens"
     if plan.is_enough:
         return f"Nothing to discard: {holds}, no more than the target of {plan.target_tokens:,}."
-    return f"Nothing to discard: {holds}, but nothing of it may go by itself. /compact or /clear N make room."
+    return (
+        f"Nothing to discard: {holds}, but nothing of it may go by itself. /compact or /clear N "
+        "make room."
+    )
 
 
-def _below_floor(units: Sequence[ContextSegment], chosen: Sequence[ContextSegment], policy: DiscardPolicy) -> Rejected:
+def _below_floor(
+    units: Sequence[ContextSegment], chosen: Sequence[ContextSegment], policy: DiscardPolicy
+) -> Rejected:
     total, gone = total_tokens(units), total_tokens(chosen)
     names = [name for segment in chosen for name in segment.entry_ids]
     would = f"about {total - gone:,} of {total:,} tokens would be left without {_quoted(names)}"
-    return Rejected(Reason.BELOW_FLOOR, f"Nothing was discarded: {would}, less than the floor of {policy.floor_tokens:,}.")
+    return Rejected(
+        Reason.BELOW_FLOOR,
+        f"Nothing was discarded: {would}, less than the floor of {policy.floor_tokens:,}.",
+    )
 
 
-def _opened(state: ThreadState, chosen: Sequence[ContextSegment], stamp: Stamp, trigger: str) -> tuple[ev.AnyEvent, ...]:
+def _opened(
+    state: ThreadState, chosen: Sequence[ContextSegment], stamp: Stamp, trigger: str
+) -> tuple[ev.AnyEvent, ...]:
     """The discard and generation n+1 in one record; the summary in the context stays in it."""
     number = state.generation.number + 1
     names = tuple(name for segment in chosen for name in segment.entry_ids)
@@ -202,10 +266,22 @@ def _opened(state: ThreadState, chosen: Sequence[ContextSegment], stamp: Stamp, 
     for segment in chosen:
         items[segment.turn_id] = (*items.get(segment.turn_id, ()), *segment.positions)
     discarded = ev.ContextDiscarded(
-        state.id, stamp.id, stamp.now_ms, names, tuple(items.items()), number, trigger, total_tokens(chosen)
+        state.id,
+        stamp.id,
+        stamp.now_ms,
+        names,
+        tuple(items.items()),
+        number,
+        trigger,
+        total_tokens(chosen),
     )
     opened = reopened_generation(state, "discard")
-    return (discarded, opened, ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number))
+    return (
+        discarded,
+        opened,
+        ev.SessionStopRequested(number - 1),
+        ev.SessionStartRequested(number),
+    )
 
 
 def _quoted(names: Sequence[str]) -> str:

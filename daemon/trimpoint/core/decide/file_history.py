@@ -1,7 +1,9 @@
-"""How a thread's files came to be what they are: the states that were captured, and who made each out of the one before.
+"""How a thread's files came to be what they are: the states that were captured, and who made each
+out of the one before.
 
-A revert takes back what the agent's turns did, and nothing else. Whatever happened between the end of one turn and the
-beginning of the next was done by others: a person, another thread, a commit, a change of branch.
+A revert takes back what the agent's turns did, and nothing else. Whatever happened between the end
+of one turn and the beginning of the next was done by others: a person, another thread, a commit, a
+change of branch.
 """
 
 from collections.abc import Iterator
@@ -10,8 +12,9 @@ from typing import Literal, NamedTuple
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState
 
 Author = Literal["thread", "others", "unknown", "found"]
-"""`thread`: one of its turns, or a revert of it. `unknown`: nobody looked between what a turn and what others did. `found`:
-what a daemon found that had been away, less what is known to be the turn's.
+"""`thread`: one of its turns, or a revert of it. `unknown`: nobody looked between what a turn and
+what others did. `found`: what a daemon found that had been away, less what is known to be the
+turn's.
 """
 
 LATE = "It was captured when the turn had begun already, and may hold some of its changes."
@@ -25,7 +28,9 @@ class Leg(NamedTuple):
 
 
 class FileHistory(NamedTuple):
-    """From the state to go back to, over every state captured since, to the files as they are now, made by `now`."""
+    """From the state to go back to, over every state captured since, to the files as they are now,
+    made by `now`.
+    """
 
     start: str
     legs: list[Leg]
@@ -37,7 +42,11 @@ def file_history(state: ThreadState, reverting: Reverting) -> FileHistory:
     at = _start(state, reverting)
     if at is None:
         return FileHistory(reverting.commit, [], "unknown")
-    later = [one for one in list(state.checkpoints)[at + 1 :] if one.repository in ("", reverting.repository)]
+    later = [
+        one
+        for one in list(state.checkpoints)[at + 1 :]
+        if one.repository in ("", reverting.repository)
+    ]
     legs: list[Leg] = []
     gap = False
     for checkpoint in later:
@@ -57,10 +66,15 @@ def _start(state: ThreadState, reverting: Reverting) -> int | None:
     """The position of the checkpoint that the revert aims at."""
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
     first = state.turns[kept].id if not reverting.undo and kept < len(state.turns) else None
-    wanted = {(None, "safety")} if reverting.undo else {(reverting.turn_id, "after"), (first, "before")}
+    wanted = (
+        {(None, "safety")} if reverting.undo else {(reverting.turn_id, "after"), (first, "before")}
+    )
     found = None
     for index, checkpoint in enumerate(state.checkpoints):
-        if checkpoint.commit == reverting.commit and (checkpoint.turn_id, checkpoint.moment) in wanted:
+        if (
+            checkpoint.commit == reverting.commit
+            and (checkpoint.turn_id, checkpoint.moment) in wanted
+        ):
             found = index
     return found
 
@@ -72,7 +86,11 @@ def _author(state: ThreadState, checkpoint: Checkpoint, *, gap: bool) -> Author:
         case "after":
             return "unknown" if gap else "thread"
         case "before":
-            return "unknown" if gap or is_late(checkpoint) or _follows_unseen(state, checkpoint) else "others"
+            return (
+                "unknown"
+                if gap or is_late(checkpoint) or _follows_unseen(state, checkpoint)
+                else "others"
+            )
         case "found":
             return "found"
         case _:
@@ -80,7 +98,9 @@ def _author(state: ThreadState, checkpoint: Checkpoint, *, gap: bool) -> Author:
 
 
 def _follows_unseen(state: ThreadState, checkpoint: Checkpoint) -> bool:
-    """Returns whether the end of the turn before was never captured, so that its changes are among those of others."""
+    """Returns whether the end of the turn before was never captured, so that its changes are among
+    those of others.
+    """
     index = state.turn_index.get(checkpoint.turn_id or "", 0)
     return index > 0 and not _is_ended(state, index - 1)
 

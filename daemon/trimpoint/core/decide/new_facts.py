@@ -1,8 +1,8 @@
 """What a report adds to a thread: the facts that its state does not know yet, and can take.
 
-A provider repeats itself after a resume, and facts come in batches: each is judged as if those before it in
-its batch were written already. Raw items have no identity of their own and are news whenever their turn is known; usage is
-of the present session, whatever turn it is reported with.
+A provider repeats itself after a resume, and facts come in batches: each is judged as if those
+before it in its batch were written already. Raw items have no identity of their own and are news
+whenever their turn is known; usage is of the present session, whatever turn it is reported with.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,8 @@ from trimpoint.core.model.reviews import ITEM_METADATA, is_in_review
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import is_repetition
 
-# What a batch changes before it is written: (kind of thing, its id) -> whether the thread has it then.
+# What a batch changes before it is written: (kind of thing, its id) -> whether the thread has it
+# then.
 _Overlay = dict[tuple[str, str], bool]
 
 
@@ -50,11 +51,17 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
         case ev.TurnCompleted():
             return overlay.get(("running turn", fact.turn_id), _is_running(state, fact.turn_id))
         case ev.TurnRequestEnded():
-            return overlay.get(("turn request", fact.request_id), fact.request_id in state.turn_requests)
+            return overlay.get(
+                ("turn request", fact.request_id), fact.request_id in state.turn_requests
+            )
         case ev.RequestOpened():
-            return not overlay.get(("request", fact.request_id), fact.request_id in state.pending_requests)
+            return not overlay.get(
+                ("request", fact.request_id), fact.request_id in state.pending_requests
+            )
         case ev.RequestClosed():
-            return overlay.get(("request", fact.request_id), fact.request_id in state.pending_requests)
+            return overlay.get(
+                ("request", fact.request_id), fact.request_id in state.pending_requests
+            )
         case ev.SettingsChanged():
             return overlay.get(("settings", ""), fact.settings != state.settings)
         case ev.ThreadRenamed():
@@ -64,7 +71,9 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
 
 
 def _are_of_reviewer(state: ThreadState, fact: ev.ContextItemsRecorded) -> bool:
-    """The reviewer's own items, which the thread's model never sees, are reported with the review's id (measured: codex 0.163)."""
+    """The reviewer's own items, which the thread's model never sees, are reported with the review's
+    id (measured: codex 0.163).
+    """
     if fact.source == "rollout" or fact.turn_id != state.running_turn_id or not is_in_review(state):
         return False
     items = map(as_dict, map(msgspec.json.decode, fact.items))
@@ -103,7 +112,8 @@ def _has_turn(state: ThreadState, overlay: _Overlay, turn_id: str) -> bool:
 
 
 def _has_entry(state: ThreadState, overlay: _Overlay, fact: ev.EntryRecorded) -> bool:
-    # Model providers number items and calls as they like (`call_0`): an id means something within its turn.
+    # Model providers number items and calls as they like (`call_0`): an id means something within
+    # its turn.
     at = state.entry_index.get(fact.entry_id)
     known = at is not None and state.entries[at].turn_id == fact.turn_id
     return overlay.get(("entry of " + fact.turn_id, fact.entry_id), known)

@@ -1,8 +1,9 @@
-"""The rules of recovery from an overflow: which turn may be tried again, and what of the context makes room for it (docs/spec/context.md).
+"""The rules of recovery from an overflow: which turn may be tried again, and what of the context
+makes room for it (docs/spec/context.md).
 
-The law: the context is cut by the walker (`core/context/split_point.py`) and nowhere else, and nothing of it
-changes before the turn goes on in what is left. The prompt of the turn is in neither part: it is sent again,
-and so stands once, as the newest.
+The law: the context is cut by the walker (`core/context/split_point.py`) and nowhere else, and
+nothing of it changes before the turn goes on in what is left. The prompt of the turn is in neither
+part: it is sent again, and so stands once, as the newest.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +27,15 @@ from trimpoint.core.decide.trimming import open_trimmed_generation
 from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, operation_under_way, when_idle
+from trimpoint.core.model.decision import (
+    Accepted,
+    Decision,
+    Policy,
+    Rejected,
+    Stamp,
+    operation_under_way,
+    when_idle,
+)
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.reviews import ENTERED
 from trimpoint.core.model.state import ThreadState, Turn
@@ -36,9 +45,11 @@ EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED
 
 
 class OverflowPlan(NamedTuple):
-    """`before` is to be summarized and `after` to be kept, both raw items; the former hold `messages` and cost `before_tokens`, estimated.
+    """`before` is to be summarized and `after` to be kept, both raw items; the former hold
+    `messages` and cost `before_tokens`, estimated.
 
-    The first turn of which anything is kept is `first_kept_turn_id`; `skipped_items` of its items belong to `before`.
+    The first turn of which anything is kept is `first_kept_turn_id`; `skipped_items` of its items
+    belong to `before`.
     """
 
     before: list[bytes]
@@ -62,7 +73,9 @@ class _Placed(NamedTuple):
     item: bytes
 
 
-def recover_from_overflow(state: ThreadState, command: internal.RecoverFromOverflow, stamp: Stamp, policy: Policy) -> Decision:
+def recover_from_overflow(
+    state: ThreadState, command: internal.RecoverFromOverflow, stamp: Stamp, policy: Policy
+) -> Decision:
     """Begin the recovery, or say why the turn's failure stands."""
     if not policy.overflow_recovery:
         return Rejected(Reason.NOT_SUPPORTED, "Recovery from an overflow is switched off.")
@@ -70,18 +83,25 @@ def recover_from_overflow(state: ThreadState, command: internal.RecoverFromOverf
         return refusal
     turn = state.turns[-1] if state.turns else None
     if turn is None or turn.id != command.turn_id or turn.error_kind != EXCEEDED:
-        return Rejected(Reason.NOT_SUPPORTED, "The thread's last turn did not fail because of an overflow.")
+        return Rejected(
+            Reason.NOT_SUPPORTED, "The thread's last turn did not fail because of an overflow."
+        )
     if turn.provider_turn_id is not None:
         return Rejected(Reason.NOT_SUPPORTED, "The turn was tried again once already.")
     if not _has_prompt(state, turn) or has_sealed_summary(state):
-        return Rejected(Reason.NOT_SUPPORTED, "The turn has no prompt to send again, or only Codex can read what came before it.")
+        return Rejected(
+            Reason.NOT_SUPPORTED,
+            "The turn has no prompt to send again, or only Codex can read what came before it.",
+        )
     requested = ev.OverflowRecoveryRequested(stamp.id, turn.id)
     return Accepted((ev.OperationStarted(stamp.id, "overflow"), requested), stamp.id)
 
 
 def _has_prompt(state: ThreadState, turn: Turn) -> bool:
     roles = {entry.role for entry in state.entries_of(turn)}
-    return "user" in roles and ENTERED not in roles  # a review has no prompt that could be sent again
+    return (
+        "user" in roles and ENTERED not in roles
+    )  # a review has no prompt that could be sent again
 
 
 def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
@@ -94,7 +114,9 @@ def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
     return [{"type": "text", "text": entry.text}]
 
 
-def plan_overflow(state: ThreadState, turn_id: str, compaction: ProviderCompaction | None = None) -> OverflowPlan | None:
+def plan_overflow(
+    state: ThreadState, turn_id: str, compaction: ProviderCompaction | None = None
+) -> OverflowPlan | None:
     """Returns where to cut the active context so that the turn may fit, or None.
 
     `compaction` is to be given where Codex compacted the context by itself (`compacted_by_codex`).
@@ -103,30 +125,44 @@ def plan_overflow(state: ThreadState, turn_id: str, compaction: ProviderCompacti
     items = [one.item for one in placed]
     tokens = [estimate_tokens(item) for item in items]
     # What Codex wrote stands for no turn, so it cannot be kept.
-    cut = find_split(items, tokens, min_items=len(compaction.items) if compaction is not None else 0)
+    cut = find_split(
+        items, tokens, min_items=len(compaction.items) if compaction is not None else 0
+    )
     if cut is None:
         return None
     kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
     messages = sum(is_message(msgspec.json.decode(item)) for item in items[:cut])
-    return OverflowPlan(items[:cut], items[cut:], messages, sum(tokens[:cut]), str(kept.turn_id), kept.position)
+    return OverflowPlan(
+        items[:cut], items[cut:], messages, sum(tokens[:cut]), str(kept.turn_id), kept.position
+    )
 
 
 def compacted_by_codex(state: ThreadState) -> bool:
     """Returns whether Codex has compacted the present context by itself."""
     here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
     start = state.active_turns[0].first_entry_index if here else len(state.entries)
-    compactions = (entry for entry in state.entries[start:] if entry.role == COMPACTION and entry.turn_id in here)
+    compactions = (
+        entry
+        for entry in state.entries[start:]
+        if entry.role == COMPACTION and entry.turn_id in here
+    )
     return any(entry.text != COMPACTED for entry in compactions)
 
 
-def _placed(state: ThreadState, turn_id: str, compaction: ProviderCompaction | None) -> list[_Placed]:
-    """The active context, oldest first: what stands for what is gone, and the items of its turns with their places."""
+def _placed(
+    state: ThreadState, turn_id: str, compaction: ProviderCompaction | None
+) -> list[_Placed]:
+    """The active context, oldest first: what stands for what is gone, and the items of its turns
+    with their places.
+    """
     placed = [_Placed(None, 0, item) for item in _opening(state, compaction)]
     skipped = state.generation.skipped_items
     for turn in state.active_turns:
         fails = turn.id == turn_id
         of_turn = _placed_work(state, turn) if fails else placed_items(state, turn)
-        first = skipped if compaction is None else _first_since(state, turn, compaction, fails=fails)
+        first = (
+            skipped if compaction is None else _first_since(state, turn, compaction, fails=fails)
+        )
         placed.extend(_Placed(turn.id, at, item) for at, item in of_turn if at >= first)
         skipped = 0
     return placed
@@ -139,8 +175,12 @@ def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[
     return [] if summary is None else [summary_item(summary.text, summary.messages)]
 
 
-def _first_since(state: ThreadState, turn: Turn, compaction: ProviderCompaction, *, fails: bool) -> int:
-    """Position of the turn's first item after the compaction; of the turn that fails, not counting its prompt."""
+def _first_since(
+    state: ThreadState, turn: Turn, compaction: ProviderCompaction, *, fails: bool
+) -> int:
+    """Position of the turn's first item after the compaction; of the turn that fails, not counting
+    its prompt.
+    """
     first = max(0, len(turn.items) - compaction.since.get(turn.id, 0))
     if not fails:
         return first
@@ -158,25 +198,41 @@ def _placed_work(state: ThreadState, turn: Turn) -> list[tuple[int, bytes]]:
     return placed_injectable(_work(state, turn.id)) if turn.items else placed_items(state, turn)[1:]
 
 
-def complete_recovery(state: ThreadState, command: internal.CompleteRecovery, stamp: Stamp) -> Decision:
+def complete_recovery(
+    state: ThreadState, command: internal.CompleteRecovery, stamp: Stamp
+) -> Decision:
     """The turn goes on: one record makes the trim point, the next generation and the turn in it."""
     operation = operation_under_way(state, command.operation_id)
     turn_id = operation.failed_turn_id if operation is not None else None
-    if operation is None or turn_id is None or operation.phase is not Phase.RETRYING or state.turns[-1].id != turn_id:
+    if (
+        operation is None
+        or turn_id is None
+        or operation.phase is not Phase.RETRYING
+        or state.turns[-1].id != turn_id
+    ):
         return Rejected(Reason.INTERNAL, "The recovery is no longer under way.")
     plan = trim_before(state, state.turn_index[command.first_kept_turn_id])
-    events = open_trimmed_generation(state, plan, stamp, "overflow", "overflow", command.summary, command.compact_duration_ms)
+    events = open_trimmed_generation(
+        state, plan, stamp, "overflow", "overflow", command.summary, command.compact_duration_ms
+    )
     opened = next(event for event in events if isinstance(event, ev.GenerationOpened))
     number, kept = opened.generation, _kept_ids(state, opened, turn_id, command)
     in_place = (
         msgspec.structs.replace(
-            opened, turn_ids=kept, summarized_messages=command.summarized_messages, skipped_items=command.skipped_items
+            opened,
+            turn_ids=kept,
+            summarized_messages=command.summarized_messages,
+            skipped_items=command.skipped_items,
         ),
         ev.SessionStopRequested(number - 1),
-        ev.ProviderThreadBound(number, command.provider_thread_id, command.rollout_path, raw_events=True),
+        ev.ProviderThreadBound(
+            number, command.provider_thread_id, command.rollout_path, raw_events=True
+        ),
         ev.SessionReady(number),
         ev.TurnRetried(turn_id, command.provider_turn_id, number),
-        ev.EntryRecorded(turn_id, operation.id, "activity", COMPACTION, COMPACTED, _compaction_item(operation.id)),
+        ev.EntryRecorded(
+            turn_id, operation.id, "activity", COMPACTION, COMPACTED, _compaction_item(operation.id)
+        ),
         ev.OperationAdvanced(operation.id, Phase.READY, command.message),
     )
     return Accepted((*events[: events.index(opened)], *in_place), operation.id)
@@ -187,9 +243,14 @@ def _compaction_item(item_id: str) -> bytes:
 
 
 def _kept_ids(
-    state: ThreadState, opened: ev.GenerationOpened, turn_id: str, command: internal.CompleteRecovery
+    state: ThreadState,
+    opened: ev.GenerationOpened,
+    turn_id: str,
+    command: internal.CompleteRecovery,
 ) -> tuple[str, ...]:
-    """Without the turn itself when nothing of what it did is kept: then it only runs in the generation."""
+    """Without the turn itself when nothing of what it did is kept: then it only runs in the
+    generation.
+    """
     done = len(_work(state, turn_id))
     kept_of_it = done - command.skipped_items if command.first_kept_turn_id == turn_id else done
     return opened.turn_ids if kept_of_it > 0 else opened.turn_ids[:-1]

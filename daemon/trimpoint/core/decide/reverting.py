@@ -1,4 +1,6 @@
-"""The rules of taking back: which turns go, and the context that was active at the turn that stays last."""
+"""The rules of taking back: which turns go, and the context that was active at the turn that stays
+last.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +14,15 @@ from trimpoint.core.decide.file_history import is_late
 from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, counted, operation_under_way, when_idle
+from trimpoint.core.model.decision import (
+    Accepted,
+    Decision,
+    Rejected,
+    Stamp,
+    counted,
+    operation_under_way,
+    when_idle,
+)
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Checkpoint, Discard, Reverting, ThreadState, TrimPoint, Turn
 
@@ -20,12 +30,14 @@ FILES = "files+context"
 
 
 class RevertTarget(NamedTuple):
-    """The target of a revert: the turns that will be active, the trim point before them, and the provider thread with them.
+    """The target of a revert: the turns that will be active, the trim point before them, and the
+    provider thread with them.
 
     `discards` are those that stand there.
 
-    `generation` is the number of the one whose provider thread holds the context, `through` the last turn of it that counts, as the
-    provider calls it, None when all of it does. `generation` is None when there is no turn and so no context.
+    `generation` is the number of the one whose provider thread holds the context, `through` the
+    last turn of it that counts, as the provider calls it, None when all of it does. `generation` is
+    None when there is no turn and so no context.
     """
 
     active: list[Turn]
@@ -40,10 +52,14 @@ class RevertTarget(NamedTuple):
         return self.point is not None and self.point.summary_unavailable
 
 
-def revert_to_checkpoint(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) -> Decision:
+def revert_to_checkpoint(
+    state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp
+) -> Decision:
     """`/revert`: the target, or why there is none. Nothing changes yet."""
     if (command.turn_id is not None) + (command.turn_count is not None) + command.undo > 1:
-        return Rejected(Reason.USAGE, "Name what to revert to by only one of turnId, turnCount and undo.")
+        return Rejected(
+            Reason.USAGE, "Name what to revert to by only one of turnId, turnCount and undo."
+        )
     if command.undo:
         return _undo(state, command, stamp)
     kept = _turns_kept(state, command)
@@ -51,19 +67,32 @@ def revert_to_checkpoint(state: ThreadState, command: wire.RevertToCheckpoint, s
         return kept
     if command.scope != FILES:
         if not changes_context(state, kept):
-            return Rejected(Reason.NOTHING_TO_REVERT, "Nothing to revert: the context is already the one of that turn.")
+            return Rejected(
+                Reason.NOTHING_TO_REVERT,
+                "Nothing to revert: the context is already the one of that turn.",
+            )
         return _requested(state, kept, command, stamp, None)
     checkpoint = checkpoint_after(state, kept)
-    return checkpoint if isinstance(checkpoint, Rejected) else _requested(state, kept, command, stamp, checkpoint)
+    return (
+        checkpoint
+        if isinstance(checkpoint, Rejected)
+        else _requested(state, kept, command, stamp, checkpoint)
+    )
 
 
 def _turns_kept(state: ThreadState, command: wire.RevertToCheckpoint) -> int | Rejected:
     if command.turn_id is not None:
         index = state.turn_index.get(command.turn_id)
-        return Rejected(Reason.TURN_NOT_FOUND, "The thread has no such turn.") if index is None else index + 1
+        return (
+            Rejected(Reason.TURN_NOT_FOUND, "The thread has no such turn.")
+            if index is None
+            else index + 1
+        )
     kept = command.turn_count if command.turn_count is not None else max(0, len(state.turns) - 1)
     if kept > len(state.turns):
-        return Rejected(Reason.TURN_NOT_FOUND, f"The thread has only {counted(len(state.turns), 'turn')}.")
+        return Rejected(
+            Reason.TURN_NOT_FOUND, f"The thread has only {counted(len(state.turns), 'turn')}."
+        )
     if not state.turns:
         return Rejected(Reason.NOTHING_TO_REVERT, "Nothing to revert: the thread has no turns.")
     return kept
@@ -83,17 +112,27 @@ def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
     why = problems[0] if problems else "none was made then"
     where = f"turn {kept}" if kept else "the time before the first turn"
     return Rejected(
-        Reason.CHECKPOINT_NOT_FOUND, f"There is no checkpoint of {where}: {why.rstrip('.')}. The context alone can be taken back."
+        Reason.CHECKPOINT_NOT_FOUND,
+        f"There is no checkpoint of {where}: {why.rstrip('.')}. The context alone can be taken "
+        "back.",
     )
 
 
 def _moments(state: ThreadState, turn_id: str, moment: str) -> list[Checkpoint]:
     """The checkpoints of that moment, newest first."""
-    return [one for one in reversed(state.checkpoints) if one.turn_id == turn_id and one.moment == moment]
+    return [
+        one
+        for one in reversed(state.checkpoints)
+        if one.turn_id == turn_id and one.moment == moment
+    ]
 
 
 def _requested(
-    state: ThreadState, kept: int, command: wire.RevertToCheckpoint, stamp: Stamp, checkpoint: Checkpoint | None
+    state: ThreadState,
+    kept: int,
+    command: wire.RevertToCheckpoint,
+    stamp: Stamp,
+    checkpoint: Checkpoint | None,
 ) -> Decision:
     turn_id = state.turns[kept - 1].id if kept else None
     files = (checkpoint.repository, checkpoint.commit) if checkpoint is not None else ("", "")
@@ -136,36 +175,64 @@ def _with_injected(turns: Sequence[Turn], injected: list[bytes]) -> list[Turn]:
     if not turns:
         return []
     last = turns[-1].without_injected
-    return [*turns[:-1], msgspec.structs.replace(last, items=[*last.items, *injected]) if last.items else last]
+    return [
+        *turns[:-1],
+        msgspec.structs.replace(last, items=[*last.items, *injected]) if last.items else last,
+    ]
 
 
 def _target(
-    turns: list[Turn], points: list[TrimPoint], generation: int | None, through: str | None, discards: list[Discard]
+    turns: list[Turn],
+    points: list[TrimPoint],
+    generation: int | None,
+    through: str | None,
+    discards: list[Discard],
 ) -> RevertTarget:
     point = points[-1] if points else None
-    return RevertTarget(turns[point.turn_index :] if point is not None else turns, point, generation, through, discards)
+    return RevertTarget(
+        turns[point.turn_index :] if point is not None else turns,
+        point,
+        generation,
+        through,
+        discards,
+    )
 
 
 def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
     """The items of that context, to inject where Codex does not have it any more."""
     opened = _opened(state, target, in_provider=False)
-    return context_items(state, opened.summary, opened.summarized_messages, target.active, opened.skipped_items, target.discards)
+    return context_items(
+        state,
+        opened.summary,
+        opened.summarized_messages,
+        target.active,
+        opened.skipped_items,
+        target.discards,
+    )
 
 
 def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:
     """Everything is in place: one record makes it so."""
     operation = operation_under_way(state, command.operation_id)
     reverting = operation.reverting if operation is not None else None
-    if operation is None or reverting is None or operation.phase not in (Phase.STARTING, Phase.RESTORING):
+    if (
+        operation is None
+        or reverting is None
+        or operation.phase not in (Phase.STARTING, Phase.RESTORING)
+    ):
         return Rejected(Reason.INTERNAL, "The revert is no longer under way.")
     events: list[ev.AnyEvent] = []
     if reverting.commit:
-        events.append(ev.FilesRestored(operation.id, reverting.files, command.written, command.removed))
+        events.append(
+            ev.FilesRestored(operation.id, reverting.files, command.written, command.removed)
+        )
     events.append(ev.Reverted(operation.id, reverting.turn_id, reverting.scope, reverting.undo))
     target = resolve_target(state, reverting)
     if target is not None and command.provider_thread_id is not None:
         opened = _opened(state, target, in_provider=command.in_provider)
-        bound = ev.ProviderThreadBound(opened.generation, command.provider_thread_id, command.rollout_path, command.raw_events)
+        bound = ev.ProviderThreadBound(
+            opened.generation, command.provider_thread_id, command.rollout_path, command.raw_events
+        )
         events += [opened, bound, ev.SessionReady(opened.generation)]
     events.append(ev.OperationAdvanced(operation.id, Phase.READY, command.message))
     return Accepted(tuple(events), operation.id)
@@ -174,12 +241,22 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
 def _opened(state: ThreadState, target: RevertTarget, *, in_provider: bool) -> ev.GenerationOpened:
     turn_ids = tuple(turn.id for turn in target.active)
     summary = target.point.summary if target.point is not None else None
-    bootstrap = "provider" if in_provider else "summary" if summary is not None else "turns" if turn_ids else "none"
+    bootstrap = (
+        "provider"
+        if in_provider
+        else "summary"
+        if summary is not None
+        else "turns"
+        if turn_ids
+        else "none"
+    )
     summarized = skipped = 0
     if summary is not None and target.point is not None:
         trimmed = state.generations[target.point.generation - 1]
         summarized, skipped = trimmed.summarized_messages, trimmed.skipped_items
-    return ev.GenerationOpened(state.generation.number + 1, "revert", bootstrap, turn_ids, summary, summarized, skipped)
+    return ev.GenerationOpened(
+        state.generation.number + 1, "revert", bootstrap, turn_ids, summary, summarized, skipped
+    )
 
 
 def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
@@ -192,19 +269,30 @@ def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp
     index = state.turn_index.get(command.turn_id)
     if index is None:
         return Rejected(Reason.NOT_SUPPORTED, "The thread has no such turn.")
-    point = next((point for point in reversed(state.trim_points) if point.turn_index <= index), None)
+    point = next(
+        (point for point in reversed(state.trim_points) if point.turn_index <= index), None
+    )
     if point is not None and point.summary_unavailable:
         return Rejected(
-            Reason.NOT_SUPPORTED, "Only Codex has the summary that the turn builds on, so it cannot be taken back to."
+            Reason.NOT_SUPPORTED,
+            "Only Codex has the summary that the turn builds on, so it cannot be taken back to.",
         )
-    # The context that was active at that turn: what the last trim before it had left, and the turns since.
-    left = tuple(turn.id for turn in state.turns[point.turn_index if point is not None else 0 : index])
+    # The context that was active at that turn: what the last trim before it had left, and the turns
+    # since.
+    left = tuple(
+        turn.id for turn in state.turns[point.turn_index if point is not None else 0 : index]
+    )
     summary = point.summary if point is not None else None
     bootstrap = "summary" if summary is not None else "turns" if left else "none"
     number = state.generation.number + 1
     summarized = skipped = 0
     if point is not None and summary is not None:
-        summarized, skipped = point.pruned_message_count, state.generations[point.generation - 1].skipped_items
+        summarized, skipped = (
+            point.pruned_message_count,
+            state.generations[point.generation - 1].skipped_items,
+        )
     opened = ev.GenerationOpened(number, "revert", bootstrap, left, summary, summarized, skipped)
     requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
-    return Accepted((ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id)
+    return Accepted(
+        (ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id
+    )

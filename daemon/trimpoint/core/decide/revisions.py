@@ -30,7 +30,8 @@ class Revision(NamedTuple):
 class TurnFiles(NamedTuple):
     """The checkpoints around one turn. Number 0 stands for the time before the first.
 
-    `before` and `after` are None where there is no checkpoint; `problem` says why, `notes` what is not in `after`.
+    `before` and `after` are None where there is no checkpoint; `problem` says why, `notes` what is
+    not in `after`.
     """
 
     number: int
@@ -42,13 +43,20 @@ class TurnFiles(NamedTuple):
     problem: str
 
 
-def resolve_range(state: ThreadState, older: str | None, newer: str | None) -> tuple[Revision, Revision] | Rejected:
-    """Two moments to compare. A turn's number or id means the end of that turn; without `older` it is compared to its beginning.
+def resolve_range(
+    state: ThreadState, older: str | None, newer: str | None
+) -> tuple[Revision, Revision] | Rejected:
+    """Two moments to compare. A turn's number or id means the end of that turn; without `older` it
+    is compared to its beginning.
 
-    Without `newer`, the last turn is meant. With `now` and no `older`: what has changed since the last turn began or ended.
+    Without `newer`, the last turn is meant. With `now` and no `older`: what has changed since the
+    last turn began or ended.
     """
     if not state.turns:
-        return Rejected(Reason.CHECKPOINT_NOT_FOUND, "The thread has no turns yet, so there are no checkpoints to compare.")
+        return Rejected(
+            Reason.CHECKPOINT_NOT_FOUND,
+            "The thread has no turns yet, so there are no checkpoints to compare.",
+        )
     end = _named(state, str(len(state.turns)) if newer is None else newer)
     if isinstance(end, Rejected):
         return end
@@ -71,17 +79,27 @@ def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
             _begun(state, newest, number) if number else None,
             after,
             made.notes if made is not None else (),
-            made.problem if made is not None and made.problem else _last_problem(state) if is_missing else "",
+            made.problem
+            if made is not None and made.problem
+            else _last_problem(state)
+            if is_missing
+            else "",
         )
 
 
 def _last_problem(state: ThreadState) -> str:
-    """Returns why there are no checkpoints: the same reason is recorded once, not with every turn."""
+    """Returns why there are no checkpoints: the same reason is recorded once, not with every
+    turn.
+    """
     return next((one.problem for one in reversed(state.checkpoints) if one.problem), "")
 
 
-def _begun(state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint], number: int) -> Checkpoint | None:
-    """Returns what the worktree was when turn `number` began: its baseline, or what the turn before it left."""
+def _begun(
+    state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint], number: int
+) -> Checkpoint | None:
+    """Returns what the worktree was when turn `number` began: its baseline, or what the turn before
+    it left.
+    """
     turns = state.turns
     baseline = newest.get((turns[number - 1].id, "before")) if number <= len(turns) else None
     if baseline is not None and baseline.commit:
@@ -113,7 +131,9 @@ def _safety(state: ThreadState) -> Revision | Rejected:
     for checkpoint in reversed(state.checkpoints):
         if checkpoint.moment == SAFETY:
             return Revision("before the last revert", checkpoint)
-    return Rejected(Reason.CHECKPOINT_NOT_FOUND, "There is no safety checkpoint: no files were reverted yet.")
+    return Rejected(
+        Reason.CHECKPOINT_NOT_FOUND, "There is no safety checkpoint: no files were reverted yet."
+    )
 
 
 def _by_commit(state: ThreadState, name: str) -> Revision | Rejected:
@@ -121,7 +141,10 @@ def _by_commit(state: ThreadState, name: str) -> Revision | Rejected:
         if checkpoint.commit.startswith(name):
             return Revision(name, checkpoint)
     turns = counted(len(state.turns), "turn")
-    return Rejected(Reason.TURN_NOT_FOUND, f"{name!r} names no turn and no checkpoint of the thread, which has {turns}.")
+    return Rejected(
+        Reason.TURN_NOT_FOUND,
+        f"{name!r} names no turn and no checkpoint of the thread, which has {turns}.",
+    )
 
 
 def _ended(state: ThreadState, number: int) -> Revision | Rejected:
@@ -142,14 +165,20 @@ def _beginning(state: ThreadState, newer: str | None) -> Revision | Rejected:
     elif newer is not None and state.running_turn_id is None:
         return _ended(state, number)
     if number == 0:
-        return Rejected(Reason.CHECKPOINT_NOT_FOUND, "There is nothing before the first turn to compare with.")
-    return _revision(f"before turn {number}", next(turn_files(state, first=number)).before, _last_problem(state))
+        return Rejected(
+            Reason.CHECKPOINT_NOT_FOUND, "There is nothing before the first turn to compare with."
+        )
+    return _revision(
+        f"before turn {number}", next(turn_files(state, first=number)).before, _last_problem(state)
+    )
 
 
 def _revision(label: str, checkpoint: Checkpoint | None, problem: str) -> Revision | Rejected:
     if checkpoint is None:
         why = problem.rstrip(".") or "none was made"
-        return Rejected(Reason.CHECKPOINT_NOT_FOUND, f"There is no checkpoint of the files {label}: {why}.")
+        return Rejected(
+            Reason.CHECKPOINT_NOT_FOUND, f"There is no checkpoint of the files {label}: {why}."
+        )
     return Revision(label, checkpoint)
 
 

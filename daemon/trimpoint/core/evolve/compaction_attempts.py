@@ -1,6 +1,8 @@
-"""What became of automatic compactions: folds of the projector, for the loop guard of `core/decide/auto_compaction.py`.
+"""What became of automatic compactions: folds of the projector, for the loop guard of
+`core/decide/auto_compaction.py`.
 
-Numbers only: what counts as in vain is configured, and the state must not depend on the configuration.
+Numbers only: what counts as in vain is configured, and the state must not depend on the
+configuration.
 """
 
 from trimpoint.core.model import events as ev
@@ -14,9 +16,11 @@ _TRIMS = frozenset({"clear", "compact"})
 
 
 def note_trim(state: ThreadState) -> None:
-    """A context was trimmed: by us, or by a person, who has looked after it. What a fork inherits belongs to no operation.
+    """A context was trimmed: by us, or by a person, who has looked after it. What a fork inherits
+    belongs to no operation.
 
-    The operation tells, and not the trim point's `trigger`, in which a client may write what it likes.
+    The operation tells, and not the trim point's `trigger`, in which a client may write what it
+    likes.
     """
     operation = state.operation
     if operation is None or operation.kind not in _TRIMS:
@@ -42,7 +46,9 @@ def note_lowest(state: ThreadState) -> None:
 
 
 def note_turn_end(state: ThreadState) -> None:
-    """A turn has ended: whether it ended below the critical level tells what the last attempt won."""
+    """A turn has ended: whether it ended below the critical level tells what the last attempt
+    won.
+    """
     report = state.usage.report
     if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
         last = state.auto_attempts[-1]

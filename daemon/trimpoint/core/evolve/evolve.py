@@ -1,7 +1,7 @@
 """The one projector: `apply(state, record)` is the only code that turns events into state.
 
-Replay, live writes and recovery all run through it, so they cannot disagree (docs/spec/traps.md). It trusts events:
-what may happen was decided before they were written.
+Replay, live writes and recovery all run through it, so they cannot disagree (docs/spec/traps.md).
+It trusts events: what may happen was decided before they were written.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,12 @@ from trimpoint.core.evolve.revert_folds import (
     restore_files,
     revert_turns,
 )
-from trimpoint.core.evolve.usage_folds import change_settings, note_overflow, report_usage, weigh_injected
+from trimpoint.core.evolve.usage_folds import (
+    change_settings,
+    note_overflow,
+    report_usage,
+    weigh_injected,
+)
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import (
@@ -97,7 +102,12 @@ def _intent_only(state: ThreadState, event: ev.Event, at_ms: int) -> None:
 
 
 def _create(state: ThreadState, event: ev.ThreadCreated, at_ms: int) -> None:
-    state.id, state.cwd, state.origin, state.created_at_ms = event.thread_id, event.cwd, event.origin, at_ms
+    state.id, state.cwd, state.origin, state.created_at_ms = (
+        event.thread_id,
+        event.cwd,
+        event.origin,
+        at_ms,
+    )
     state.settings, state.name = event.settings, event.name
     state.project_id, state.worktree_id = event.project_id, event.worktree_id
     state.branch_name, state.parent_thread_id = event.branch_name, event.parent_thread_id
@@ -202,8 +212,14 @@ def _discard(state: ThreadState, event: ev.ContextDiscarded, at_ms: int) -> None
             created_at_ms=event.created_at_ms,
             entry_ids=event.entry_ids,
             positions=dict(event.items),
-            entries={turn_id: tuple(entry.id for entry in of_turn) for turn_id, of_turn in entries.items()},
-            messages={turn_id: sum(entry.kind == "message" for entry in of_turn) for turn_id, of_turn in entries.items()},
+            entries={
+                turn_id: tuple(entry.id for entry in of_turn)
+                for turn_id, of_turn in entries.items()
+            },
+            messages={
+                turn_id: sum(entry.kind == "message" for entry in of_turn)
+                for turn_id, of_turn in entries.items()
+            },
             generation=event.generation,
             trigger=event.trigger,
             est_tokens=event.est_tokens,
@@ -216,7 +232,11 @@ def _discard(state: ThreadState, event: ev.ContextDiscarded, at_ms: int) -> None
 def _entries_named(state: ThreadState, turn_id: str, names: frozenset[str]) -> list[Entry]:
     index = state.turn_index[turn_id]
     entries = state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
-    return [entry for entry in entries if not names.isdisjoint((entry.id, qualified_entry_id(turn_id, entry.id)))]
+    return [
+        entry
+        for entry in entries
+        if not names.isdisjoint((entry.id, qualified_entry_id(turn_id, entry.id)))
+    ]
 
 
 def _archive(state: ThreadState, event: ev.ThreadArchived, at_ms: int) -> None:
@@ -255,7 +275,9 @@ def _start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
 
 
 def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> None:
-    entry = Entry(event.entry_id, event.turn_id, event.kind, event.role, event.text, at_ms, event.detail)
+    entry = Entry(
+        event.entry_id, event.turn_id, event.kind, event.role, event.text, at_ms, event.detail
+    )
     index = state.turn_index[event.turn_id]
     if entry.kind == "message":
         state.turns[index].message_count += 1
@@ -276,14 +298,16 @@ def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> No
 def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
     """Put an entry at the end of its turn, though later turns or a trim came in between.
 
-    A command that outlives its turn is reported when it ends (measured: codex 0.163); a position tells what
-    is trimmed only where the entries of a turn stand together.
+    A command that outlives its turn is reported when it ends (measured: codex 0.163); a position
+    tells what is trimmed only where the entries of a turn stand together.
     """
     at = state.entries_end(turn_index)
     state.entries.insert(at, entry)
     for later in state.turns[turn_index + 1 :]:
         later.first_entry_index += 1
-    state.entry_index.update((moved.id, at + offset) for offset, moved in enumerate(state.entries[at:]))
+    state.entry_index.update(
+        (moved.id, at + offset) for offset, moved in enumerate(state.entries[at:])
+    )
     passed = [point for point in state.trim_points if point.turn_index > turn_index]
     for point in passed:
         point.entry_index += 1
@@ -326,9 +350,9 @@ def _close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> N
     state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION
 
 
-# A table instead of a match: replay looks a fold up some 300,000 times a second (docs/spec/running.md), and a match of
-# thirty cases is a chain of thirty tests. `tests/core/test_projector.py` holds the table against `AnyEvent`,
-# so that no event goes unfolded.
+# A table instead of a match: replay looks a fold up some 300,000 times a second
+# (docs/spec/running.md), and a match of thirty cases is a chain of thirty tests.
+# `tests/core/test_projector.py` holds the table against `AnyEvent`, so that no event goes unfolded.
 FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ThreadCreated: _create,
     ev.GenerationOpened: _open_generation,

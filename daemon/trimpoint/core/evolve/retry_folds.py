@@ -1,4 +1,6 @@
-"""How a turn that is tried again changes a thread's state: folds of the projector, which see to it that it stays one turn."""
+"""How a turn that is tried again changes a thread's state: folds of the projector, which see to it
+that it stays one turn.
+"""
 
 from trimpoint.core.context.active_context import without_prompt
 from trimpoint.core.model import events as ev
@@ -12,7 +14,9 @@ def request_recovery(state: ThreadState, event: ev.OverflowRecoveryRequested, at
 
 
 def retry_turn(state: ThreadState, event: ev.TurnRetried, at_ms: int) -> None:
-    """The turn runs again. Its prompt is about to be reported once more, behind what the turn had done before."""
+    """The turn runs again. Its prompt is about to be reported once more, behind what the turn had
+    done before.
+    """
     turn = state.turns[state.turn_index[event.turn_id]]
     turn.items = without_prompt(turn.items, later_prompts(state, event.turn_id))
     turn.earlier_items, turn.items_complete = len(turn.items), False

@@ -41,19 +41,38 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
 
 
 def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
-    """Take entries out of the index; an id means something within its turn, so an active turn before may have had the same."""
+    """Take entries out of the index; an id means something within its turn, so an active turn
+    before may have had the same.
+    """
     for entry_id in reverted:
         state.entry_index.pop(entry_id, None)
-    active_from = max((point.entry_index for point in state.trim_points if point.entry_index <= len(state.entries)), default=0)
+    active_from = max(
+        (
+            point.entry_index
+            for point in state.trim_points
+            if point.entry_index <= len(state.entries)
+        ),
+        default=0,
+    )
     for index, entry in enumerate(state.entries[active_from:], active_from):
         if entry.id in reverted:
             state.entry_index[entry.id] = index
 
 
 def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
-    """Applies a checkpoint; the safety checkpoint of a revert is not taken for the thread's own files."""
+    """Applies a checkpoint; the safety checkpoint of a revert is not taken for the thread's own
+    files.
+    """
     state.checkpoints.append(
-        Checkpoint(event.turn_id, event.moment, at_ms, event.repository, event.ref, event.commit, event.notes)
+        Checkpoint(
+            event.turn_id,
+            event.moment,
+            at_ms,
+            event.repository,
+            event.ref,
+            event.commit,
+            event.notes,
+        )
     )
     if event.moment != "safety":
         state.known_files = event.commit
@@ -69,7 +88,11 @@ def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> No
     assert state.operation is not None
     assert state.operation.reverting is not None
     reverting = state.operation.reverting
-    state.checkpoints.append(Checkpoint(None, "reverted", at_ms, reverting.repository, reverting.planned_ref, event.commit))
+    state.checkpoints.append(
+        Checkpoint(
+            None, "reverted", at_ms, reverting.repository, reverting.planned_ref, event.commit
+        )
+    )
 
 
 def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) -> None:
@@ -80,7 +103,9 @@ def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) 
 def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) -> None:
     """The open operation aims there."""
     assert state.operation is not None
-    state.operation.reverting = Reverting(event.turn_id, event.scope, event.undo, event.force, event.repository, event.commit)
+    state.operation.reverting = Reverting(
+        event.turn_id, event.scope, event.undo, event.force, event.repository, event.commit
+    )
 
 
 def plan_revert(state: ThreadState, event: ev.RevertPlanned, at_ms: int) -> None:
@@ -100,15 +125,21 @@ def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> 
 
 
 def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
-    """The record opens the new generation after this event, so the present one is still the one before."""
+    """The record opens the new generation after this event, so the present one is still the one
+    before.
+    """
     before, undone = state.undo_state, event.undone
-    kept = before.kept_turns if undone and before is not None else _turns_through(state, event.turn_id)
+    kept = (
+        before.kept_turns if undone and before is not None else _turns_through(state, event.turn_id)
+    )
     injected, was_cut = _cut_injected(state, kept) if changes_context(state, kept) else ([], False)
     reverting = state.operation.reverting if state.operation is not None else None
     state.undo_state = UndoState(
         generation=state.generation.number,
         kept_turns=kept,
-        kept_entries=state.turns[kept].first_entry_index if kept < len(state.turns) else len(state.entries),
+        kept_entries=state.turns[kept].first_entry_index
+        if kept < len(state.turns)
+        else len(state.entries),
         turns=list(state.turns[kept:]),
         entries=list(state.entries[state.entries_end(kept - 1) if kept else 0 :]),
         trim_points=state.trim_points,
@@ -130,7 +161,9 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
 
 
 def changes_context(state: ThreadState, kept: int) -> bool:
-    """Returns whether the context was another one when the thread had its first `kept` turns and the last of them had just ended."""
+    """Returns whether the context was another one when the thread had its first `kept` turns and
+    the last of them had just ended.
+    """
     last = state.turns[kept - 1] if kept else None
     if kept < len(state.turns) or (last is not None and last.injected):
         return True
@@ -139,7 +172,9 @@ def changes_context(state: ThreadState, kept: int) -> bool:
 
 
 def _cut_injected(state: ThreadState, kept: int) -> tuple[list[bytes], bool]:
-    """Take out what was injected behind the last of the turns that stay; what that was, and whether it had been cut before."""
+    """Take out what was injected behind the last of the turns that stay; what that was, and whether
+    it had been cut before.
+    """
     if not kept:
         return [], False
     turn = state.turns[kept - 1]
@@ -174,6 +209,10 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
     state.discards = [kept.get(discard.id, discard) for discard in past.discards]
     for point in state.boundaries:
         within = point.turn_index < len(state.turns)
-        point.entry_index = state.turns[point.turn_index].first_entry_index if within else len(state.entries)
+        point.entry_index = (
+            state.turns[point.turn_index].first_entry_index if within else len(state.entries)
+        )
     for point in state.trim_points:
-        point.before_entry_id = state.entries[point.entry_index - 1].id if point.entry_index else None
+        point.before_entry_id = (
+            state.entries[point.entry_index - 1].id if point.entry_index else None
+        )

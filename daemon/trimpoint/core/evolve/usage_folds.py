@@ -18,12 +18,18 @@ def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> Non
         return
     state.turns[index].report = state.usage.report
     generation = state.generation
-    if generation.first_call is None and event.input > 0 and state.turns[index].generation == generation.number:
+    if (
+        generation.first_call is None
+        and event.input > 0
+        and state.turns[index].generation == generation.number
+    ):
         generation.first_call = FirstCall(event.turn_id, event.input)
 
 
 def weigh_injected(state: ThreadState, event: ev.ContextItemsRecorded) -> None:
-    """Items that come between turns were put there by a client; the next report will include them."""
+    """Items that come between turns were put there by a client; the next report will include
+    them.
+    """
     if state.running_turn_id is None and event.source == "events":
         state.usage.unreported += sum(estimate_tokens(item) for item in event.items)
 
@@ -33,7 +39,8 @@ def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -
     before, state.settings = model_in(state.settings), event.settings
     if before is not None and model_in(event.settings) != before:
         state.usage.window = None
-        state.auto_attempts.clear()  # what was in vain with a small window may not be with a large one
+        # what was in vain with a small window may not be with a large one
+        state.auto_attempts.clear()
 
 
 def note_overflow(state: ThreadState, turn: Turn) -> None:

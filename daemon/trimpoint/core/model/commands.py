@@ -1,7 +1,7 @@
 """Commands the daemon gives itself: what reactors report back and what is heard from the provider.
 
-They go through the same decider as a client's (`trimpoint_protocol.commands`) but can never arrive over the
-wire.
+They go through the same decider as a client's (`trimpoint_protocol.commands`) but can never arrive
+over the wire.
 """
 
 import msgspec
@@ -13,9 +13,9 @@ from trimpoint.core.model.operations import Phase
 class CreateThread(msgspec.Struct, frozen=True):
     """Begin a ledger.
 
-    `provider_thread_id` is given when the provider thread exists already (start, adoption, fork) and holds
-    the context as it is. Otherwise an operation opens a session. `inherited_turn_ids`: turns that are to come into the ledger
-    and that the provider does not know as turns.
+    `provider_thread_id` is given when the provider thread exists already (start, adoption, fork)
+    and holds the context as it is. Otherwise an operation opens a session. `inherited_turn_ids`:
+    turns that are to come into the ledger and that the provider does not know as turns.
     """
 
     thread_id: str
@@ -34,7 +34,9 @@ class CreateThread(msgspec.Struct, frozen=True):
 
 
 class RecordFacts(msgspec.Struct, frozen=True):
-    """Things that happened and are only to be written down; what the state already knows is dropped."""
+    """Things that happened and are only to be written down; what the state already knows is
+    dropped.
+    """
 
     events: tuple[AnyEvent, ...]
 
@@ -52,8 +54,8 @@ class AdvanceOperation(msgspec.Struct, frozen=True):
 class CompleteCompaction(msgspec.Struct, frozen=True):
     """The compaction reactor has a result: trim, and open the next generation with it.
 
-    `summary` is None when only the provider can read its own; then `provider_thread_id` is the compacted
-    thread that carries on.
+    `summary` is None when only the provider can read its own; then `provider_thread_id` is the
+    compacted thread that carries on.
     """
 
     operation_id: str
@@ -70,7 +72,8 @@ class RecoverFromOverflow(msgspec.Struct, frozen=True):
 
 
 class CompleteRecovery(msgspec.Struct, frozen=True):
-    """The turn goes on, in a provider thread that holds the summary and what was kept: make that the thread's present one.
+    """The turn goes on, in a provider thread that holds the summary and what was kept: make that
+    the thread's present one.
 
     `summarized_messages`, `first_kept_turn_id` and `skipped_items` say where the context was cut
     (`trimpoint.core.decide.overflow.OverflowPlan`).
@@ -89,11 +92,14 @@ class CompleteRecovery(msgspec.Struct, frozen=True):
 
 
 class CompactWhenCritical(msgspec.Struct, frozen=True):
-    """A turn has ended, or is about to begin: compact the context if it is critical and that is configured."""
+    """A turn has ended, or is about to begin: compact the context if it is critical and that is
+    configured.
+    """
 
 
 class OpenSession(msgspec.Struct, frozen=True):
-    """The thread is about to be used: put its context in place, unless it is, or is on its way already.
+    """The thread is about to be used: put its context in place, unless it is, or is on its way
+    already.
 
     `force`: it is not in place, whatever the state says (the child that held it is gone).
     """
@@ -102,9 +108,11 @@ class OpenSession(msgspec.Struct, frozen=True):
 
 
 class RevertTurns(msgspec.Struct, frozen=True):
-    """Take back a turn and all after it; of a pruned turn, the context that was active then comes back too.
+    """Take back a turn and all after it; of a pruned turn, the context that was active then comes
+    back too.
 
-    `provider_did`: Codex has taken them back in its own thread. Otherwise a new generation is opened with what is left.
+    `provider_did`: Codex has taken them back in its own thread. Otherwise a new generation is
+    opened with what is left.
     """
 
     turn_id: str
@@ -114,8 +122,9 @@ class RevertTurns(msgspec.Struct, frozen=True):
 class CompleteRevert(msgspec.Struct, frozen=True):
     """The revert's session is prepared and its files are in place.
 
-    `provider_thread_id` is None when the context is what it was, so that no session had to be prepared. `in_provider`: it holds the
-    context by itself, instead of having been given it. `written` and `removed` count files.
+    `provider_thread_id` is None when the context is what it was, so that no session had to be
+    prepared. `in_provider`: it holds the context by itself, instead of having been given it.
+    `written` and `removed` count files.
     """
 
     operation_id: str
@@ -131,7 +140,8 @@ class CompleteRevert(msgspec.Struct, frozen=True):
 class AbandonOpenWork(msgspec.Struct, frozen=True):
     """The session is gone (child or daemon died): end what it ran, each once.
 
-    Ends the running turn, turn requests and questions; an open operation is its reactor's to finish or undo.
+    Ends the running turn, turn requests and questions; an open operation is its reactor's to finish
+    or undo.
     """
 
     reason: str

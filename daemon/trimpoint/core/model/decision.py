@@ -13,14 +13,18 @@ from trimpoint.core.model.state import Operation, Pending, ThreadState
 
 
 class Stamp(NamedTuple):
-    """Time and identity for one decision: milliseconds since the epoch, and an id unique in the world."""
+    """Time and identity for one decision: milliseconds since the epoch, and an id unique in the
+    world.
+    """
 
     now_ms: int
     id: str
 
 
 class DiscardPolicy(msgspec.Struct, frozen=True):
-    """`floor_tokens`: no discard leaves less. `target_tokens`: where `/compress` stops by default."""
+    """`floor_tokens`: no discard leaves less. `target_tokens`: where `/compress` stops by
+    default.
+    """
 
     floor_tokens: int = 30_000
     target_tokens: int = 50_000
@@ -30,10 +34,11 @@ class Policy(msgspec.Struct, frozen=True):
     """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize.
 
     `overflow_recovery`: whether a turn that did not fit is tried again in a smaller context.
-    `warning_at` and `critical_at` are shares of the window, `model_windows` its size in tokens where Codex does not say it,
-    `provider_compacts_at` the number of tokens at which Codex is told to compact by itself, if it is told.
-    `auto` says what is done about a critical context; a compaction of that kind keeps `preserve_recent_turns` turns, and was in vain
-    when it freed less than `min_freed` of the window.
+    `warning_at` and `critical_at` are shares of the window, `model_windows` its size in tokens
+    where Codex does not say it, `provider_compacts_at` the number of tokens at which Codex is told
+    to compact by itself, if it is told. `auto` says what is done about a critical context; a
+    compaction of that kind keeps `preserve_recent_turns` turns, and was in vain when it freed less
+    than `min_freed` of the window.
     """
 
     min_messages: int = 6
@@ -110,11 +115,21 @@ def _first(pending: dict[str, Pending]) -> Pending:
 def when_idle(state: ThreadState, verb: str) -> Rejected | None:
     """Returns why the thread cannot be changed now (`verb` says how), or None when it can."""
     if state.archived and verb != "archive":
-        went_on = f" It went on as the thread {state.new_thread_id}." if state.new_thread_id is not None else ""
-        return Rejected(Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{went_on}")
+        went_on = (
+            f" It went on as the thread {state.new_thread_id}."
+            if state.new_thread_id is not None
+            else ""
+        )
+        return Rejected(
+            Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{went_on}"
+        )
     if (block := busy(state)) is None:
         return None
-    waits = "a sub-agent is still at work" if block.detail == SUB_AGENT else f"the agent waits for an answer ({block.detail})"
+    waits = (
+        "a sub-agent is still at work"
+        if block.detail == SUB_AGENT
+        else f"the agent waits for an answer ({block.detail})"
+    )
     what = {
         "turn": "a turn is running",
         "operation": f"its {block.detail} operation is still under way",

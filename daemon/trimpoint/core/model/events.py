@@ -1,7 +1,7 @@
 """The events of a thread: what is journaled, and the only thing that changes a thread's state.
 
-The law of this file: it is the journal's format. A tag, once released, never changes its meaning; fields are
-only ever appended, each with a default, because they are stored by position.
+The law of this file: it is the journal's format. A tag, once released, never changes its meaning;
+fields are only ever appended, each with a default, because they are stored by position.
 `tests/core/test_event_format.py` pins the bytes. Times are milliseconds since the epoch, UTC.
 """
 
@@ -17,7 +17,9 @@ CONTEXT_WINDOW_EXCEEDED = "contextWindowExceeded"
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True):
-    """Common base. `private` names the fields that no client is shown (provider ids, raw model items)."""
+    """Common base. `private` names the fields that no client is shown (provider ids, raw model
+    items).
+    """
 
     private: ClassVar[frozenset[str]] = frozenset()
 
@@ -40,9 +42,10 @@ class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
 class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generation-opened"):
     """Retires the generation before it.
 
-    `bootstrap`: none | turns | summary | provider (the provider keeps the context). `turn_ids` are the kept
-    turns, `summary` the text that stands for what was pruned, `summarized_messages` how many. `skipped_items`: so many of the
-    first active turn's oldest items are left out, because the summary stands for them too.
+    `bootstrap`: none | turns | summary | provider (the provider keeps the context). `turn_ids` are
+    the kept turns, `summary` the text that stands for what was pruned, `summarized_messages` how
+    many. `skipped_items`: so many of the first active turn's oldest items are left out, because the
+    summary stands for them too.
     """
 
     generation: int
@@ -55,7 +58,9 @@ class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generati
 
 
 class ProviderThreadBound(Event, frozen=True, array_like=True, tag="thread.provider-bound"):
-    """A provider thread now serves the generation; `raw_events`: it reports the items the model sees."""
+    """A provider thread now serves the generation; `raw_events`: it reports the items the model
+    sees.
+    """
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id", "rollout_path"})
     generation: int
@@ -65,12 +70,16 @@ class ProviderThreadBound(Event, frozen=True, array_like=True, tag="thread.provi
 
 
 class SessionReady(Event, frozen=True, array_like=True, tag="thread.session-ready"):
-    """The bootstrap is in place: the generation's provider thread holds exactly the active context."""
+    """The bootstrap is in place: the generation's provider thread holds exactly the active
+    context.
+    """
 
     generation: int
 
 
-class SessionStopRequested(Event, frozen=True, array_like=True, tag="thread.session-stop-requested"):
+class SessionStopRequested(
+    Event, frozen=True, array_like=True, tag="thread.session-stop-requested"
+):
     """The intent to let go of a generation's provider thread."""
 
     generation: int
@@ -86,21 +95,27 @@ class SessionStopped(Event, frozen=True, array_like=True, tag="thread.session-st
     retained_because: str = ""
 
 
-class SessionStartRequested(Event, frozen=True, array_like=True, tag="thread.session-start-requested"):
+class SessionStartRequested(
+    Event, frozen=True, array_like=True, tag="thread.session-start-requested"
+):
     """The intent to make the current generation's session ready."""
 
     generation: int
 
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
-    """`kind`: clear | compact | discard | revert | start | overflow. At most one is open on a thread."""
+    """`kind`: clear | compact | discard | revert | start | overflow. At most one is open on a
+    thread.
+    """
 
     operation_id: str
     kind: str
 
 
 class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operation-advanced"):
-    """`phase`: compacting | stopping | starting | bootstrapping | retrying, then ready | failed; `message` is for a person."""
+    """`phase`: compacting | stopping | starting | bootstrapping | retrying, then ready | failed;
+    `message` is for a person.
+    """
 
     operation_id: str
     phase: str
@@ -142,10 +157,11 @@ class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context
 
 
 class ContextDiscarded(Event, frozen=True, array_like=True, tag="thread.context-discarded"):
-    """A trim point of its own kind: these entries, wherever they stand, are no longer in the agent's context.
+    """A trim point of its own kind: these entries, wherever they stand, are no longer in the
+    agent's context.
 
-    `items` are the raw items they stand for: pairs of a turn id and positions among that turn's items. `trigger`: discard | compress |
-    agent. `est_tokens` is what they were estimated to cost.
+    `items` are the raw items they stand for: pairs of a turn id and positions among that turn's
+    items. `trigger`: discard | compress | agent. `est_tokens` is what they were estimated to cost.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items"})
@@ -183,17 +199,23 @@ class CompactionFailed(Event, frozen=True, array_like=True, tag="thread.compacti
     message: str
 
 
-class OverflowRecoveryRequested(Event, frozen=True, array_like=True, tag="thread.overflow-recovery-requested"):
-    """The intent to summarize the oldest part of the context and to try `turn_id` again, which did not fit; nothing has changed yet."""
+class OverflowRecoveryRequested(
+    Event, frozen=True, array_like=True, tag="thread.overflow-recovery-requested"
+):
+    """The intent to summarize the oldest part of the context and to try `turn_id` again, which did
+    not fit; nothing has changed yet.
+    """
 
     operation_id: str
     turn_id: str
 
 
 class TurnRetried(Event, frozen=True, array_like=True, tag="thread.turn-retried"):
-    """A turn that had failed goes on in `generation`, as the provider's turn `provider_turn_id`; to everyone else it is still this one.
+    """A turn that had failed goes on in `generation`, as the provider's turn `provider_turn_id`; to
+    everyone else it is still this one.
 
-    Its prompt has been sent again. What it had done before is in the context that the generation began with.
+    Its prompt has been sent again. What it had done before is in the context that the generation
+    began with.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_turn_id"})
@@ -202,7 +224,9 @@ class TurnRetried(Event, frozen=True, array_like=True, tag="thread.turn-retried"
     generation: int
 
 
-class ArchivedAndNewCreated(Event, frozen=True, array_like=True, tag="thread.archived-and-new-created"):
+class ArchivedAndNewCreated(
+    Event, frozen=True, array_like=True, tag="thread.archived-and-new-created"
+):
     """This thread is archived and `new_thread_id` continues with the same files."""
 
     private: ClassVar[frozenset[str]] = frozenset({"settings"})
@@ -260,9 +284,9 @@ class TurnStarted(Event, frozen=True, array_like=True, tag="thread.turn-started"
 class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recorded"):
     """A finished entry.
 
-    `kind`: message | activity; `role`: user | assistant for messages, the item type for activities. `text` is
-    the message's text or the activity's one-line title; `detail` is the provider's item, JSON, where text is
-    not all.
+    `kind`: message | activity; `role`: user | assistant for messages, the item type for activities.
+    `text` is the message's text or the activity's one-line title; `detail` is the provider's item,
+    JSON, where text is not all.
     """
 
     turn_id: str
@@ -273,11 +297,14 @@ class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recor
     detail: bytes = b""
 
 
-class ContextItemsRecorded(Event, frozen=True, array_like=True, tag="thread.context-items-recorded"):
+class ContextItemsRecorded(
+    Event, frozen=True, array_like=True, tag="thread.context-items-recorded"
+):
     """Items of the turn exactly as the model saw them, JSON, in order, preamble left out.
 
-    `source`: events (appended to what is recorded) | rollout (all of the turn's items, replacing what is
-    recorded). `injected`: so many of the last ones were put there by a client after the turn had ended.
+    `source`: events (appended to what is recorded) | rollout (all of the turn's items, replacing
+    what is recorded). `injected`: so many of the last ones were put there by a client after the
+    turn had ended.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items"})
@@ -288,10 +315,12 @@ class ContextItemsRecorded(Event, frozen=True, array_like=True, tag="thread.cont
 
 
 class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-reported"):
-    """Tokens: `last_total` is what the context holds now; `window` is None when the provider does not say.
+    """Tokens: `last_total` is what the context holds now; `window` is None when the provider does
+    not say.
 
-    `input`, `cached_input`, `output` and `reasoning_output` are of this one model call (cached is part of input, reasoning
-    part of output); all are 0 where the provider only estimates what the context holds, as after its own compaction.
+    `input`, `cached_input`, `output` and `reasoning_output` are of this one model call (cached is
+    part of input, reasoning part of output); all are 0 where the provider only estimates what the
+    context holds, as after its own compaction.
     """
 
     turn_id: str
@@ -307,8 +336,9 @@ class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-repor
 class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-completed"):
     """`status`: completed | interrupted | failed; `error` is the provider's own message.
 
-    `items_heard` is False when the daemon missed part of the turn, so that its raw items must come from the
-    rollout. `error_kind` is the provider's word for the error, "" when it has none: contextWindowExceeded, other, …
+    `items_heard` is False when the daemon missed part of the turn, so that its raw items must come
+    from the rollout. `error_kind` is the provider's word for the error, "" when it has none:
+    contextWindowExceeded, other, …
     """
 
     turn_id: str
@@ -319,7 +349,9 @@ class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-comple
 
 
 class TurnsReverted(Event, frozen=True, array_like=True, tag="thread.turns-reverted"):
-    """This turn and all after it are no longer part of the thread, nor are the trim points after it; files are as they were."""
+    """This turn and all after it are no longer part of the thread, nor are the trim points after
+    it; files are as they were.
+    """
 
     turn_id: str
 
@@ -327,9 +359,9 @@ class TurnsReverted(Event, frozen=True, array_like=True, tag="thread.turns-rever
 class CheckpointCaptured(Event, frozen=True, array_like=True, tag="thread.checkpoint-captured"):
     """The worktree as it was at a moment, kept as a commit in a repository of ours.
 
-    `moment`: before | after (of the turn) | safety (before a revert, of no turn) | found (by a daemon that was not there when
-    the turn ended: what it cannot tell who did). `notes` say what is not in it. A turn that
-    changed nothing names the commit and the ref of the checkpoint before it.
+    `moment`: before | after (of the turn) | safety (before a revert, of no turn) | found (by a
+    daemon that was not there when the turn ended: what it cannot tell who did). `notes` say what is
+    not in it. A turn that changed nothing names the commit and the ref of the checkpoint before it.
     """
 
     turn_id: str | None
@@ -349,10 +381,12 @@ class CheckpointFailed(Event, frozen=True, array_like=True, tag="thread.checkpoi
 
 
 class RevertRequested(Event, frozen=True, array_like=True, tag="thread.revert-requested"):
-    """The intent to take the thread back to where it was after `turn_id` (None: before the first turn).
+    """The intent to take the thread back to where it was after `turn_id` (None: before the first
+    turn).
 
-    `scope`: files+context | context. `undo`: the target is what the last revert took back, and `turn_id` says nothing. `commit` holds
-    the files of the target, empty when files stay as they are.
+    `scope`: files+context | context. `undo`: the target is what the last revert took back, and
+    `turn_id` says nothing. `commit` holds the files of the target, empty when files stay as they
+    are.
     """
 
     operation_id: str
@@ -365,7 +399,9 @@ class RevertRequested(Event, frozen=True, array_like=True, tag="thread.revert-re
 
 
 class RevertPrepared(Event, frozen=True, array_like=True, tag="thread.revert-prepared"):
-    """This provider thread has the context of the target. It is used when the revert is complete."""
+    """This provider thread has the context of the target. It is used when the revert is
+    complete.
+    """
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id"})
     operation_id: str
@@ -373,10 +409,11 @@ class RevertPrepared(Event, frozen=True, array_like=True, tag="thread.revert-pre
 
 
 class RevertPlanned(Event, frozen=True, array_like=True, tag="thread.revert-planned"):
-    """What the revert makes of the files: `commit`, which is the target with the changes of others in it.
+    """What the revert makes of the files: `commit`, which is the target with the changes of others
+    in it.
 
-    `written`, `removed`: paths that differ from now. `kept`: paths that others have changed since, and that stay so.
-    At most a thousand of each are named.
+    `written`, `removed`: paths that differ from now. `kept`: paths that others have changed since,
+    and that stay so. At most a thousand of each are named.
     """
 
     operation_id: str
@@ -397,7 +434,8 @@ class FilesRestored(Event, frozen=True, array_like=True, tag="thread.files-resto
 
 
 class Reverted(Event, frozen=True, array_like=True, tag="thread.reverted"):
-    """The thread is where it was after `turn_id` (None: before the first turn): what came later is no longer part of it.
+    """The thread is where it was after `turn_id` (None: before the first turn): what came later is
+    no longer part of it.
 
     `undone`: instead, what the last revert had taken back is part of it again.
     """
@@ -416,7 +454,8 @@ class RequestOpened(Event, frozen=True, array_like=True, tag="thread.request-ope
 
 
 class RequestClosed(Event, frozen=True, array_like=True, tag="thread.request-closed"):
-    """`outcome`: answered | accepted for session | refused (by every client) | resolved (by the provider) | expired.
+    """`outcome`: answered | accepted for session | refused (by every client) | resolved (by the
+    provider) | expired.
 
     A question expires when the session that asked is gone.
     """
@@ -426,7 +465,9 @@ class RequestClosed(Event, frozen=True, array_like=True, tag="thread.request-clo
 
 
 class ContextLost(Event, frozen=True, array_like=True, tag="thread.context-lost"):
-    """The provider no longer has the conversation and it could not be rebuilt; said, never silent."""
+    """The provider no longer has the conversation and it could not be rebuilt; said, never
+    silent.
+    """
 
     generation: int
     message: str
@@ -487,9 +528,9 @@ AnyEvent = (
 class Record(msgspec.Struct, frozen=True, array_like=True):
     """The events of one decision, written whole or not at all: the unit of the journal.
 
-    `sequence` and `thread_sequence` are of the first event; the others follow without gaps. `fingerprint`
-    identifies the command's arguments, so that a re-used command id with other arguments is told apart from a
-    repetition.
+    `sequence` and `thread_sequence` are of the first event; the others follow without gaps.
+    `fingerprint` identifies the command's arguments, so that a re-used command id with other
+    arguments is told apart from a repetition.
     """
 
     sequence: int

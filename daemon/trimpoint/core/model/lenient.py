@@ -1,4 +1,6 @@
-"""Reading JSON whose shape is somebody else's: what is not there, or is something else, reads as empty."""
+"""Reading JSON whose shape is somebody else's: what is not there, or is something else, reads as
+empty.
+"""
 
 from collections.abc import Iterable
 from typing import Any, cast

@@ -1,4 +1,6 @@
-"""How long each phase of an operation took, told by the times of the records that it is written in. Pure."""
+"""How long each phase of an operation took, told by the times of the records that it is written in.
+Pure.
+"""
 
 from typing import NamedTuple
 
@@ -9,7 +11,9 @@ from trimpoint.core.model.operations import Phase, is_open
 
 
 class EndedOperation(NamedTuple):
-    """`outcome`: ready | failed, with `reason` where it failed. `phases_ms` are in order; one that came twice is counted together."""
+    """`outcome`: ready | failed, with `reason` where it failed. `phases_ms` are in order; one that
+    came twice is counted together.
+    """
 
     thread_id: str
     operation_id: str
@@ -33,7 +37,9 @@ class _Running(msgspec.Struct):
 
 
 class OperationTimes:
-    """Measures operations from the records of all threads, in order; only those that it saw begin."""
+    """Measures operations from the records of all threads, in order; only those that it saw
+    begin.
+    """
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
@@ -44,21 +50,36 @@ class OperationTimes:
         for event in record.events:
             match event:
                 case ev.OperationStarted(operation_id, kind):
-                    self._running[thread_id] = _Running(operation_id, kind, Phase.REQUESTED.value, record.occurred_at_ms, {})
+                    self._running[thread_id] = _Running(
+                        operation_id, kind, Phase.REQUESTED.value, record.occurred_at_ms, {}
+                    )
                 case ev.OperationAdvanced(operation_id):
                     ended += self._advance(thread_id, operation_id, event, record.occurred_at_ms)
                 case _:
                     pass
         return ended
 
-    def _advance(self, thread_id: str, operation_id: str, event: ev.OperationAdvanced, at_ms: int) -> list[EndedOperation]:
+    def _advance(
+        self, thread_id: str, operation_id: str, event: ev.OperationAdvanced, at_ms: int
+    ) -> list[EndedOperation]:
         running = self._running.get(thread_id)
         if running is None or running.operation_id != operation_id:
             return []
         # A clock that was set back makes no phase shorter than nothing.
-        running.phases_ms[running.phase] = running.phases_ms.get(running.phase, 0) + max(0, at_ms - running.since_ms)
+        running.phases_ms[running.phase] = running.phases_ms.get(running.phase, 0) + max(
+            0, at_ms - running.since_ms
+        )
         running.phase, running.since_ms = str(event.phase), max(at_ms, running.since_ms)
         if is_open(Phase(event.phase)):
             return []
         del self._running[thread_id]
-        return [EndedOperation(thread_id, operation_id, running.kind, str(event.phase), str(event.reason), running.phases_ms)]
+        return [
+            EndedOperation(
+                thread_id,
+                operation_id,
+                running.kind,
+                str(event.phase),
+                str(event.reason),
+                running.phases_ms,
+            )
+        ]

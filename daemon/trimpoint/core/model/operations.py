@@ -1,4 +1,6 @@
-"""Operations as a table: which phase may follow which (docs/spec/model.md). Whatever decides on phases reads it."""
+"""Operations as a table: which phase may follow which (docs/spec/model.md). Whatever decides on
+phases reads it.
+"""
 
 from enum import StrEnum
 
@@ -21,13 +23,23 @@ class Phase(StrEnum):
 
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.REQUESTED: frozenset(
-        {Phase.COMPACTING, Phase.CHECKPOINTING, Phase.STOPPING, Phase.STARTING, Phase.FAILED, Phase.CANCELLED}
+        {
+            Phase.COMPACTING,
+            Phase.CHECKPOINTING,
+            Phase.STOPPING,
+            Phase.STARTING,
+            Phase.FAILED,
+            Phase.CANCELLED,
+        }
     ),
     Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.RETRYING, Phase.FAILED, Phase.CANCELLED}),
     Phase.CHECKPOINTING: frozenset({Phase.STARTING, Phase.RESTORING, Phase.FAILED}),
     Phase.STOPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
-    # A daemon that died while starting or bootstrapping starts over: an injection cannot be told from none.
-    Phase.STARTING: frozenset({Phase.STARTING, Phase.BOOTSTRAPPING, Phase.RESTORING, Phase.READY, Phase.FAILED}),
+    # A daemon that died while starting or bootstrapping starts over: an injection cannot be told
+    # from none.
+    Phase.STARTING: frozenset(
+        {Phase.STARTING, Phase.BOOTSTRAPPING, Phase.RESTORING, Phase.READY, Phase.FAILED}
+    ),
     Phase.BOOTSTRAPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
     # Files are written from here on; a daemon that died there finishes them.
     Phase.RESTORING: frozenset({Phase.READY, Phase.FAILED}),

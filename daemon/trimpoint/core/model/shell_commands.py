@@ -16,8 +16,8 @@ _WRAPPED_WORDS = 3
 def as_typed(item: Mapping[str, Any]) -> str:
     """The command of a `commandExecution` item, lines and blanks as they are.
 
-    Codex gives the whole call of the shell, quoted (`/bin/bash -lc 'ls -la'`, measured: 0.163). Where
-    that is not what it looks like, what Codex itself takes for the command will do.
+    Codex gives the whole call of the shell, quoted (`/bin/bash -lc 'ls -la'`, measured: 0.163).
+    Where that is not what it looks like, what Codex itself takes for the command will do.
     """
     command = str(item.get("command") or "")
     typed = unwrapped(command)

@@ -1,7 +1,8 @@
 """Slash commands: what a person may type, as data and pure functions (docs/spec/clients.md).
 
-The whole input is the command, so nothing of it ever reaches the model. An input that names no command of
-ours is not ours. A command begins with a slash or a colon: some clients keep each input with a slash for themselves.
+The whole input is the command, so nothing of it ever reaches the model. An input that names no
+command of ours is not ours. A command begins with a slash or a colon: some clients keep each input
+with a slash for themselves.
 """
 
 import re
@@ -54,7 +55,9 @@ def parse(text: str) -> NotACommand | UsageError | Invocation:
         return NotACommand()
     outcome = command.parse((match.group(2) or "").strip())
     if isinstance(outcome, str):
-        return UsageError(command.name, f"{outcome} Usage: {command.usage}. Nothing was sent to the agent.")
+        return UsageError(
+            command.name, f"{outcome} Usage: {command.usage}. Nothing was sent to the agent."
+        )
     return Invocation(command.name, outcome)
 
 
@@ -72,7 +75,9 @@ def help_text(name: str | None) -> str:
         command = REGISTRY[name]
         return f"{command.usage}\n{command.details}"
     width = max(len(command.usage) for command in REGISTRY.values())
-    return "\n".join(f"{command.usage:<{width}}  {command.summary}" for command in REGISTRY.values())
+    return "\n".join(
+        f"{command.usage:<{width}}  {command.summary}" for command in REGISTRY.values()
+    )
 
 
 def _parse_clear(rest: str) -> dict[str, Any] | str:
@@ -115,7 +120,9 @@ def _parse_compact(rest: str) -> dict[str, Any] | str:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """Returns the first word of `text` and what follows it; white space between them belongs to neither."""
+    """Returns the first word of `text` and what follows it; white space between them belongs to
+    neither.
+    """
     word, rest = [*text.split(maxsplit=1), "", ""][:2]
     return word, rest
 
@@ -128,7 +135,10 @@ def _parse_compress(rest: str) -> dict[str, Any] | str:
         elif word.startswith("--"):
             return f"/compress has no option {_quoted(word)}."
         elif arguments["target_tokens"] is not None or (count := _token_count(word)) is None:
-            return f"/compress takes one number of tokens to get down to, such as 50000 or 50k, not {_quoted(rest)}."
+            return (
+                "/compress takes one number of tokens to get down to, such as 50000 or 50k, not "
+                f"{_quoted(rest)}."
+            )
         else:
             arguments["target_tokens"] = count
     return arguments
@@ -141,7 +151,13 @@ def _token_count(text: str) -> int | None:
 
 
 def _parse_revert(rest: str) -> dict[str, Any] | str:
-    arguments: dict[str, Any] = {"turn_id": None, "turn_count": None, "undo": False, "scope": "files+context", "force": False}
+    arguments: dict[str, Any] = {
+        "turn_id": None,
+        "turn_count": None,
+        "undo": False,
+        "scope": "files+context",
+        "force": False,
+    }
     arguments["dry_run"] = False
     for word in rest.split():
         match word.lower():
@@ -163,7 +179,8 @@ def _parse_revert(rest: str) -> dict[str, Any] | str:
                 arguments["turn_id"] = word
             case _:
                 return (
-                    f"/revert takes the number of the turn to go back to, 0 for before the first, or its id, not {_quoted(word)}."
+                    "/revert takes the number of the turn to go back to, 0 for before the first, "
+                    f"or its id, not {_quoted(word)}."
                 )
     if arguments["undo"] and (arguments["turn_id"] or arguments["turn_count"] is not None):
         return "/revert takes a turn or --undo, not both."
@@ -203,24 +220,30 @@ REGISTRY: dict[str, SlashCommand] = {
             "Clear the agent's context, keeping the last N turns",
             "Starts a fresh session that remembers only the last N turns, or nothing without N. "
             "Files stay as they are and the earlier messages can still be read. "
-            "--force brings turns back that Codex has compacted by itself; --dry-run only says what would happen.",
+            "--force brings turns back that Codex has compacted by itself; --dry-run only says "
+            "what would happen.",
             _parse_clear,
         ),
         SlashCommand(
             "compact",
             "/compact [--keep N] [--force] [--dry-run] [guidance…]",
             "Summarize the conversation and go on with the summary",
-            "Asks the model to summarize the conversation, then starts a fresh session with that summary "
-            "and, with --keep, the last N turns word for word. Guidance tells the summarizer what matters. "
-            "--force compacts a short conversation too; --dry-run only says what would happen. If it fails, nothing changes.",
+            "Asks the model to summarize the conversation, then starts a fresh session with that "
+            "summary "
+            "and, with --keep, the last N turns word for word. Guidance tells the summarizer what "
+            "matters. "
+            "--force compacts a short conversation too; --dry-run only says what would happen. If "
+            "it fails, nothing changes.",
             _parse_compact,
         ),
         SlashCommand(
             "compress",
             "/compress [target tokens] [--dry-run]",
             "Take what is no longer needed out of the agent's context",
-            "Discards finished file reads, command output, quick checks, titles and old prompts, in this order and the oldest first, "
-            "until the context is down to the target (50,000 tokens unless configured). Code changes, plans, final answers and the "
+            "Discards finished file reads, command output, quick checks, titles and old prompts, "
+            "in this order and the oldest first, "
+            "until the context is down to the target (50,000 tokens unless configured). Code "
+            "changes, plans, final answers and the "
             "newest exchange stay. --dry-run only shows what would go. Tokens are estimates.",
             _parse_compress,
         ),
@@ -228,10 +251,14 @@ REGISTRY: dict[str, SlashCommand] = {
             "revert",
             "/revert [turn | --undo] [--context] [--force] [--dry-run]",
             "Take files and context back to where they were after a turn",
-            "A turn is its number in the conversation, counted from 1, pruned ones too; 0 is before the first, and without one "
-            "the last turn is taken back. Files are restored from the checkpoint of that turn; the state before is kept, and "
-            "--undo goes back to it. What others did to the files between turns stays. --context leaves files alone. --force "
-            "overwrites what others have made of the agent's changes. --dry-run only says what would be done. "
+            "A turn is its number in the conversation, counted from 1, pruned ones too; 0 is "
+            "before the first, and without one "
+            "the last turn is taken back. Files are restored from the checkpoint of that turn; the "
+            "state before is kept, and "
+            "--undo goes back to it. What others did to the files between turns stays. --context "
+            "leaves files alone. --force "
+            "overwrites what others have made of the agent's changes. --dry-run only says what "
+            "would be done. "
             "If it fails, nothing changes.",
             _parse_revert,
         ),
@@ -239,7 +266,8 @@ REGISTRY: dict[str, SlashCommand] = {
             "new",
             "/new [--dry-run]",
             "Archive this thread and start an empty one on the same files",
-            "The archived thread stays listed and readable. The new one has the same project, worktree, branch and settings. "
+            "The archived thread stays listed and readable. The new one has the same project, "
+            "worktree, branch and settings. "
             "--dry-run only says what would happen.",
             _parse_new,
         ),

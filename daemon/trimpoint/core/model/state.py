@@ -1,7 +1,8 @@
 """A thread's state: the fold of its events, written by the projector alone.
 
 Mutable on purpose: replaying a long journal must not copy the ledger at every event. Nobody but
-`trimpoint.core.evolve.evolve` assigns here. Positions (`*_index`) count from 0 in the ledger's order.
+`trimpoint.core.evolve.evolve` assigns here. Positions (`*_index`) count from 0 in the ledger's
+order.
 """
 
 from collections.abc import MutableMapping, MutableSequence
@@ -13,17 +14,21 @@ from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.usage import UsageSample, UsageTotals
 
 MAX_RECEIPTS = 1_000
-"""How many of a thread's newest receipts are remembered: a command id is recognised for as many commands."""
+"""How many of a thread's newest receipts are remembered: a command id is recognised for as many
+commands.
+"""
 
 
 class Turn(msgspec.Struct, gc=False):
-    """`first_entry_index` is where its entries begin; `items` are its raw items while it is in context.
+    """`first_entry_index` is where its entries begin; `items` are its raw items while it is in
+    context.
 
-    `report` is the last that was heard, while it ran, of what the context holds.
-    Of a turn that was tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it had failed,
-    and `earlier_items` counts those of its items that are from there; they stand first.
-    `injected` counts its last items that a client put there after the turn had ended. `is_cut`: a revert went back to the turn's end,
-    so what its rollout has behind that is no longer part of the context.
+    `report` is the last that was heard, while it ran, of what the context holds. Of a turn that was
+    tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it
+    had failed, and `earlier_items` counts those of its items that are from there; they stand first.
+    `injected` counts its last items that a client put there after the turn had ended. `is_cut`: a
+    revert went back to the turn's end, so what its rollout has behind that is no longer part of the
+    context.
     """
 
     id: str
@@ -69,7 +74,9 @@ class Entry(msgspec.Struct, gc=False):
 
 
 def qualified_entry_id(turn_id: str, entry_id: str) -> str:
-    """A name for an entry that means it alone: model providers number items as they like, and may use a number again."""
+    """A name for an entry that means it alone: model providers number items as they like, and may
+    use a number again.
+    """
     return f"{turn_id}#{entry_id}"
 
 
@@ -98,9 +105,9 @@ class TrimPoint(msgspec.Struct):
 class Discard(msgspec.Struct):
     """A trim point of another kind: it took single things out of the context and moved no boundary.
 
-    `positions` are those of the raw items, `entries` the ids of the ledger's entries and `messages` how many of these are prompts and
-    answers, each by turn id. `entry_ids` are what clients know the entries by.
-    It was made when the thread had `turn_index` turns and `entry_index` entries.
+    `positions` are those of the raw items, `entries` the ids of the ledger's entries and `messages`
+    how many of these are prompts and answers, each by turn id. `entry_ids` are what clients know
+    the entries by. It was made when the thread had `turn_index` turns and `entry_index` entries.
     """
 
     id: str
@@ -143,7 +150,8 @@ class Generation(msgspec.Struct):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """A snapshot of the worktree, or why there is none: then `commit` is empty. See `events.CheckpointCaptured`.
+    """A snapshot of the worktree, or why there is none: then `commit` is empty. See
+    `events.CheckpointCaptured`.
 
     `moment` is also `reverted`: what a revert made of the files.
     """
@@ -159,7 +167,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class Reverting(msgspec.Struct):
-    """The target of a revert. `prepared` is the new provider thread, `safety` the commit to return to on failure.
+    """The target of a revert. `prepared` is the new provider thread, `safety` the commit to return
+    to on failure.
 
     `planned` and what follows: see `events.RevertPlanned`; empty in reverts of earlier versions.
     """
@@ -187,9 +196,10 @@ class Reverting(msgspec.Struct):
 class UndoState(msgspec.Struct):
     """What the last revert removed, for as long as it can be undone.
 
-    `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before it. `commit` holds the files as they
-    were, empty when the revert left them alone. `injected` are the items that had been injected behind the last turn that stayed, and
-    `was_cut` is what the turn said of its rollout.
+    `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before
+    it. `commit` holds the files as they were, empty when the revert left them alone. `injected` are
+    the items that had been injected behind the last turn that stayed, and `was_cut` is what the
+    turn said of its rollout.
     """
 
     generation: int
@@ -207,7 +217,9 @@ class UndoState(msgspec.Struct):
 
 
 class Operation(msgspec.Struct):
-    """The operation under way or last ended. `failed_turn_id` is the turn that an overflow recovery is about."""
+    """The operation under way or last ended. `failed_turn_id` is the turn that an overflow recovery
+    is about.
+    """
 
     id: str
     kind: str
@@ -249,7 +261,9 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A turn that is asked for and has not begun, or a question of the agent that has no answer yet."""
+    """A turn that is asked for and has not begun, or a question of the agent that has no answer
+    yet.
+    """
 
     id: str
     what: str
@@ -259,17 +273,19 @@ class Pending(msgspec.Struct, frozen=True):
 class ThreadState(msgspec.Struct):
     """Everything the decider, the timeline and the reactors know of one thread.
 
-    `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the ledger has heard.
-    What grows with a thread's age for ever is declared `MutableSequence` or `MutableMapping`: read from a snapshot it stays
-    packed until it is looked at (`journal/codec/lazy_list.py`), so look at the part you need, and copy by slicing.
-    `known_files` is the commit that holds the files as the thread last knew them: what it captured around its turns, or restored.
-    `entries` are in the order of their turns. `turn_requests` are keyed by request id until the provider
-    answers and then by turn id until the turn begins: between the two the thread is as busy as before and
-    after. `turn_aliases`: what the provider calls a turn that was tried again -> the turn.
-    `compacted_in` are the turns in which Codex compacted the context by itself.
-    `active_messages` counts the messages of the active turns, discarded ones too. The turns before
-    position `items_dropped_to` hold no raw items any more; it follows the newest trim point step by
-    step, because to drop the items of a hundred thousand turns at once takes too long.
+    `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the
+    ledger has heard. What grows with a thread's age for ever is declared `MutableSequence` or
+    `MutableMapping`: read from a snapshot it stays packed until it is looked at
+    (`journal/codec/lazy_list.py`), so look at the part you need, and copy by slicing. `known_files`
+    is the commit that holds the files as the thread last knew them: what it captured around its
+    turns, or restored. `entries` are in the order of their turns. `turn_requests` are keyed by
+    request id until the provider answers and then by turn id until the turn begins: between the two
+    the thread is as busy as before and after. `turn_aliases`: what the provider calls a turn that
+    was tried again -> the turn. `compacted_in` are the turns in which Codex compacted the context
+    by itself. `active_messages` counts the messages of the active turns, discarded ones too. The
+    turns before position `items_dropped_to` hold no raw items any more; it follows the newest trim
+    point step by step, because to drop the items of a hundred thousand turns at once takes too
+    long.
     """
 
     id: str = ""
@@ -346,7 +362,11 @@ class ThreadState(msgspec.Struct):
     def entries_end(self, turn_index: int) -> int:
         """Index just after the last entry of the turn at `turn_index`."""
         following = turn_index + 1
-        return self.turns[following].first_entry_index if following < len(self.turns) else len(self.entries)
+        return (
+            self.turns[following].first_entry_index
+            if following < len(self.turns)
+            else len(self.entries)
+        )
 
     def entries_of(self, turn: Turn) -> list[Entry]:
         """The entries of a turn, also of one that a revert took back."""
@@ -365,4 +385,6 @@ class ThreadState(msgspec.Struct):
     @property
     def open_operation(self) -> Operation | None:
         """The operation that keeps the thread busy, if any."""
-        return self.operation if self.operation is not None and is_open(self.operation.phase) else None
+        return (
+            self.operation if self.operation is not None and is_open(self.operation.phase) else None
+        )

@@ -2,12 +2,13 @@
 
 The law: an estimate, never a count. What Codex reports goes before it wherever both are known.
 
-No tokenizer fits. Those with their vocabulary inside the package take more than twice the memory that the whole daemon may
-take (measured: 144 MiB for o200k); the others fetch it from the network. So text is cut by kinds of characters about where o200k
-cuts it, and the pieces are weighed. The weights are a least-squares fit against o200k. The error, measured on text that was not
-part of the fit, in pieces of 4,000 characters (docs/token-estimates.md): on average 5 % for English prose, Markdown, JSON, diffs
-and logs, up to 12 % for source code, other languages and base64; 36 % at worst. Four characters to a token would be off by 25 % to
-60 % on most of them.
+No tokenizer fits. Those with their vocabulary inside the package take more than twice the memory
+that the whole daemon may take (measured: 144 MiB for o200k); the others fetch it from the network.
+So text is cut by kinds of characters about where o200k cuts it, and the pieces are weighed. The
+weights are a least-squares fit against o200k. The error, measured on text that was not part of the
+fit, in pieces of 4,000 characters (docs/token-estimates.md): on average 5 % for English prose,
+Markdown, JSON, diffs and logs, up to 12 % for source code, other languages and base64; 36 % at
+worst. Four characters to a token would be off by 25 % to 60 % on most of them.
 """
 
 import re
@@ -18,22 +19,39 @@ import msgspec
 from trimpoint.core.model.lenient import as_dict, as_list
 
 IMAGE_TOKENS: Final = 1_500
-"""One image. What it costs depends on its size and the model, between some hundred and some thousand; nothing offline can tell."""
+"""One image. What it costs depends on its size and the model, between some hundred and some
+thousand; nothing offline can tell.
+"""
 ITEM_TOKENS: Final = 4
 """What separates an item from the next."""
-# Sealed content is base64 around an envelope; what is inside is taken for text of four bytes to a token. Nothing can check that.
+# Sealed content is base64 around an envelope; what is inside is taken for text of four bytes to a
+# token. Nothing can check that.
 _SEALED_ENVELOPE_BYTES = 650
 _SEALED_BYTES_PER_TOKEN = 4
 
-# Members that say what an item is or whose it is; the model is shown them as part of the framing, or not at all.
+# Members that say what an item is or whose it is; the model is shown them as part of the framing,
+# or not at all.
 _FRAMING = frozenset(
-    {"type", "id", "call_id", "role", "status", "phase", "end_turn", "detail", "execution", "internal_chat_message_metadata_passthrough"}
-)  # fmt: skip
+    {
+        "type",
+        "id",
+        "call_id",
+        "role",
+        "status",
+        "phase",
+        "end_turn",
+        "detail",
+        "execution",
+        "internal_chat_message_metadata_passthrough",
+    }
+)
 _IMAGES = frozenset({"input_image", "image", "image_generation_call"})
 
 
 def _kinds() -> bytes:
-    """A letter for each byte: a lower case, A upper case, d digit, n blank but a space, s space, x not ASCII, . all others."""
+    """A letter for each byte: a lower case, A upper case, d digit, n blank but a space, s space, x
+    not ASCII, . all others.
+    """
     kinds = bytearray(b"." * 256)
     of = {
         b"a": b"abcdefghijklmnopqrstuvwxyz",
@@ -52,7 +70,8 @@ def _kinds() -> bytes:
 _FOREIGN = b"\0"  # stands for a run of characters that are not ASCII
 _KINDS = _kinds()
 _NOT_ASCII = re.compile("[^\\x00-\\x7f]+")
-# (pattern over kinds, weight): each place where the pattern is found, none overlapping, adds its weight.
+# (pattern over kinds, weight): each place where the pattern is found, none overlapping, adds its
+# weight.
 _WEIGHTS: tuple[tuple[bytes, float], ...] = (
     # A word begins; one that begins with a capital was counted there.
     *((before + b"a", 0.906) for before in (b"d", b"n", b"s", b"x", b".")),
@@ -73,7 +92,10 @@ _WEIGHTS: tuple[tuple[bytes, float], ...] = (
 )
 # (characters, weight of one); the first that fits counts.
 _FOREIGN_WEIGHTS: tuple[tuple[re.Pattern[str], float], ...] = (
-    (re.compile("[\\u2e80-\\ua4cf\\uf900-\\ufaff\\uff00-\\uffef\\U00020000-\\U0003ffff]"), 0.772),  # Chinese, Japanese
+    (
+        re.compile("[\\u2e80-\\ua4cf\\uf900-\\ufaff\\uff00-\\uffef\\U00020000-\\U0003ffff]"),
+        0.772,
+    ),  # Chinese, Japanese
     (re.compile("[\\u1100-\\u11ff\\uac00-\\ud7ff]"), 0.758),  # Korean
     (re.compile("[\\u0080-\\u10ff\\u1200-\\u2e7f]"), 0.324),  # alphabets
 )

@@ -1,10 +1,14 @@
-"""What the provider reports of tokens, and how far each report can be trusted. Folded by the projector alone.
+"""What the provider reports of tokens, and how far each report can be trusted. Folded by the
+projector alone.
 
-The law: only a model call is counted, and each once. Codex repeats its last report whenever a thread is resumed, a turn fails or a
-compaction begins, also under the name of a newer turn, and puts figures of its own making in between (measured: 0.163, 0.171):
+The law: only a model call is counted, and each once. Codex repeats its last report whenever a
+thread is resumed, a turn fails or a compaction begins, also under the name of a newer turn, and
+puts figures of its own making in between (measured: 0.163, 0.171):
 
-- after its own compaction, an estimate of what the context holds: no parts, the running total unchanged;
-- after an overflow, the running total overwritten with the window: no parts, and `last_total` is what was missing, even 0.
+- after its own compaction, an estimate of what the context holds: no parts, the running total
+  unchanged;
+- after an overflow, the running total overwritten with the window: no parts, and `last_total` is
+  what was missing, even 0.
 """
 
 from enum import StrEnum
@@ -20,7 +24,9 @@ COMPACT_LIMIT = "model_auto_compact_token_limit"
 
 
 class SampleSource(StrEnum):
-    """Where a figure comes from: a model call, the provider's estimate, or an overflow (the context was too full to be sent)."""
+    """Where a figure comes from: a model call, the provider's estimate, or an overflow (the context
+    was too full to be sent).
+    """
 
     MEASURED = "measured"
     ESTIMATED = "estimated"
@@ -28,7 +34,9 @@ class SampleSource(StrEnum):
 
 
 class UsageSample(msgspec.Struct, frozen=True):
-    """The last usage report. `used`: tokens in the context; `running_total`: the provider's count of all calls."""
+    """The last usage report. `used`: tokens in the context; `running_total`: the provider's count
+    of all calls.
+    """
 
     used: int
     running_total: int
@@ -54,10 +62,11 @@ class TokenCounts(msgspec.Struct):
 
 
 class UsageTotals(msgspec.Struct):
-    """`report` is of the present generation and None until it has one; `era` counts it alone, `thread` all of them.
+    """`report` is of the present generation and None until it has one; `era` counts it alone,
+    `thread` all of them.
 
-    `window` is None when the provider did not say, or said it of another model. `unreported`: tokens, by estimate, of what was put
-    into the context since the report, between turns.
+    `window` is None when the provider did not say, or said it of another model. `unreported`:
+    tokens, by estimate, of what was put into the context since the report, between turns.
     """
 
     report: UsageSample | None = None
@@ -84,27 +93,41 @@ def is_repetition(usage: UsageTotals, event: ev.UsageReported) -> bool:
 
 
 def overflowed(usage: UsageTotals) -> None:
-    """The provider could not fit the context into the window; whatever it reported of it is no measure."""
+    """The provider could not fit the context into the window; whatever it reported of it is no
+    measure.
+    """
     last = usage.report
     usage.report = (
-        UsageSample(0, 0, SampleSource.FULL) if last is None else msgspec.structs.replace(last, basis=SampleSource.FULL)
+        UsageSample(0, 0, SampleSource.FULL)
+        if last is None
+        else msgspec.structs.replace(last, basis=SampleSource.FULL)
     )
 
 
 def begin_era(usage: UsageTotals) -> None:
-    """A new generation: nothing is reported of its context yet. The window stays, being the model's."""
+    """A new generation: nothing is reported of its context yet. The window stays, being the
+    model's.
+    """
     usage.report, usage.unreported, usage.era = None, 0, TokenCounts()
 
 
 def model_in(settings: bytes) -> str | None:
-    """The model that a thread's settings (`trimpoint.operations.provider.settings`) name, if they do."""
+    """The model that a thread's settings (`trimpoint.operations.provider.settings`) name, if they
+    do.
+    """
     stored: dict[str, Any] = as_dict(msgspec.json.decode(settings))
-    named = as_dict(stored.get("current")).get("model") or as_dict(stored.get("start")).get("model") or stored.get("model")
+    named = (
+        as_dict(stored.get("current")).get("model")
+        or as_dict(stored.get("start")).get("model")
+        or stored.get("model")
+    )
     return str(named) if named else None
 
 
 def compact_limit_in(settings: bytes) -> int | None:
-    """Returns the number of tokens at which the thread was started to be compacted by Codex itself, if it was told one."""
+    """Returns the number of tokens at which the thread was started to be compacted by Codex itself,
+    if it was told one.
+    """
     config = as_dict(as_dict(as_dict(msgspec.json.decode(settings)).get("start")).get("config"))
     limit = config.get(COMPACT_LIMIT)
     return limit if isinstance(limit, int) else None
@@ -127,8 +150,13 @@ def _basis(event: ev.UsageReported, before: UsageSample | None) -> SampleSource:
     if _has_parts(event):
         return SampleSource.MEASURED
     goes_on = before is not None and event.total == before.running_total
-    return SampleSource.FULL if event.total == event.window and not goes_on else SampleSource.ESTIMATED
+    return (
+        SampleSource.FULL if event.total == event.window and not goes_on else SampleSource.ESTIMATED
+    )
 
 
 def _repeats(event: ev.UsageReported, before: UsageSample | None) -> bool:
-    return before is not None and (event.last_total, event.total) == (before.used, before.running_total)
+    return before is not None and (event.last_total, event.total) == (
+        before.used,
+        before.running_total,
+    )

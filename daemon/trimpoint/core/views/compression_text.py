@@ -5,7 +5,12 @@ from itertools import groupby
 from trimpoint_protocol.methods import CompressionClass, CompressionPreview
 
 from trimpoint.core.context.segment_kinds import SegmentKind
-from trimpoint.core.decide.discarding import PRIORITY, CompressionPlan, nothing_to_discard, total_tokens
+from trimpoint.core.decide.discarding import (
+    PRIORITY,
+    CompressionPlan,
+    nothing_to_discard,
+    total_tokens,
+)
 
 _CLASSES: dict[SegmentKind, str] = {
     SegmentKind.CONTEXT_TOOL: "listings of the context",
@@ -19,7 +24,10 @@ _CLASSES: dict[SegmentKind, str] = {
 
 def compression_preview(plan: CompressionPlan) -> CompressionPreview:
     """The plan as clients see it."""
-    by_kind = [(kind, list(units)) for kind, units in groupby(plan.chosen, key=lambda segment: segment.kind)]
+    by_kind = [
+        (kind, list(units))
+        for kind, units in groupby(plan.chosen, key=lambda segment: segment.kind)
+    ]
     classes = [
         CompressionClass(kind=str(kind), count=len(units), est_tokens=total_tokens(units))
         for kind, units in sorted(by_kind, key=lambda one: PRIORITY.index(one[0]))
@@ -51,4 +59,7 @@ def remaining_text(left_tokens: int, target_tokens: int) -> str:
     left = f"About {left_tokens:,} tokens are left"
     if left_tokens <= target_tokens:
         return f"{left}, within the target of {target_tokens:,}."
-    return f"{left}, more than the target of {target_tokens:,}: the rest is protected, or goes only when it is named."
+    return (
+        f"{left}, more than the target of {target_tokens:,}: the rest is protected, or goes only "
+        "when it is named."
+    )

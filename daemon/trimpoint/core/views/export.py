@@ -1,4 +1,6 @@
-"""A thread for a person to read or keep: its timeline as Markdown, or as one JSON document. Pure."""
+"""A thread for a person to read or keep: its timeline as Markdown, or as one JSON document.
+Pure.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -42,7 +44,8 @@ class Heading(NamedTuple):
 def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str]:
     """Yields the document in pieces; `entries` oldest first. Messages stay word for word."""
     yield f"# {_line(heading.name or 'Conversation')}\n\n"
-    yield f"- Thread: {_code(heading.id)}\n- Folder: {_code(heading.cwd)}\n- Begun: {heading.created_at}\n"
+    yield f"- Thread: {_code(heading.id)}\n- Folder: {_code(heading.cwd)}\n"
+    yield f"- Begun: {heading.created_at}\n"
     was_activity = False
     for entry in entries:
         is_activity = isinstance(entry, TimelineActivity)
@@ -53,7 +56,12 @@ def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str
 
 def document(heading: Heading, entries: Iterable[TimelineEntry]) -> dict[str, Any]:
     """The same as data: `thread`, and `entries` as `timeline/read` gives them."""
-    thread = {"id": heading.id, "name": heading.name, "cwd": heading.cwd, "createdAt": heading.created_at}
+    thread = {
+        "id": heading.id,
+        "name": heading.name,
+        "cwd": heading.cwd,
+        "createdAt": heading.created_at,
+    }
     return {"thread": thread, "entries": msgspec.to_builtins(list(entries))}
 
 
@@ -61,9 +69,9 @@ def _section(entry: TimelineEntry) -> str:
     match entry:
         case TimelineMessage():
             pruned = " · pruned" if entry.trimmed else ""
-            return (
-                f"## {_SPEAKERS.get(entry.role, entry.role)}\n\n<sub>{entry.created_at}{pruned}</sub>\n\n{entry.text.strip()}\n"
-            )
+            speaker = _SPEAKERS.get(entry.role, entry.role)
+            when = f"<sub>{entry.created_at}{pruned}</sub>"
+            return f"## {speaker}\n\n{when}\n\n{entry.text.strip()}\n"
         case TimelineActivity():
             return f"- {_activity(entry)}: {_code(_title(entry))}\n"
         case ContextSummaryBanner():

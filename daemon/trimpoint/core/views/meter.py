@@ -1,9 +1,18 @@
-"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by (docs/spec/context.md)."""
+"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by
+(docs/spec/context.md).
+"""
 
 import msgspec
 from trimpoint_protocol import readmodel as rm
 
-from trimpoint.core.context.context_size import ContextSize, context_size, left_percent, level_of, provider_compacts_at, window_of
+from trimpoint.core.context.context_size import (
+    ContextSize,
+    context_size,
+    left_percent,
+    level_of,
+    provider_compacts_at,
+    window_of,
+)
 from trimpoint.core.decide.auto_compaction import auto_status
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
@@ -11,7 +20,9 @@ from trimpoint.core.model.usage import UsageTotals, compact_limit_in, model_in
 
 
 def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
-    """The meter of a thread. Costs an estimate of the whole context while nothing is reported of it, else next to nothing."""
+    """The meter of a thread. Costs an estimate of the whole context while nothing is reported of
+    it, else next to nothing.
+    """
     model, usage = model_in(state.settings), state.usage
     window = window_of(usage, model, policy)
     metered = status_of(state.id, usage, model, context_size(state, policy), policy)
@@ -26,7 +37,9 @@ def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
     )
 
 
-def status_of(thread_id: str, usage: UsageTotals, model: str | None, fill: ContextSize, policy: Policy) -> rm.ContextStatus:
+def status_of(
+    thread_id: str, usage: UsageTotals, model: str | None, fill: ContextSize, policy: Policy
+) -> rm.ContextStatus:
     """The meter of anything that has usage, a thread that is not in the books included."""
     window = window_of(usage, model, policy)
     era, total = usage.era, usage.thread
@@ -40,7 +53,9 @@ def status_of(thread_id: str, usage: UsageTotals, model: str | None, fill: Conte
         estimated=fill.is_estimate,
         unknown=fill.is_unknown,
         level=None if window is None else level_of(fill.used, window, policy),
-        provider_compacts_at_tokens=None if window is None else provider_compacts_at(window, policy.provider_compacts_at),
+        provider_compacts_at_tokens=None
+        if window is None
+        else provider_compacts_at(window, policy.provider_compacts_at),
         current_input_tokens=era.input,
         current_cached_input_tokens=era.cached_input,
         current_output_tokens=era.output,

@@ -1,6 +1,7 @@
 """The timeline a person reads, ordered by the ledger and never by a clock (docs/spec/model.md).
 
-A divider stands at its boundary: what was kept comes after it. A summary's banner is right above its divider.
+A divider stands at its boundary: what was kept comes after it. A summary's banner is right above
+its divider.
 """
 
 from bisect import bisect_right
@@ -28,10 +29,12 @@ _DiscardedEntries = dict[tuple[str, str], str]
 
 
 class Timeline(Sequence[TimelineEntry]):
-    """All entries, oldest first; the pruned section of a trim point only when its id is in `expanded`.
+    """All entries, oldest first; the pruned section of a trim point only when its id is in
+    `expanded`.
 
-    What was discarded stays where it was said, flagged; the discard's own divider stands where it was made. Each entry is made when
-    it is asked for, so that a page costs what is on it, however long the thread.
+    What was discarded stays where it was said, flagged; the discard's own divider stands where it
+    was made. Each entry is made when it is asked for, so that a page costs what is on it, however
+    long the thread.
     """
 
     def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
@@ -59,7 +62,9 @@ class Timeline(Sequence[TimelineEntry]):
 
     def _lay_out(self, expanded: frozenset[str]) -> None:
         start, dividers = 0, list[Discard]()
-        for boundary in sorted(self._state.boundaries, key=lambda one: (one.entry_index, one.generation)):
+        for boundary in sorted(
+            self._state.boundaries, key=lambda one: (one.entry_index, one.generation)
+        ):
             if isinstance(boundary, Discard):
                 dividers.append(boundary)
                 continue
@@ -69,9 +74,13 @@ class Timeline(Sequence[TimelineEntry]):
             start, dividers = boundary.entry_index, []
         self._add_section(start, len(self._state.entries), dividers, None)
 
-    def _add_section(self, start: int, end: int, dividers: list[Discard], pruned_by: str | None) -> None:
+    def _add_section(
+        self, start: int, end: int, dividers: list[Discard], pruned_by: str | None
+    ) -> None:
         for discard in dividers:
-            self._add(_Run(self._state, range(start, discard.entry_index), self._discarded, pruned_by))
+            self._add(
+                _Run(self._state, range(start, discard.entry_index), self._discarded, pruned_by)
+            )
             self._add([_discard_divider(discard)])
             start = discard.entry_index
         self._add(_Run(self._state, range(start, end), self._discarded, pruned_by))
@@ -86,7 +95,9 @@ class Timeline(Sequence[TimelineEntry]):
 class _Run(Sequence[TimelineEntry]):
     """Entries of the ledger that stand together."""
 
-    def __init__(self, state: ThreadState, places: range, discarded: _DiscardedEntries, pruned_by: str | None) -> None:
+    def __init__(
+        self, state: ThreadState, places: range, discarded: _DiscardedEntries, pruned_by: str | None
+    ) -> None:
         self._state = state
         self._places = places
         self._discarded = discarded
@@ -100,7 +111,9 @@ class _Run(Sequence[TimelineEntry]):
         return _entry(entry, self._discarded.get((entry.turn_id, entry.id), self._pruned_by))
 
 
-def derive_timeline_entries(state: ThreadState, expanded: frozenset[str]) -> Iterator[TimelineEntry]:
+def derive_timeline_entries(
+    state: ThreadState, expanded: frozenset[str]
+) -> Iterator[TimelineEntry]:
     """The whole of a `Timeline`."""
     return iter(Timeline(state, expanded))
 
@@ -126,7 +139,9 @@ def _discard_divider(discard: Discard) -> TimelineEntry:
 
 def _boundary(point: TrimPoint, expanded: bool) -> Iterator[TimelineEntry]:
     if point.summary is not None:
-        yield ContextSummaryBanner(trim_point_id=point.id, header=BANNER_HEADER, summary=point.summary)
+        yield ContextSummaryBanner(
+            trim_point_id=point.id, header=BANNER_HEADER, summary=point.summary
+        )
     elif point.summary_unavailable:
         yield ContextSummaryBanner(
             trim_point_id=point.id,

@@ -1,4 +1,6 @@
-"""What the answer to a trim says beside what was done: tokens before and after, and the way back."""
+"""What the answer to a trim says beside what was done: tokens before and after, and the way
+back.
+"""
 
 from typing import assert_never
 
@@ -38,7 +40,9 @@ def tokens_text(change: TokenChange) -> str:
 
 
 def undo_command(state: ThreadState) -> str | None:
-    """Returns what to type to have the context back that a trim took; None where no turn leads back to it."""
+    """Returns what to type to have the context back that a trim took; None where no turn leads back
+    to it.
+    """
     return f"/revert {len(state.turns)} --context" if state.turns else None
 
 
@@ -73,14 +77,21 @@ def planned_text(state: ThreadState, command: Planned) -> str:
     """Returns what an accepted command would do, in a sentence."""
     match command:
         case wire.ArchiveAndNew():
-            return "Would archive the thread and start an empty one with the same files and settings."
+            return (
+                "Would archive the thread and start an empty one with the same files and settings."
+            )
         case wire.TrimContext() | wire.CompactContext():
             verb = "clear" if isinstance(command, wire.TrimContext) else "summarize"
             plan = plan_trim(state, command.keep_last_n_turns or 0)
             if plan is None:
                 return f"Would {verb} what the context begins with."
-            gone = f"{counted(plan.pruned_message_count, 'message')} in {counted(plan.pruned_turn_count, 'turn')}"
-            kept = f"the last {counted(len(plan.kept), 'turn')} kept" if plan.kept else "nothing kept"
+            gone = (
+                f"{counted(plan.pruned_message_count, 'message')} in "
+                f"{counted(plan.pruned_turn_count, 'turn')}"
+            )
+            kept = (
+                f"the last {counted(len(plan.kept), 'turn')} kept" if plan.kept else "nothing kept"
+            )
             return f"Would {verb} {gone}, {kept}."
         case _:
             assert_never(command)

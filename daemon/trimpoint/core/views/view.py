@@ -1,4 +1,6 @@
-"""State and events as clients see them: read model and envelopes, without anything of the provider's."""
+"""State and events as clients see them: read model and envelopes, without anything of the
+provider's.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,11 +18,21 @@ from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import BusyReason, Policy
 from trimpoint.core.model.events import AnyEvent, Record, TrimPointCreated
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import Checkpoint, Discard, Operation, Pending, ThreadState, TrimPoint, Turn
+from trimpoint.core.model.state import (
+    Checkpoint,
+    Discard,
+    Operation,
+    Pending,
+    ThreadState,
+    TrimPoint,
+    Turn,
+)
 from trimpoint.core.views.meter import context_status
 
 
-def read_model(state: ThreadState, policy: Policy, read_only: str | None = None) -> rm.OrchestrationThread:
+def read_model(
+    state: ThreadState, policy: Policy, read_only: str | None = None
+) -> rm.OrchestrationThread:
     """The snapshot of one thread; `read_only` says why it takes no commands, if it does not."""
     active_from = state.active_from_turn
     return rm.OrchestrationThread(
@@ -88,11 +100,17 @@ def wire_name(field: str) -> str:
 
 
 def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
-    payload = {wire_name(field): _wire_value(field, getattr(event, field)) for field in public_fields(event)}
+    payload = {
+        wire_name(field): _wire_value(field, getattr(event, field))
+        for field in public_fields(event)
+    }
     if isinstance(event, TrimPointCreated):
         # The journal has a range; the list is made for whoever asks for the event.
         listed = pruned_turn_ids(state, event) or []
-        payload |= {"prunedTurnIds": listed, "prunedTurnCount": event.pruned_turn_count or len(listed)}
+        payload |= {
+            "prunedTurnIds": listed,
+            "prunedTurnCount": event.pruned_turn_count or len(listed),
+        }
     return payload
 
 
@@ -106,7 +124,9 @@ def _wire_value(field: str, value: Any) -> Any:
 
 def _trim_points(state: ThreadState) -> list[rm.ContextTrimPoint]:
     """Boundaries and discards, oldest first."""
-    shown = [_trim_point(state, point) for point in state.trim_points] + [_discard(state, one) for one in state.discards]
+    shown = [_trim_point(state, point) for point in state.trim_points] + [
+        _discard(state, one) for one in state.discards
+    ]
     return sorted(shown, key=lambda point: point.generation)
 
 
@@ -170,7 +190,9 @@ def _turn(turn: Turn, trimmed: bool) -> rm.ThreadTurn:
 def _session(state: ThreadState) -> rm.ThreadSession:
     generation = state.generation
     status = "stopped" if state.session_stopped else "ready" if generation.ready else "pending"
-    return rm.ThreadSession(status=status, generation=generation.number, generation_reason=generation.reason)
+    return rm.ThreadSession(
+        status=status, generation=generation.number, generation_reason=generation.reason
+    )
 
 
 def _operation(operation: Operation) -> rm.ThreadOperation:

@@ -1,7 +1,8 @@
-"""The events as clients receive them, as types: made from the journal's events by the rules of `core/views/view.py`.
+"""The events as clients receive them, as types: made from the journal's events by the rules of
+`core/views/view.py`.
 
-Nothing is declared here, so what is written about events (`trimpoint schema`, docs/protocol.md) cannot be another thing than what
-is sent.
+Nothing is declared here, so what is written about events (`trimpoint schema`, docs/protocol.md)
+cannot be another thing than what is sent.
 """
 
 import re
@@ -15,14 +16,22 @@ from trimpoint.core.views.view import is_time, public_fields, wire_name
 
 
 def payload_types() -> dict[str, type[msgspec.Struct]]:
-    """Event type → the shape of its payload, in the order in which the events are declared. Every member is always there."""
+    """Event type → the shape of its payload, in the order in which the events are declared. Every
+    member is always there.
+    """
     return {str(event.__struct_config__.tag): _payload_type(event) for event in get_args(AnyEvent)}
 
 
 def _payload_type(event: type[AnyEvent]) -> type[msgspec.Struct]:
     types = {field.name: field.type for field in msgspec.structs.fields(event)}
     members = [(wire_name(name), _wire_type(name, types[name])) for name in public_fields(event)]
-    return msgspec.defstruct(event.__name__, members, namespace={"__doc__": _wire_description(event)}, frozen=True, kw_only=True)
+    return msgspec.defstruct(
+        event.__name__,
+        members,
+        namespace={"__doc__": _wire_description(event)},
+        frozen=True,
+        kw_only=True,
+    )
 
 
 def _wire_type(field: str, of_journal: Any) -> Any:
@@ -36,4 +45,8 @@ def _wire_description(event: type[AnyEvent]) -> str:
     """The event's description, with fields and values called as clients know them."""
     names = {f"`{name}`": f"`{wire_name(name)}`" for name in event.__struct_fields__}
     names |= {"None": "null", "True": "true", "False": "false"}
-    return re.sub(r"`\w+`|\b(?:None|True|False)\b", lambda found: names.get(found[0], found[0]), event.__doc__ or "")
+    return re.sub(
+        r"`\w+`|\b(?:None|True|False)\b",
+        lambda found: names.get(found[0], found[0]),
+        event.__doc__ or "",
+    )

@@ -1,8 +1,10 @@
-"""`get_messages` and `discard_messages`: tool calls of an agent that the daemon answers itself; no client is asked (docs/spec/context.md).
+"""`get_messages` and `discard_messages`: tool calls of an agent that the daemon answers itself; no
+client is asked (docs/spec/context.md).
 
-The law: what an agent chose is taken out when its turn has ended well, and a turn follows by itself only then. Whatever a person does
-meanwhile goes first: a prompt of theirs takes the place of the follow-up, and what a trim of theirs took is not looked for again.
-Choices live in memory: a daemon that dies with them has ended the turn too.
+The law: what an agent chose is taken out when its turn has ended well, and a turn follows by itself
+only then. Whatever a person does meanwhile goes first: a prompt of theirs takes the place of the
+follow-up, and what a trim of theirs took is not looked for again. Choices live in memory: a daemon
+that dies with them has ended the turn too.
 """
 
 from typing import Any
@@ -43,7 +45,9 @@ class _Call(msgspec.Struct, rename="camel"):
 
 
 class _Chosen(msgspec.Struct):
-    """What to discard when the turn has ended, any turn if `turn_id` is None. `follows_up`: start a turn afterwards."""
+    """What to discard when the turn has ended, any turn if `turn_id` is None. `follows_up`: start a
+    turn afterwards.
+    """
 
     names: list[str]
     turn_id: str | None
@@ -79,7 +83,11 @@ class AgentTools:
 
     def intercept(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
         """Returns whether the question is a call of one of our tools; then it is answered here."""
-        writer = self._engine.loaded(thread_id) if thread_id is not None and method == TOOL_CALL else None
+        writer = (
+            self._engine.loaded(thread_id)
+            if thread_id is not None and method == TOOL_CALL
+            else None
+        )
         if writer is None or not has_agent_tools(writer.state.settings):
             return False
         call = msgspec.json.decode(params, type=_Call)
@@ -99,7 +107,9 @@ class AgentTools:
                 content = [{"type": "inputText", "text": answer.text}]
                 peer.respond(request_id, {"contentItems": content, "success": answer.success})
         except ProviderFailure as error:
-            log.info("tool_not_answered", thread_id=writer.thread_id, tool=call.tool, detail=str(error))
+            log.info(
+                "tool_not_answered", thread_id=writer.thread_id, tool=call.tool, detail=str(error)
+            )
         finally:
             self._answering.discard(bytes(request_id))
 
@@ -109,7 +119,10 @@ class AgentTools:
             return self._list_or_choose(writer, call)
         except Exception:  # a boundary: an agent that gets no answer would wait for ever
             log.exception("tool_broke", thread_id=writer.thread_id, tool=call.tool)
-            return tools.Answer("The tool failed and nothing was discarded; the daemon's log has the details.", success=False)
+            return tools.Answer(
+                "The tool failed and nothing was discarded; the daemon's log has the details.",
+                success=False,
+            )
 
     def _list_or_choose(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
         chosen = self._chosen.get(writer.thread_id)
@@ -118,13 +131,19 @@ class AgentTools:
             return tools.listing(writer.state, self._policy, names)
         choice = tools.choose(writer.state, self._policy, names, call.arguments)
         if choice.names:
-            self._chosen[writer.thread_id] = _Chosen([*names, *choice.names], writer.state.running_turn_id)
+            self._chosen[writer.thread_id] = _Chosen(
+                [*names, *choice.names], writer.state.running_turn_id
+            )
         return choice.answer
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         chosen = self._chosen.get(thread_id)
         for event in record.events if chosen is not None else ():
-            if isinstance(event, ev.TurnCompleted) and chosen is not None and chosen.turn_id in (None, event.turn_id):
+            if (
+                isinstance(event, ev.TurnCompleted)
+                and chosen is not None
+                and chosen.turn_id in (None, event.turn_id)
+            ):
                 if event.status == "completed":
                     self._tasks.start_soon(self._apply_guarded, thread_id, chosen)
                 else:
@@ -157,14 +176,21 @@ class AgentTools:
             log.info("follow_up_gave_way", thread_id=thread_id)
 
     async def _discard(self, writer: ThreadWriter, chosen: _Chosen) -> str | None:
-        """Take it out, in words for the agent; None when a turn runs and it has to wait once more."""
+        """Take it out, in words for the agent; None when a turn runs and it has to wait once
+        more.
+        """
         while names := tools.to_discard(writer.state, self._policy, chosen.names):
-            command = DiscardContext(command_id=new_uuid7(), thread_id=writer.thread_id, entry_ids=names, trigger="agent")
+            command = DiscardContext(
+                command_id=new_uuid7(), thread_id=writer.thread_id, entry_ids=names, trigger="agent"
+            )
             try:
                 await self._sessions.dispatch(command)
             except CommandRefused as refused:
                 if refused.reason in _BUSY:
-                    chosen.turn_id, chosen.follows_up = None, False  # a person's turn came first; after it, then
+                    chosen.turn_id, chosen.follows_up = (
+                        None,
+                        False,
+                    )  # a person's turn came first; after it, then
                     return None
                 if refused.reason is not Reason.ALREADY_IN_PROGRESS:
                     return str(refused)
@@ -176,9 +202,15 @@ class AgentTools:
         return "What you chose has left your context already."
 
     async def _wait_for_other(self, writer: ThreadWriter, chosen: _Chosen) -> None:
-        """Drops the choice when the thread is trimmed; after an automatic compaction the follow-up turn still starts."""
+        """Drops the choice when the thread is trimmed; after an automatic compaction the follow-up
+        turn still starts.
+        """
         operation = writer.state.open_operation
-        start_automatic = operation is not None and operation.kind == "compact" and operation.compaction_trigger == AUTO
+        start_automatic = (
+            operation is not None
+            and operation.kind == "compact"
+            and operation.compaction_trigger == AUTO
+        )
         await self._sessions.operation_ended(writer, self._wait_s)
         ended = writer.state.operation
         if not start_automatic and ended is not None and ended.phase is Phase.READY:
@@ -186,22 +218,33 @@ class AgentTools:
 
 
 def with_agent_tools(params: dict[str, Any], *, by_default: bool) -> tuple[dict[str, Any], bool]:
-    """`thread/start`'s parameters as Codex takes them, and whether the agent gets our tools beside the client's own.
+    """`thread/start`'s parameters as Codex takes them, and whether the agent gets our tools beside
+    the client's own.
 
-    `params["trimpoint"]["agentTools"]` says so, else the configuration. Where nobody asked for them, a client's tool of the same name
-    goes before ours.
+    `params["trimpoint"]["agentTools"]` says so, else the configuration. Where nobody asked for
+    them, a client's tool of the same name goes before ours.
 
     :raises Refusal: the option is not right, or the client has tools of the same name.
     """
     option = params.get(OPTION)
     rest = {name: value for name, value in params.items() if name != OPTION}
     asked = by_default if option is None else as_dict(option).get("agentTools", False)
-    if not isinstance(asked, bool) or not (option is None or isinstance(option, dict)) or as_dict(option).keys() - {"agentTools"}:
-        raise Refusal(Reason.INVALID_PARAMS, "The member trimpoint of thread/start is {agentTools: true} or {agentTools: false}.")
+    if (
+        not isinstance(asked, bool)
+        or not (option is None or isinstance(option, dict))
+        or as_dict(option).keys() - {"agentTools"}
+    ):
+        raise Refusal(
+            Reason.INVALID_PARAMS,
+            "The member trimpoint of thread/start is {agentTools: true} or {agentTools: false}.",
+        )
     own = as_list(params.get("dynamicTools"))
     clashing = sorted(tools.NAMES & {str(as_dict(tool).get("name")) for tool in own})
     if not asked or (clashing and option is None):
         return rest, False
     if clashing:
-        raise Refusal(Reason.INVALID_PARAMS, f"dynamicTools has {' and '.join(clashing)}, as trimpoint's own tools are called.")
+        raise Refusal(
+            Reason.INVALID_PARAMS,
+            f"dynamicTools has {' and '.join(clashing)}, as trimpoint's own tools are called.",
+        )
     return {**rest, "dynamicTools": [*own, *tools.SPECIFICATIONS]}, True

@@ -1,4 +1,6 @@
-"""Answers `/clear 3` in Codex's own terminal UI, which makes it a new thread with the name "3", with a line there."""
+"""Answers `/clear 3` in Codex's own terminal UI, which makes it a new thread with the name "3",
+with a line there.
+"""
 
 import re
 from typing import Any
@@ -22,16 +24,25 @@ class ClearHint:
     async def _name_set(self, client_request: ClientRequest) -> Any:
         answer = await self._rename(client_request)
         client_request.answer(answer)
-        thread_id, name = self._identity.thread_named_in(client_request), str(client_request.params().get("name"))
+        thread_id, name = (
+            self._identity.thread_named_in(client_request),
+            str(client_request.params().get("name")),
+        )
         writer = self._engine.loaded(thread_id) if thread_id is not None else None
         is_new = writer is not None and not writer.state.turns
-        if thread_id is not None and is_new and is_codex_tui(client_request.client) and re.fullmatch(r"[0-9]{1,4}", name):
+        if (
+            thread_id is not None
+            and is_new
+            and is_codex_tui(client_request.client)
+            and re.fullmatch(r"[0-9]{1,4}", name)
+        ):
             say_to([client_request.client], thread_id, _hint(name))
         return answer
 
 
 def _hint(name: str) -> str:
     return (
-        f"This is a new chat with the name “{name}”; nothing was trimmed. To keep the last turns of a chat in its context, "
+        f"This is a new chat with the name “{name}”; nothing was trimmed. To keep the last turns "
+        "of a chat in its context, "
         f"go back to it with /resume and type :clear {name}, with a colon."
     )

@@ -1,7 +1,8 @@
-"""The context meter for clients: answered when asked, and told to those concerned whenever it changes.
+"""The context meter for clients: answered when asked, and told to those concerned whenever it
+changes.
 
-A client that knows nothing of trimpoint hears of a context that fills up as it hears of anything else that Codex wants a person to
-know: by a `warning`.
+A client that knows nothing of trimpoint hears of a context that fills up as it hears of anything
+else that Codex wants a person to know: by a `warning`.
 """
 
 from functools import partial
@@ -11,7 +12,12 @@ from trimpoint_protocol.methods import CommandProgress
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
-from trimpoint.core.context.context_size import NOT_REPORTED_AT_ALL, ContextSize, reported_size, window_of
+from trimpoint.core.context.context_size import (
+    NOT_REPORTED_AT_ALL,
+    ContextSize,
+    reported_size,
+    window_of,
+)
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
@@ -27,15 +33,22 @@ WARNING = "warning"
 LEVELS = ("ok", "warning", "critical")
 # What can move the meter; everything else, a long turn's items above all, does not make it be read.
 _MOVES = (
-    ev.UsageReported | ev.TurnCompleted | ev.TurnsReverted | ev.GenerationOpened | ev.SettingsChanged | ev.OperationStarted
+    ev.UsageReported
+    | ev.TurnCompleted
+    | ev.TurnsReverted
+    | ev.GenerationOpened
+    | ev.SettingsChanged
+    | ev.OperationStarted
     | ev.OperationAdvanced
-)  # fmt: skip
+)
 
 
 class ContextMeters:
     """Sends clients the meter of a thread when it changes."""
 
-    def __init__(self, engine: ThreadRegistry, clients: Clients, foreign_usage: ForeignThreadUsage) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, clients: Clients, foreign_usage: ForeignThreadUsage
+    ) -> None:
         self._engine = engine
         self._clients = clients
         self._foreign_usage = foreign_usage
@@ -86,7 +99,9 @@ class ContextMeters:
         self._published[status.thread_id] = status
         self._send(CONTEXT_UPDATED, status.thread_id, status)
         if status.auto is not None and _is_worse(status, before):
-            self._clients.broadcast(status.thread_id, WARNING, partial(_warning, status.thread_id, status.auto.message))
+            self._clients.broadcast(
+                status.thread_id, WARNING, partial(_warning, status.thread_id, status.auto.message)
+            )
 
     def _publish_progress(self, thread_id: str, event: ev.AnyEvent) -> None:
         """Reports the progress of a compaction that no client asked for."""
@@ -95,9 +110,13 @@ class ContextMeters:
                 self._compacting.add(event.operation_id)
             case ev.OperationAdvanced() if event.operation_id in self._compacting:
                 step = CommandProgress(
-                    thread_id=thread_id, command="compact", phase=event.phase, message=event.message,
-                    operation_id=event.operation_id, trigger=AUTO,
-                )  # fmt: skip
+                    thread_id=thread_id,
+                    command="compact",
+                    phase=event.phase,
+                    message=event.message,
+                    operation_id=event.operation_id,
+                    trigger=AUTO,
+                )
                 self._send(PROGRESS, thread_id, step)
                 if not is_open(Phase(event.phase)):
                     self._compacting.discard(event.operation_id)
@@ -106,7 +125,9 @@ class ContextMeters:
 
     def _send(self, method: str, thread_id: str, params: ContextStatus | CommandProgress) -> None:
         concerned = self._clients.recipients_of(thread_id, method)
-        Delivery(method, partial(msgspec.json.encode, {"method": method, "params": params})).to(concerned)
+        Delivery(method, partial(msgspec.json.encode, {"method": method, "params": params})).to(
+            concerned
+        )
 
 
 def _is_worse(status: ContextStatus, before: ContextStatus | None) -> bool:
@@ -123,4 +144,6 @@ def _rank(status: ContextStatus | None) -> int:
 
 
 def _warning(thread_id: str, message: str) -> bytes:
-    return msgspec.json.encode({"method": WARNING, "params": {"threadId": thread_id, "message": message}})
+    return msgspec.json.encode(
+        {"method": WARNING, "params": {"threadId": thread_id, "message": message}}
+    )

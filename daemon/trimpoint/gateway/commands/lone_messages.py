@@ -1,4 +1,6 @@
-"""What trimpoint says in a transcript outside of any turn. Nothing of it reaches the model or the ledger."""
+"""What trimpoint says in a transcript outside of any turn. Nothing of it reaches the model or the
+ledger.
+"""
 
 import time
 from collections.abc import Iterable
@@ -15,7 +17,12 @@ def say_to(clients: Iterable[Client], thread_id: str, text: str) -> None:
     """Send some clients a message that is part of no turn."""
     method = "item/completed"
     now_ms = round(time.time() * 1000)
-    params = {"threadId": thread_id, "turnId": new_uuid7(), "item": agent_message(text), "completedAtMs": now_ms}
+    params = {
+        "threadId": thread_id,
+        "turnId": new_uuid7(),
+        "item": agent_message(text),
+        "completedAtMs": now_ms,
+    }
     Delivery(method, partial(msgspec.json.encode, {"method": method, "params": params})).to(clients)
 
 

@@ -1,4 +1,6 @@
-"""`/revert --dry-run` and `checkpoint/preview`: what a revert would do, in the shape of its answer."""
+"""`/revert --dry-run` and `checkpoint/preview`: what a revert would do, in the shape of its
+answer.
+"""
 
 import time
 
@@ -26,7 +28,9 @@ _NO_FILES = Preview((), (), (), ())
 class RevertPreviews:
     """`table` maps method names to handlers."""
 
-    def __init__(self, engine: ThreadRegistry, sessions: Sessions, identity: Identity, worktrees: Worktrees) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, sessions: Sessions, identity: Identity, worktrees: Worktrees
+    ) -> None:
         self._engine = engine
         self._sessions = sessions
         self._identity = identity
@@ -41,17 +45,30 @@ class RevertPreviews:
         writer = await self._engine.thread(command.thread_id)
         await self._sessions.prepare(writer, command)
         stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
-        decision = when_idle(writer.state, "revert") or revert_to_checkpoint(writer.state, command, stamp)
+        decision = when_idle(writer.state, "revert") or revert_to_checkpoint(
+            writer.state, command, stamp
+        )
         if isinstance(decision, Rejected):
             return _failed(decision.reason, decision.message)
-        requested = next(event for event in decision.events if isinstance(event, ev.RevertRequested))
+        requested = next(
+            event for event in decision.events if isinstance(event, ev.RevertRequested)
+        )
         reverting = Reverting(
-            requested.turn_id, requested.scope, requested.undo, requested.force, requested.repository, requested.commit
+            requested.turn_id,
+            requested.scope,
+            requested.undo,
+            requested.force,
+            requested.repository,
+            requested.commit,
         )
         try:
-            files = await self._worktrees.preview(writer, reverting) if reverting.commit else _NO_FILES
+            files = (
+                await self._worktrees.preview(writer, reverting) if reverting.commit else _NO_FILES
+            )
         except WorktreeRefuses as refused:
-            return _failed(refused.reason, f"The revert would fail: {refused} {refused.hint}".strip())
+            return _failed(
+                refused.reason, f"The revert would fail: {refused} {refused.hint}".strip()
+            )
         return _outcome(writer, reverting, files)
 
     async def _preview(self, call: Call, params: RevertPreviewParams) -> CommandOutcome:
@@ -78,11 +95,16 @@ def _outcome(writer: ThreadWriter, reverting: Reverting, files: Preview) -> Comm
         message=previewed_message(writer.state, reverting, files),
         dry_run=True,
         files=RevertedFiles(
-            written=list(files.written), removed=list(files.removed), kept=list(files.kept), refusals=list(files.refusals)
+            written=list(files.written),
+            removed=list(files.removed),
+            kept=list(files.kept),
+            refusals=list(files.refusals),
         ),
     )
 
 
 def _failed(reason: Reason, message: str) -> CommandOutcome:
     status = "skipped" if reason is Reason.NOTHING_TO_REVERT else "failed"
-    return CommandOutcome(handled=True, command="revert", status=status, reason=reason, message=message, dry_run=True)
+    return CommandOutcome(
+        handled=True, command="revert", status=status, reason=reason, message=message, dry_run=True
+    )

@@ -1,7 +1,7 @@
 """The commands in the `$` menu of Codex's own terminal UI, which shows skills there.
 
-The entries are added to the answer of `skills/list` and are in no file. The UI sends a chosen one back beside the text;
-it is recognized by its path and never reaches Codex.
+The entries are added to the answer of `skills/list` and are in no file. The UI sends a chosen one
+back beside the text; it is recognized by its path and never reaches Codex.
 """
 
 from typing import Any
@@ -34,7 +34,11 @@ class SkillMenu:
         if not is_codex_tui(client_request.client):
             return await self._forward(client_request)
         raw = await request_in_order(
-            self._link, client_request.method, client_request.message.params, Raw.copy, on_sent=client_request.on_sent
+            self._link,
+            client_request.method,
+            client_request.message.params,
+            Raw.copy,
+            on_sent=client_request.on_sent,
         )
         answer = msgspec.json.decode(raw)
         for folder in as_list(answer.get("data")):
@@ -43,7 +47,9 @@ class SkillMenu:
 
 
 def command_in(turn_input: Any) -> str | None:
-    """Return what a person typed with one of the entries, as a typed command; None if there is none of them."""
+    """Return what a person typed with one of the entries, as a typed command; None if there is none
+    of them.
+    """
     parts = [as_dict(part) for part in as_list(turn_input)]
     chosen = [str(part.get("name")) for part in parts if _is_ours(part)]
     if not chosen:
@@ -51,7 +57,8 @@ def command_in(turn_input: Any) -> str | None:
     text = " ".join(str(part.get("text")) for part in parts if part.get("type") == "text").strip()
     mark, name = text[:1], text[1:].split(maxsplit=1)[:1]
     stands_alone = mark == "$" and name == chosen and len(parts) == 2
-    # With words before it, it is no command that could be carried out; the answer then says which ones there are.
+    # With words before it, it is no command that could be carried out; the answer then says which
+    # ones there are.
     return f"/{text[1:]}" if stands_alone else f"/help {text or chosen[0]}"
 
 
@@ -61,8 +68,18 @@ def _is_ours(part: dict[str, Any]) -> bool:
 
 def _skill(name: str) -> dict[str, Any]:
     command = slash.REGISTRY[name]
-    shown = {"displayName": name, "shortDescription": command.summary, "iconSmallUrl": None, "iconLargeUrl": None}
+    shown = {
+        "displayName": name,
+        "shortDescription": command.summary,
+        "iconSmallUrl": None,
+        "iconLargeUrl": None,
+    }
     return {
-        "name": name, "description": command.summary, "path": f"{FOLDER}{name}/SKILL.md", "scope": "system",
-        "enabled": True, "pluginId": None, "interface": shown,
-    }  # fmt: skip
+        "name": name,
+        "description": command.summary,
+        "path": f"{FOLDER}{name}/SKILL.md",
+        "scope": "system",
+        "enabled": True,
+        "pluginId": None,
+        "interface": shown,
+    }

@@ -1,4 +1,6 @@
-"""Slash commands carried out: a command to the engine, then its operation watched to the end (docs/spec/clients.md)."""
+"""Slash commands carried out: a command to the engine, then its operation watched to the end
+(docs/spec/clients.md).
+"""
 
 import time
 from collections.abc import Callable
@@ -51,19 +53,30 @@ Progress = Callable[[CommandProgress], None]
 # A refusal for one of these left everything as it was, and need not be repaired.
 SKIPS = frozenset(
     {
-        Reason.NOTHING_TO_TRIM, Reason.NOT_ENOUGH_MESSAGES, Reason.ALREADY_IN_PROGRESS, Reason.TURN_IN_PROGRESS,
-        Reason.REQUEST_PENDING, Reason.NOTHING_TO_REVERT,
+        Reason.NOTHING_TO_TRIM,
+        Reason.NOT_ENOUGH_MESSAGES,
+        Reason.ALREADY_IN_PROGRESS,
+        Reason.TURN_IN_PROGRESS,
+        Reason.REQUEST_PENDING,
+        Reason.NOTHING_TO_REVERT,
     }
-)  # fmt: skip
+)
 
 _STATUS_OF = {Phase.FAILED: "failed", Phase.CANCELLED: "cancelled"}
 
 
 class SlashRunner:
-    """`wait_s` bounds how long the answer waits for an operation; the operation continues after that."""
+    """`wait_s` bounds how long the answer waits for an operation; the operation continues after
+    that.
+    """
 
     def __init__(
-        self, engine: ThreadRegistry, sessions: Sessions, previews: RevertPreviews, wait_s: float, discard: DiscardPolicy
+        self,
+        engine: ThreadRegistry,
+        sessions: Sessions,
+        previews: RevertPreviews,
+        wait_s: float,
+        discard: DiscardPolicy,
     ) -> None:
         self._previews = previews
         self._engine = engine
@@ -72,7 +85,13 @@ class SlashRunner:
         self._discard = discard
 
     async def run(
-        self, text: str, thread_id: str | None, command_id: str | None, progress: Progress, *, dry_run: bool = False
+        self,
+        text: str,
+        thread_id: str | None,
+        command_id: str | None,
+        progress: Progress,
+        *,
+        dry_run: bool = False,
     ) -> CommandOutcome:
         """Carry out one input, or with `dry_run` only say what it would do.
 
@@ -85,25 +104,38 @@ class SlashRunner:
                 return _failed(command, Reason.USAGE, message)
             case slash.Invocation("help", arguments):
                 return CommandOutcome(
-                    handled=True, command="help", status="completed", message=slash.help_text(arguments["name"])
+                    handled=True,
+                    command="help",
+                    status="completed",
+                    message=slash.help_text(arguments["name"]),
                 )
             case slash.Invocation(command, _) if thread_id is None:
-                return _failed(command, Reason.USAGE, f"/{command} needs a thread to act on; give its threadId.")
+                return _failed(
+                    command,
+                    Reason.USAGE,
+                    f"/{command} needs a thread to act on; give its threadId.",
+                )
             case slash.Invocation("compress", arguments):
                 arguments = {**arguments, "dry_run": arguments["dry_run"] or dry_run}
                 return await self._compress(arguments, str(thread_id), command_id, progress)
             case slash.Invocation("revert", arguments) if arguments.pop("dry_run") or dry_run:
-                wanted = RevertToCheckpoint(command_id=command_id or new_uuid7(), thread_id=str(thread_id), **arguments)
+                wanted = RevertToCheckpoint(
+                    command_id=command_id or new_uuid7(), thread_id=str(thread_id), **arguments
+                )
                 return await self._previews.preview(wanted)
             case slash.Invocation(command, arguments):
                 dry_run = arguments.pop("dry_run", False) or dry_run
                 request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
                 with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
-                    if dry_run and isinstance(request, TrimContext | CompactContext | ArchiveAndNew):
+                    if dry_run and isinstance(
+                        request, TrimContext | CompactContext | ArchiveAndNew
+                    ):
                         return await self._rehearse(command, request)
                     return await self._dispatch(command, request, progress)
 
-    async def _dispatch(self, command: str, request: AnyClientCommand, progress: Progress) -> CommandOutcome:
+    async def _dispatch(
+        self, command: str, request: AnyClientCommand, progress: Progress
+    ) -> CommandOutcome:
         writer = await self._engine.thread(request.thread_id)
         before, sequence = context_size(writer.state, self._engine.policy), writer.state.sequence
         try:
@@ -119,13 +151,25 @@ class SlashRunner:
         is_repeated = result.sequence <= sequence
         return await self._with_tokens(outcome, writer, None if is_repeated else before)
 
-    async def _with_tokens(self, outcome: CommandOutcome, writer: ThreadWriter, before: ContextSize | None) -> CommandOutcome:
+    async def _with_tokens(
+        self, outcome: CommandOutcome, writer: ThreadWriter, before: ContextSize | None
+    ) -> CommandOutcome:
         """The answer with what it did to the context, and how to undo it as its last line."""
         new_id = outcome.new_thread_id
         present = writer if new_id is None else await self._engine.thread(new_id)
-        change = None if before is None else token_change(before, context_size(present.state, self._engine.policy))
-        undo = undo_command(writer.state) if new_id is None else f"thread/unarchive {writer.thread_id}"
-        said = [str(outcome.message)] if change is None else [f"{outcome.message} {tokens_text(change)}"]
+        change = (
+            None
+            if before is None
+            else token_change(before, context_size(present.state, self._engine.policy))
+        )
+        undo = (
+            undo_command(writer.state) if new_id is None else f"thread/unarchive {writer.thread_id}"
+        )
+        said = (
+            [str(outcome.message)]
+            if change is None
+            else [f"{outcome.message} {tokens_text(change)}"]
+        )
         message = "\n".join([*said, *([undo_line(undo)] if undo is not None else [])])
         return msgspec.structs.replace(outcome, message=message, tokens=change, undo=undo)
 
@@ -141,9 +185,14 @@ class SlashRunner:
         change = planned_change(writer.state, request, self._engine.policy)
         text = f"{planned_text(writer.state, request)} {tokens_text(change)} Nothing was changed."
         return CommandOutcome(
-            handled=True, command=command, status="completed", message=text, sequence=writer.state.sequence,
-            tokens=change, dry_run=True,
-        )  # fmt: skip
+            handled=True,
+            command=command,
+            status="completed",
+            message=text,
+            sequence=writer.state.sequence,
+            tokens=change,
+            dry_run=True,
+        )
 
     async def _compress(
         self, arguments: dict[str, Any], thread_id: str, command_id: str | None, progress: Progress
@@ -151,7 +200,9 @@ class SlashRunner:
         target = arguments["target_tokens"] or self._discard.target_tokens
         if arguments["dry_run"]:
             return await self._preview(thread_id, target)
-        request = DiscardContext(command_id=command_id or new_uuid7(), thread_id=thread_id, target_tokens=target)
+        request = DiscardContext(
+            command_id=command_id or new_uuid7(), thread_id=thread_id, target_tokens=target
+        )
         outcome = await self._dispatch("compress", request, progress)
         if outcome.status != "completed":
             return outcome
@@ -171,9 +222,14 @@ class SlashRunner:
         reason = None if plan.chosen else Reason.NOTHING_TO_TRIM
         shown = compression_preview(plan)
         return CommandOutcome(
-            handled=True, command="compress", status=status, reason=reason, message=message, compression=shown,
+            handled=True,
+            command="compress",
+            status=status,
+            reason=reason,
+            message=message,
+            compression=shown,
             dry_run=True,
-        )  # fmt: skip
+        )
 
     async def _after_operation(
         self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
@@ -181,11 +237,17 @@ class SlashRunner:
         operation_id = str(result.operation_id)
         await self._watch(command, writer, progress)
         operation = writer.state.operation
-        if operation is None or operation.id != operation_id:  # a repeated command id: its operation ended long ago
+        if (
+            operation is None or operation.id != operation_id
+        ):  # a repeated command id: its operation ended long ago
             return CommandOutcome(
-                handled=True, command=command, status="completed", message="Done.", sequence=result.sequence,
+                handled=True,
+                command=command,
+                status="completed",
+                message="Done.",
+                sequence=result.sequence,
                 operation_id=operation_id,
-            )  # fmt: skip
+            )
         status = _STATUS_OF.get(operation.phase, "completed")
         return CommandOutcome(
             handled=True,
@@ -199,21 +261,32 @@ class SlashRunner:
             **(_reverted(operation) if status == "completed" else {}),
         )
 
-    async def _after_new(self, writer: ThreadWriter, result: CommandResult, progress: Progress) -> CommandOutcome:
+    async def _after_new(
+        self, writer: ThreadWriter, result: CommandResult, progress: Progress
+    ) -> CommandOutcome:
         new_id = str(writer.state.new_thread_id)
         replacement = await self._engine.thread(new_id)
         await self._watch("new", replacement, progress)
         operation = replacement.state.operation
         failed = operation is not None and operation.phase is Phase.FAILED
-        message = f"The thread is archived; a new one with the same files and settings is ready: {new_id}."
+        message = (
+            "The thread is archived; a new one with the same files and settings is ready: "
+            f"{new_id}."
+        )
         if failed and operation is not None:
             message = (
-                f"The thread is archived and a new one was made: {new_id}. {operation.message} The next turn will try again."
+                f"The thread is archived and a new one was made: {new_id}. {operation.message} The "
+                "next turn will try again."
             )
         return CommandOutcome(
-            handled=True, command="new", status="completed", message=message, sequence=result.sequence, new_thread_id=new_id,
+            handled=True,
+            command="new",
+            status="completed",
+            message=message,
+            sequence=result.sequence,
+            new_thread_id=new_id,
             operation_id=operation.id if operation is not None else None,
-        )  # fmt: skip
+        )
 
     async def _watch(self, command: str, writer: ThreadWriter, progress: Progress) -> None:
         """Report the thread's operation until it has ended."""
@@ -231,7 +304,9 @@ class SlashRunner:
             self._engine.unsubscribe(hear)
 
 
-def _as_command(name: str, arguments: dict[str, Any], thread_id: str, command_id: str) -> AnyClientCommand:
+def _as_command(
+    name: str, arguments: dict[str, Any], thread_id: str, command_id: str
+) -> AnyClientCommand:
     match name:
         case "clear":
             return TrimContext(command_id=command_id, thread_id=thread_id, **arguments)
@@ -248,7 +323,9 @@ def _reverted(operation: Operation) -> dict[str, Any]:
     reverting = operation.reverting
     if reverting is None:
         return {}
-    files = RevertedFiles(written=list(reverting.written), removed=list(reverting.removed), kept=list(reverting.kept))
+    files = RevertedFiles(
+        written=list(reverting.written), removed=list(reverting.removed), kept=list(reverting.kept)
+    )
     return {"undo": UNDO, "files": files if reverting.commit else None}
 
 
@@ -267,7 +344,9 @@ def _trim_point_of(state: ThreadState, operation: Operation) -> dict[str, Any]:
 
 
 def _failed(command: str, reason: Reason, message: str) -> CommandOutcome:
-    return CommandOutcome(handled=True, command=command, status="failed", reason=reason, message=message)
+    return CommandOutcome(
+        handled=True, command=command, status="failed", reason=reason, message=message
+    )
 
 
 def _refused(command: str, refused: CommandRefused) -> CommandOutcome:
@@ -282,5 +361,13 @@ def _refused(command: str, refused: CommandRefused) -> CommandOutcome:
     )
 
 
-def _progress(thread_id: str, command: str, phase: str, message: str, operation_id: str) -> CommandProgress:
-    return CommandProgress(thread_id=thread_id, command=command, phase=phase, message=message, operation_id=operation_id)
+def _progress(
+    thread_id: str, command: str, phase: str, message: str, operation_id: str
+) -> CommandProgress:
+    return CommandProgress(
+        thread_id=thread_id,
+        command=command,
+        phase=phase,
+        message=message,
+        operation_id=operation_id,
+    )

@@ -1,7 +1,8 @@
-"""What clients of Codex are sent after a trim, by whoever it was: the size of the context, and in Codex's terminal UI a line.
+"""What clients of Codex are sent after a trim, by whoever it was: the size of the context, and in
+Codex's terminal UI a line.
 
-Codex reports a size with each answer of the model and knows nothing of trims, so that a client's meter would stay at
-what was before.
+Codex reports a size with each answer of the model and knows nothing of trims, so that a client's
+meter would stay at what was before.
 """
 
 from functools import partial
@@ -36,19 +37,30 @@ class TrimNotices:
         engine.subscribe(self._on_record)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
-        is_ready = any(isinstance(event, ev.OperationAdvanced) and event.phase == Phase.READY for event in record.events)
+        is_ready = any(
+            isinstance(event, ev.OperationAdvanced) and event.phase == Phase.READY
+            for event in record.events
+        )
         writer = self._engine.loaded(thread_id) if is_ready else None
         operation = writer.state.operation if writer is not None else None
         if writer is None or operation is None or operation.kind not in TRIMS:
             return
         self._send_usage(writer.state)
         if operation.kind in SAID and not self._played.runs_in(thread_id):
-            say_to(filter(is_codex_tui, self._clients.subscribers(thread_id)), thread_id, operation.message)
+            say_to(
+                filter(is_codex_tui, self._clients.subscribers(thread_id)),
+                thread_id,
+                operation.message,
+            )
 
     def _send_usage(self, state: ThreadState) -> None:
         if state.turns:
-            params = _usage(state, context_size(state, self._engine.policy).used, self._window(state))
-            self._clients.broadcast(state.id, USAGE, partial(msgspec.json.encode, {"method": USAGE, "params": params}))
+            params = _usage(
+                state, context_size(state, self._engine.policy).used, self._window(state)
+            )
+            self._clients.broadcast(
+                state.id, USAGE, partial(msgspec.json.encode, {"method": USAGE, "params": params})
+            )
 
     def _window(self, state: ThreadState) -> int | None:
         return window_of(state.usage, model_in(state.settings), self._engine.policy)
@@ -60,7 +72,9 @@ def _usage(state: ThreadState, used: int, window: int | None) -> dict[str, Any]:
         "threadId": state.id,
         "turnId": state.turns[-1].id,
         "tokenUsage": {
-            "total": _counts(total.total, total.input, total.cached_input, total.output, total.reasoning_output),
+            "total": _counts(
+                total.total, total.input, total.cached_input, total.output, total.reasoning_output
+            ),
             "last": _counts(used, used, 0, 0, 0),
             "modelContextWindow": window,
         },

@@ -1,6 +1,8 @@
-"""How a turn begins, whoever asks for it: in a session that is ready, with the files noted as they were, and written down beforehand.
+"""How a turn begins, whoever asks for it: in a session that is ready, with the files noted as they
+were, and written down beforehand.
 
-A person goes first: a turn that the daemon begins by itself gives way to a prompt that waits, and to whatever keeps the thread busy.
+A person goes first: a turn that the daemon begins by itself gives way to a prompt that waits, and
+to whatever keeps the thread busy.
 """
 
 from collections import Counter
@@ -23,7 +25,13 @@ from trimpoint.threads.ids import new_uuid7
 class TurnStarts:
     """The one way to `turn/start`."""
 
-    def __init__(self, sessions: Sessions, threads: ProviderThreads, identity: Identity, captures: TurnCaptures) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        threads: ProviderThreads,
+        identity: Identity,
+        captures: TurnCaptures,
+    ) -> None:
         self._sessions = sessions
         self._threads = threads
         self._identity = identity
@@ -40,19 +48,29 @@ class TurnStarts:
             self._client_prompts[thread_id] -= 1
 
     async def ready(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
-        """The session, and its files as they are before the turn; both as of now, though either may take a while."""
+        """The session, and its files as they are before the turn; both as of now, though either may
+        take a while.
+        """
         while True:
             session = await self._sessions.ready_for_turn(thread_id)
             operation = session.writer.state.operation
             baseline = await self._captures.before_turn(session.writer)
             session = await self._sessions.ready(thread_id)
-            if session.writer.state.operation is operation:  # else it may have been a revert, and the files are others now
+            if (
+                session.writer.state.operation is operation
+            ):  # else it may have been a revert, and the files are others now
                 return session, baseline
 
     async def send(
-        self, session: ReadySession, baseline: Baseline | None, params: dict[str, Raw], answered: Callable[[Raw], None]
+        self,
+        session: ReadySession,
+        baseline: Baseline | None,
+        params: dict[str, Raw],
+        answered: Callable[[Raw], None],
     ) -> None:
-        """Send `params` without delay after `ready`; `answered` is told what Codex says, before anything else of the turn is passed on."""
+        """Send `params` without delay after `ready`; `answered` is told what Codex says, before
+        anything else of the turn is passed on.
+        """
         writer, request_id = session.writer, new_uuid7()
         writer.record_facts(ev.TurnRequested(request_id))
 
@@ -60,15 +78,19 @@ class TurnStarts:
             turn_id = self._identity.turn_of(str(msgspec.json.decode(raw)["turn"]["id"]))
             generation = writer.state.generation.number
             self._captures.turn_began(writer, turn_id, baseline)
-            writer.record_facts(ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id))
+            writer.record_facts(
+                ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id)
+            )
             self._threads.prompts.note(writer.thread_id, turn_id, params)
             answered(raw)
 
         try:
-            # Durable before Codex can act on it: after a crash it says that a prompt may have been taken.
+            # Durable before Codex can act on it: after a crash it says that a prompt may have been
+            # taken.
             await writer.flush()
             await request_in_order(self._threads.link, "turn/start", params, taken)
-        except BaseException as error:  # whatever it was, a request that nobody waits for must not keep the thread busy
+        # whatever it was, a request that nobody waits for must not keep the thread busy
+        except BaseException as error:
             writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise
 

@@ -1,8 +1,8 @@
 """Carries out slash commands that are typed as prompts, so that any client has them unchanged.
 
-The client sees a turn whose answer is the command's message. The law: nothing of a command reaches the
-model or the ledger (docs/spec/clients.md), whichever method brought it. It is carried out, or refused
-where it cannot be.
+The client sees a turn whose answer is the command's message. The law: nothing of a command reaches
+the model or the ledger (docs/spec/clients.md), whichever method brought it. It is carried out, or
+refused where it cannot be.
 """
 
 import time
@@ -25,14 +25,20 @@ from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 
-OWN_NEW = "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was changed."
-# The methods that bring input for the model beside `turn/start`: into the turn that runs, or to come after it.
+OWN_NEW = (
+    "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was "
+    "changed."
+)
+# The methods that bring input for the model beside `turn/start`: into the turn that runs, or to
+# come after it.
 INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
 _STATUS_OF = {"cancelled": "interrupted"}
 
 
 class Typed(NamedTuple):
-    """A command, as typed; `name` is in the registry, `text` is None when there is more than text."""
+    """A command, as typed; `name` is in the registry, `text` is None when there is more than
+    text.
+    """
 
     name: str
     text: str | None
@@ -42,7 +48,12 @@ class TypedCommands:
     """`wrap` puts it before the handlers that bring input to the agent."""
 
     def __init__(
-        self, clients: Clients, identity: Identity, runner: SlashRunner, sessions: Sessions, played: PlayedTurns
+        self,
+        clients: Clients,
+        identity: Identity,
+        runner: SlashRunner,
+        sessions: Sessions,
+        played: PlayedTurns,
     ) -> None:
         self._clients = clients
         self._identity = identity
@@ -51,7 +62,9 @@ class TypedCommands:
         self._played = played
 
     def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
-        """The table of handlers with those in it that take input; what it does not name goes to `forward`."""
+        """The table of handlers with those in it that take input; what it does not name goes to
+        `forward`.
+        """
         inner = {method: handlers.get(method, forward) for method in ("turn/start", *INTO_A_TURN)}
         into = {method: self._refusing(inner[method]) for method in INTO_A_TURN}
         return {**handlers, **into, "turn/start": self._playing(inner["turn/start"])}
@@ -63,7 +76,9 @@ class TypedCommands:
                 return await prompt(client_request)
             thread_id = self._own_thread(client_request, typed)
             if typed.text is None:
-                problem = f"/{typed.name} is a command and stands alone; nothing was sent to the agent."
+                problem = (
+                    f"/{typed.name} is a command and stands alone; nothing was sent to the agent."
+                )
                 raise Refusal(Reason.USAGE, problem, "Send it without the attachments.")
             await self._run_command(client_request, thread_id, typed.name, typed.text)
             return None
@@ -76,14 +91,24 @@ class TypedCommands:
             typed = typed_in(params.get("input"))
             running = self._played.by_id(str(params.get("expectedTurnId")))
             if typed is not None:
-                problem = f"/{typed.name} is a command, and no part of a turn; nothing was sent to the agent."
+                problem = (
+                    f"/{typed.name} is a command, and no part of a turn; nothing was sent to the "
+                    "agent."
+                )
                 hint = "Send it as a prompt of its own when the turn has ended."
                 if client_request.method == "turn/steer":
                     return client_request.refuse_with(_not_steerable(problem, hint))
                 raise Refusal(Reason.USAGE, problem, hint)
             if running is not None:
-                problem = f"The turn is the command /{running.command}, which takes no more input; nothing was sent to the agent."
-                raise Refusal(Reason.ALREADY_IN_PROGRESS, problem, "Send a prompt; it waits until the command has ended.")
+                problem = (
+                    f"The turn is the command /{running.command}, which takes no more input; "
+                    "nothing was sent to the agent."
+                )
+                raise Refusal(
+                    Reason.ALREADY_IN_PROGRESS,
+                    problem,
+                    "Send a prompt; it waits until the command has ended.",
+                )
             return await take_input(client_request)
 
         return handle
@@ -92,13 +117,24 @@ class TypedCommands:
         named = client_request.params().get("threadId")
         thread_id = self._identity.thread_of(named) if isinstance(named, str) else None
         if thread_id is None:
-            problem = f"/{typed.name} is a command, and trimpoint keeps no record of this thread; nothing was sent to the agent."
-            raise Refusal(Reason.NOT_SUPPORTED, problem, "Commands work in threads that were opened here and are not ephemeral.")
+            problem = (
+                f"/{typed.name} is a command, and trimpoint keeps no record of this thread; "
+                "nothing was sent to the agent."
+            )
+            raise Refusal(
+                Reason.NOT_SUPPORTED,
+                problem,
+                "Commands work in threads that were opened here and are not ephemeral.",
+            )
         return thread_id
 
-    async def _run_command(self, client_request: ClientRequest, thread_id: str, command: str, text: str) -> None:
+    async def _run_command(
+        self, client_request: ClientRequest, thread_id: str, command: str, text: str
+    ) -> None:
         client_request.client.join(thread_id)
-        turn = PlayedTurn(thread_id, new_uuid7(), command, _prompt(text, client_request.params()), time.time())
+        turn = PlayedTurn(
+            thread_id, new_uuid7(), command, _prompt(text, client_request.params()), time.time()
+        )
         self._played.add(turn)
         try:
             client_request.answer({"turn": turn.as_object()})
@@ -110,9 +146,13 @@ class TypedCommands:
         said = _agent_message(answer) if answer else None
         if said:
             self._send_item(turn, said)
-        self._send(turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None))
+        self._send(
+            turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None)
+        )
 
-    async def _answer(self, client_request: ClientRequest, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
+    async def _answer(
+        self, client_request: ClientRequest, turn: PlayedTurn, text: str
+    ) -> tuple[str, str, str | None]:
         if turn.command == "new" and is_codex_tui(client_request.client):
             return "completed", OWN_NEW, None
         status, answer, error = await self._outcome(turn, text)
@@ -129,18 +169,23 @@ class TypedCommands:
 
         try:
             outcome = await self._runner.run(text, turn.thread_id, None, note)
-        except Exception as failure:  # the boundary: the request was answered, so the turn must be ended
+        except (
+            Exception
+        ) as failure:  # the boundary: the request was answered, so the turn must be ended
             return "failed", "", as_wire_error(failure).message
         return _STATUS_OF.get(str(outcome.status), "completed"), str(outcome.message), None
 
     def _send_item(self, turn: PlayedTurn, item: dict[str, Any]) -> None:
         now_ms = round(time.time() * 1000)
         text = item.get("text")
-        # Many clients show what is streamed and nothing else, so an answer is streamed, as the agent's are.
+        # Many clients show what is streamed and nothing else, so an answer is streamed, as the
+        # agent's are.
         begun = item if text is None else {**item, "text": ""}
         self._send(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
         if text is not None:
-            self._send(turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text)
+            self._send(
+                turn, "item/agentMessage/delta", turnId=turn.turn_id, itemId=item["id"], delta=text
+            )
         self._send(turn, "item/completed", item=item, turnId=turn.turn_id, completedAtMs=now_ms)
 
     def _send(self, played: PlayedTurn, method: str, **params: Any) -> None:
@@ -149,12 +194,18 @@ class TypedCommands:
 
 
 def typed_in(turn_input: Any) -> Typed | None:
-    """The command that an input is; None when it is none. A command is the first text of an input, and all of it."""
+    """The command that an input is; None when it is none. A command is the first text of an input,
+    and all of it.
+    """
     parts = [as_dict(part) for part in as_list(turn_input)]
     chosen = command_in(turn_input)
     if chosen is not None:
         parts = [{"type": "text", "text": chosen}]
-    texts = [text for part in parts if part.get("type") == "text" and isinstance(text := part.get("text"), str)]
+    texts = [
+        text
+        for part in parts
+        if part.get("type") == "text" and isinstance(text := part.get("text"), str)
+    ]
     text = "\n".join(one for one in texts if not one.isspace() and one)
     match slash.parse(text):
         case slash.NotACommand():
@@ -165,20 +216,37 @@ def typed_in(turn_input: Any) -> Typed | None:
 
 def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
     # As it came: by name and content a client recognizes what it shows already.
-    marked: list[dict[str, Any]] = [{"text_elements": [], **as_dict(part)} for part in as_list(params.get("input"))]
+    marked: list[dict[str, Any]] = [
+        {"text_elements": [], **as_dict(part)} for part in as_list(params.get("input"))
+    ]
     is_text = len(marked) == 1 and marked[0].get("text") == text
-    content: list[dict[str, Any]] = marked if is_text else [{"type": "text", "text": text, "text_elements": []}]
-    return {"type": "userMessage", "id": new_uuid7(), "clientId": params.get("clientUserMessageId"), "content": content}
+    content: list[dict[str, Any]] = (
+        marked if is_text else [{"type": "text", "text": text, "text_elements": []}]
+    )
+    return {
+        "type": "userMessage",
+        "id": new_uuid7(),
+        "clientId": params.get("clientUserMessageId"),
+        "content": content,
+    }
 
 
 def _not_steerable(message: str, hint: str) -> WireError:
-    """A refusal in Codex's form for a turn that takes no input: its UI keeps the text and sends it when the turn has ended."""
+    """A refusal in Codex's form for a turn that takes no input: its UI keeps the text and sends it
+    when the turn has ended.
+    """
     code = ERROR_KINDS[Reason.USAGE].code
     data = {
-        "reason": Reason.USAGE, "retryable": False, "hint": hint, "message": message,
-        "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}}, "additionalDetails": None,
-    }  # fmt: skip
-    return WireError(code, message, raw=msgspec.json.encode({"code": code, "message": message, "data": data}))
+        "reason": Reason.USAGE,
+        "retryable": False,
+        "hint": hint,
+        "message": message,
+        "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}},
+        "additionalDetails": None,
+    }
+    return WireError(
+        code, message, raw=msgspec.json.encode({"code": code, "message": message, "data": data})
+    )
 
 
 def _agent_message(text: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""Handles that clients choose for what they start (a process, a watch, a request), kept apart between them.
+"""Handles that clients choose for what they start (a process, a watch, a request), kept apart
+between them.
 
-The law: to Codex a handle belongs to a connection, and so does what it stands for (measured: 0.163): two connections may use the same
-one, only its own hears of it, and it ends with the connection. Codex has one connection, ours; so each client's handles go out
-under a prefix of its own, and what a client leaves behind is ended when it goes.
+The law: to Codex a handle belongs to a connection, and so does what it stands for (measured:
+0.163): two connections may use the same one, only its own hears of it, and it ends with the
+connection. Codex has one connection, ours; so each client's handles go out under a prefix of its
+own, and what a client leaves behind is ended when it goes.
 
-`HANDLE_TYPES` and `CANCELS` are all there is to know of them: a new pair of methods is one row. A notification that names no client is
-nobody's handle, and passes as any other.
+`HANDLE_TYPES` and `CANCELS` are all there is to know of them: a new pair of methods is one row. A
+notification that names no client is nobody's handle, and passes as any other.
 """
 
 from collections import Counter
@@ -31,13 +33,17 @@ REQUEST_ID = "requestId"
 
 
 class HandleType(NamedTuple):
-    """One sort of handle. `member` holds it in `starts`, `ends`, `uses` and the notifications `notifications`."""
+    """One sort of handle. `member` holds it in `starts`, `ends`, `uses` and the notifications
+    `notifications`.
+    """
 
     member: str
     starts: str
     ends: str | None
     over: str
-    """What the handle stands for is over when this request has been answered, or this notification heard."""
+    """What the handle stands for is over when this request has been answered, or this notification
+    heard.
+    """
     uses: tuple[str, ...] = ()
     notifications: tuple[str, ...] = ()
     refuses_empty: bool = False
@@ -47,7 +53,9 @@ class HandleType(NamedTuple):
 
 
 class Cancel(NamedTuple):
-    """A method that ends one of the client's own `requests`, by its JSON-RPC id; the notifications `notifications` name that id too."""
+    """A method that ends one of the client's own `requests`, by its JSON-RPC id; the notifications
+    `notifications` name that id too.
+    """
 
     method: str
     requests: tuple[str, ...]
@@ -57,35 +65,63 @@ class Cancel(NamedTuple):
 # Codex's own schema, 0.133 to 0.171.
 HANDLE_TYPES = (
     HandleType(
-        "processId", "command/exec", ends="command/exec/terminate", over="command/exec",
-        uses=("command/exec/write", "command/exec/resize"), notifications=("command/exec/outputDelta",),
+        "processId",
+        "command/exec",
+        ends="command/exec/terminate",
+        over="command/exec",
+        uses=("command/exec/write", "command/exec/resize"),
+        notifications=("command/exec/outputDelta",),
         needed_for=("tty", "streamStdin", "streamStdoutStderr"),
     ),
     HandleType(
-        "processHandle", "process/spawn", ends="process/kill", over="process/exited",
-        uses=("process/writeStdin", "process/resizePty"), notifications=("process/outputDelta", "process/exited"), refuses_empty=True,
+        "processHandle",
+        "process/spawn",
+        ends="process/kill",
+        over="process/exited",
+        uses=("process/writeStdin", "process/resizePty"),
+        notifications=("process/outputDelta", "process/exited"),
+        refuses_empty=True,
     ),
-    HandleType("watchId", "fs/watch", ends="fs/unwatch", over="fs/unwatch", notifications=("fs/changed",)),
     HandleType(
-        "subscriptionId", "mcpServer/event/stream/start", ends="mcpServer/event/stream/stop", over="mcpServer/event/stream/stop",
+        "watchId", "fs/watch", ends="fs/unwatch", over="fs/unwatch", notifications=("fs/changed",)
+    ),
+    HandleType(
+        "subscriptionId",
+        "mcpServer/event/stream/start",
+        ends="mcpServer/event/stream/stop",
+        over="mcpServer/event/stream/stop",
         notifications=("mcpServer/event/stream/notification",),
     ),
-    # Straight on Codex these are everyone's, by an oversight that one can do without (measured: 0.163).
+    # Straight on Codex these are everyone's, by an oversight that one can do without (measured:
+    # 0.163).
     HandleType(
-        "sessionId", "fuzzyFileSearch/sessionStart", ends="fuzzyFileSearch/sessionStop", over="fuzzyFileSearch/sessionStop",
-        uses=("fuzzyFileSearch/sessionUpdate",), notifications=("fuzzyFileSearch/sessionUpdated", "fuzzyFileSearch/sessionCompleted"),
+        "sessionId",
+        "fuzzyFileSearch/sessionStart",
+        ends="fuzzyFileSearch/sessionStop",
+        over="fuzzyFileSearch/sessionStop",
+        uses=("fuzzyFileSearch/sessionUpdate",),
+        notifications=("fuzzyFileSearch/sessionUpdated", "fuzzyFileSearch/sessionCompleted"),
         refuses_empty=True,
     ),
     # A later search with the same token ends an earlier one.
     HandleType("cancellationToken", "fuzzyFileSearch", ends=None, over="fuzzyFileSearch"),
-)  # fmt: skip
+)
 CANCELS = (
     Cancel("thread/search/cancel", ("thread/search",)),
-    Cancel("thread/search/stream/cancel", ("thread/search/stream",), notifications=("thread/search/partial",)),
+    Cancel(
+        "thread/search/stream/cancel",
+        ("thread/search/stream",),
+        notifications=("thread/search/partial",),
+    ),
     Cancel("thread/sample/cancel", ("thread/sample",)),
     Cancel(
         "userVerification/cancel",
-        ("userVerification/status", "userVerification/enroll", "userVerification/delete", "userVerification/verify"),
+        (
+            "userVerification/status",
+            "userVerification/enroll",
+            "userVerification/delete",
+            "userVerification/verify",
+        ),
     ),
 )
 
@@ -94,7 +130,9 @@ _NOTIFIED_REQUESTS = frozenset(method for cancel in CANCELS for method in cancel
 
 
 class _Request:
-    """A request under way that can be cancelled. `provider_id` is its id with Codex, once `sent`; None if it never was."""
+    """A request under way that can be cancelled. `provider_id` is its id with Codex, once `sent`;
+    None if it never was.
+    """
 
     def __init__(self, client_request: ClientRequest, cancel: Cancel) -> None:
         self.client_request = client_request
@@ -109,7 +147,9 @@ class _Request:
 
 
 class Handles:
-    """`wrap` puts it between clients' requests and what handles them; `route_notification` between Codex's notifications and clients."""
+    """`wrap` puts it between clients' requests and what handles them; `route_notification` between
+    Codex's notifications and clients.
+    """
 
     def __init__(self, clients: Clients, link: CodexLink, identity: Identity) -> None:
         self._clients = clients
@@ -120,11 +160,15 @@ class Handles:
         self._numbers = count(1)
 
     def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
-        """The table of handlers with those in it that see handles as Codex does; what it does not name goes to `forward`."""
+        """The table of handlers with those in it that see handles as Codex does; what it does not
+        name goes to `forward`.
+        """
         return {**handlers, **dict(self._handlers(lambda method: handlers.get(method, forward)))}
 
     def route_notification(self, method: str, line: bytes) -> bool:
-        """Pass a notification on to the client whose handle it names; False when it is about no handle."""
+        """Pass a notification on to the client whose handle it names; False when it is about no
+        handle.
+        """
         if method in _NOTIFIED_TYPES:
             return self._route_to_holder(_NOTIFIED_TYPES[method], method, line)
         return method in _NOTIFIED_REQUESTS and self._route_to_requester(method, line)
@@ -142,7 +186,8 @@ class Handles:
         """The child is gone, and with it all that handles stood for."""
         self._active.clear()  # requests under way fail by themselves
 
-    # --- handles --------------------------------------------------------------------------------------------------
+    # --- handles
+    # ----------------------------------------------------------------------------------------------
 
     def _handlers(self, inner: Callable[[str], Handler]) -> Iterator[tuple[str, Handler]]:
         for kind in HANDLE_TYPES:
@@ -170,9 +215,11 @@ class Handles:
 
         return handle
 
-    async def _start(self, kind: HandleType, handle: str, client_request: ClientRequest, inner: Handler) -> Any:
-        # Awaited first, so that nothing comes between the look at the client and the request: one that is gone is not there to
-        # end what is started for it.
+    async def _start(
+        self, kind: HandleType, handle: str, client_request: ClientRequest, inner: Handler
+    ) -> Any:
+        # Awaited first, so that nothing comes between the look at the client and the request: one
+        # that is gone is not there to end what is started for it.
         await self._link.connected()
         if not self._clients.has(client_request.client):
             return None
@@ -187,14 +234,18 @@ class Handles:
         return result
 
     def _release(self, client_id: str, kind: HandleType, handle: str) -> None:
-        """Counted, since a second start under a handle in use is refused and leaves the first one running."""
+        """Counted, since a second start under a handle in use is refused and leaves the first one
+        running.
+        """
         held = self._active.get(client_id, Counter())
         held[kind, handle] -= 1
         if held[kind, handle] <= 0:
             del held[kind, handle]
 
     def _named(self, kind: HandleType, client_request: ClientRequest) -> str | None:
-        """Put a name of ours in place of the client's; None when there is no handle in its place, and Codex is to judge."""
+        """Put a name of ours in place of the client's; None when there is no handle in its place,
+        and Codex is to judge.
+        """
         params = _members(client_request.message.params)
         if params is None:
             return None
@@ -203,13 +254,23 @@ class Handles:
             _set_member(client_request, params, kind.member, handle)
         return handle
 
-    def _name_for(self, kind: HandleType, client_request: ClientRequest, params: dict[str, Raw]) -> str | None:
+    def _name_for(
+        self, kind: HandleType, client_request: ClientRequest, params: dict[str, Raw]
+    ) -> str | None:
         chosen = msgspec.json.decode(params.get(kind.member, Raw(b"null")))
         if isinstance(chosen, str):
-            return None if kind.refuses_empty and not chosen else _prefix(client_request.client.id) + chosen
+            return (
+                None
+                if kind.refuses_empty and not chosen
+                else _prefix(client_request.client.id) + chosen
+            )
         if chosen is None and client_request.method == kind.starts and kind.needed_for is not None:
             is_needed = any(bytes(params.get(member, b"")) == b"true" for member in kind.needed_for)
-            return None if is_needed else f"{_prefix(client_request.client.id)[:-1]}#{next(self._numbers)}"
+            return (
+                None
+                if is_needed
+                else f"{_prefix(client_request.client.id)[:-1]}#{next(self._numbers)}"
+            )
         return None
 
     def _route_to_holder(self, kind: HandleType, method: str, line: bytes) -> bool:
@@ -223,7 +284,8 @@ class Handles:
         self._send_to(client, method, line, kind.member, msgspec.json.encode(chosen))
         return True
 
-    # --- requests that can be cancelled ---------------------------------------------------------------------------
+    # --- requests that can be cancelled
+    # ---------------------------------------------------------------------------
 
     def _for_cancellable(self, cancel: Cancel, inner: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
@@ -249,16 +311,23 @@ class Handles:
         async def handle(client_request: ClientRequest) -> Any:
             params = _members(client_request.message.params)
             request_id = bytes(params.get(REQUEST_ID, b"")) if params is not None else b""
-            if params is not None and (request_id[:1] == b'"' or request_id.removeprefix(b"-").isdigit()):
+            if params is not None and (
+                request_id[:1] == b'"' or request_id.removeprefix(b"-").isdigit()
+            ):
                 _set_member(
-                    client_request, params, REQUEST_ID, await self._provider_id(client_request.client, cancel, request_id)
+                    client_request,
+                    params,
+                    REQUEST_ID,
+                    await self._provider_id(client_request.client, cancel, request_id),
                 )
             return await inner(client_request)
 
         return handle
 
     async def _provider_id(self, client: Client, cancel: Cancel, request_id: bytes) -> int | str:
-        """Codex's id of the client's request; one that no request has when the client has none such."""
+        """Codex's id of the client's request; one that no request has when the client has none
+        such.
+        """
         for request in self._requests:
             if request.is_named(client, cancel, request_id):
                 await request.settled.wait()
@@ -270,12 +339,21 @@ class Handles:
         provider_id = _member_of(line, REQUEST_ID)
         for request in self._requests:
             if request.provider_id == provider_id:
-                self._send_to(request.client_request.client, method, line, REQUEST_ID, request.client_request.message.id)
+                self._send_to(
+                    request.client_request.client,
+                    method,
+                    line,
+                    REQUEST_ID,
+                    request.client_request.message.id,
+                )
         return True  # whoever asked has its answer, or is gone
 
-    # --- both -----------------------------------------------------------------------------------------------------
+    # --- both
+    # ----------------------------------------------------------------------------------------------
 
-    def _send_to(self, client: Client | None, method: str, line: bytes, member: str, value: bytes) -> None:
+    def _send_to(
+        self, client: Client | None, method: str, line: bytes, member: str, value: bytes
+    ) -> None:
         if client is not None and self._clients.has(client) and client.wants(None, method):
             shown = self._identity.notification_to_client(method, line)
             Delivery(method, lambda: _with_member(shown, member, value)).to((client,))
@@ -316,7 +394,9 @@ def _members(params: Raw | None) -> dict[str, Raw] | None:
         return None
 
 
-def _set_member(client_request: ClientRequest, params: dict[str, Raw], member: str, value: str | int) -> None:
+def _set_member(
+    client_request: ClientRequest, params: dict[str, Raw], member: str, value: str | int
+) -> None:
     encoded = msgspec.json.encode({**params, member: value})
     client_request.message = msgspec.structs.replace(client_request.message, params=Raw(encoded))
 

@@ -1,4 +1,6 @@
-"""Which id names what, in both directions: clients know stable ids, Codex knows provider threads."""
+"""Which id names what, in both directions: clients know stable ids, Codex knows provider
+threads.
+"""
 
 from msgspec import Raw
 
@@ -13,19 +15,24 @@ WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items
 
 
 class Identity:
-    """Lookups over the engine's index. Ids of threads that are none of ours stand for themselves."""
+    """Lookups over the engine's index. Ids of threads that are none of ours stand for
+    themselves.
+    """
 
     def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
 
     def thread_of(self, any_id: str) -> str | None:
-        """The stable thread behind an id, stable or the provider's; None when it is none of ours."""
+        """The stable thread behind an id, stable or the provider's; None when it is none of
+        ours.
+        """
         if any_id in self._engine.summaries:
             return any_id
         return self._engine.owner_of(any_id)
 
     def thread_named_in(self, client_request: ClientRequest) -> str | None:
-        """The thread of ours that a request names; None when it names none, and Codex answers it in its own words.
+        """The thread of ours that a request names; None when it names none, and Codex answers it in
+        its own words.
 
         :raises Refusal: when the parameters are no object.
         """
@@ -38,7 +45,11 @@ class Identity:
         if writer is not None and writer.state.generations:
             return writer.state.generation.provider_thread_id
         summary = self._engine.summaries.get(thread_id)
-        return summary.provider_thread_ids[-1] if summary is not None and summary.provider_thread_ids else None
+        return (
+            summary.provider_thread_ids[-1]
+            if summary is not None and summary.provider_thread_ids
+            else None
+        )
 
     def is_current(self, provider_thread_id: str) -> bool:
         """Returns whether a provider thread of ours serves its thread at present."""
@@ -53,24 +64,34 @@ class Identity:
 
     def error_to_client(self, error: Exception) -> Exception:
         """An error of Codex's with stable ids in it; any other as it is."""
-        if not isinstance(error, ProviderError) or not idmap.mentions_any(bytes(error.raw), self._engine.renamed):
+        if not isinstance(error, ProviderError) or not idmap.mentions_any(
+            bytes(error.raw), self._engine.renamed
+        ):
             return error
         raw = Raw(idmap.rewrite_ids_in_error(bytes(error.raw), self._engine.renamed.get))
         return ProviderError(error.code, error.message, error.data, raw)
 
     def notification_to_client(self, method: str, line: bytes) -> bytes:
-        """A notification about a thread of ours with stable ids in it; deltas are not decoded, raw items left as the model saw them."""
+        """A notification about a thread of ours with stable ids in it; deltas are not decoded, raw
+        items left as the model saw them.
+        """
         if not self._engine.renamed:
             return line
         if method.endswith(("delta", "Delta")):
             shown = idmap.rewrite_thread_id(line, self._engine.renamed.get)
-            return idmap.rewrite_turn_id(shown, self._engine.renamed.get) if self._engine.retried else shown
+            return (
+                idmap.rewrite_turn_id(shown, self._engine.renamed.get)
+                if self._engine.retried
+                else shown
+            )
         if method in WITH_RAW_ITEMS:
             return idmap.rewrite_ids_in_line(line, self._engine.renamed.get)
         return self.to_client(line)
 
     def run_to_client(self, method: str, lines: list[bytes]) -> bytes:
-        """Notifications that begin alike, to the end of their thread id, joined by newlines, with stable ids in them."""
+        """Notifications that begin alike, to the end of their thread id, joined by newlines, with
+        stable ids in them.
+        """
         if not self._engine.renamed:
             return b"\n".join(lines)
         if method.endswith(("delta", "Delta")):
@@ -78,10 +99,16 @@ class Identity:
         return b"\n".join(self.notification_to_client(method, line) for line in lines)
 
     def to_provider(self, params: bytes, method: str = "") -> bytes:
-        """A client's parameters with provider ids in them; `method` matters where it brings raw items."""
+        """A client's parameters with provider ids in them; `method` matters where it brings raw
+        items.
+        """
         if not idmap.mentions_any(params, self._engine.summaries):
             return params
-        exchange = idmap.rewrite_ids_in_params if method in WITH_RAW_ITEMS else idmap.rewrite_ids_in_encoded
+        exchange = (
+            idmap.rewrite_ids_in_params
+            if method in WITH_RAW_ITEMS
+            else idmap.rewrite_ids_in_encoded
+        )
         return exchange(params, self._provider_if_ours)
 
     def turn_of(self, any_id: str) -> str:
@@ -93,4 +120,8 @@ class Identity:
         return self._engine.retried.get(turn_id, turn_id)
 
     def _provider_if_ours(self, any_id: str) -> str | None:
-        return self.provider_of(any_id) if any_id in self._engine.summaries else self._engine.retried.get(any_id)
+        return (
+            self.provider_of(any_id)
+            if any_id in self._engine.summaries
+            else self._engine.retried.get(any_id)
+        )

@@ -1,7 +1,8 @@
 """Stable ids and provider ids, exchanged in messages. Pure over a lookup.
 
-The law: an id is exchanged where the protocol has an id, never inside text. A value is exchanged when its member is named as one that
-holds thread ids and it is, as a whole, the id of a thread that is known. Members that hold free content are not entered.
+The law: an id is exchanged where the protocol has an id, never inside text. A value is exchanged
+when its member is named as one that holds thread ids and it is, as a whole, the id of a thread that
+is known. Members that hold free content are not entered.
 """
 
 import re
@@ -15,37 +16,56 @@ from trimpoint.core.model.lenient import as_dict, as_list
 
 Lookup = Callable[[str], str | None]
 
-# Members that hold one thread id, or a list of them, anywhere in Codex's protocol (its own schema, 0.133 to 0.171, which
-# tests/gateway/test_mapping_against_schema.py compares these tables with). A realtime session is called like its thread unless a
-# client names it.
+# Members that hold one thread id, or a list of them, anywhere in Codex's protocol (its own schema,
+# 0.133 to 0.171, which tests/gateway/test_mapping_against_schema.py compares these tables with). A
+# realtime session is called like its thread unless a client names it.
 ID_MEMBERS = frozenset(
     {
-        "threadId", "id", "sessionId", "parentThreadId", "ancestorThreadId", "attachedToThreadId", "beforeThreadId",
-        "forkedFromId", "senderThreadId", "agentThreadId", "reviewThreadId", "newThreadId", "receiverThreadId",
-        "conversationId", "parent_thread_id", "receiverThreadIds", "threadIds", "excludedThreadIds", "includedThreadIds",
-        "threads", "realtimeSessionId",
+        "threadId", "id", "sessionId", "parentThreadId", "ancestorThreadId", "attachedToThreadId",
+        "beforeThreadId", "forkedFromId", "senderThreadId", "agentThreadId", "reviewThreadId",
+        "newThreadId", "receiverThreadId", "conversationId", "parent_thread_id",
+        "receiverThreadIds", "threadIds", "excludedThreadIds", "includedThreadIds", "threads",
+        "realtimeSessionId",
     }
 )  # fmt: skip
 # Members that hold the id of a turn: one that was tried again has two.
 TURN_ID_MEMBERS = frozenset(
-    {"turnId", "rootTurnId", "parentTurnId", "sourceTurnId", "expectedTurnId", "beforeTurnId", "lastTurnId", "turn_id"}
+    {
+        "turnId",
+        "rootTurnId",
+        "parentTurnId",
+        "sourceTurnId",
+        "expectedTurnId",
+        "beforeTurnId",
+        "lastTurnId",
+        "turn_id",
+    }
 )
 _REWRITTEN = ID_MEMBERS | TURN_ID_MEMBERS
 # Members that hold what people, models and tools wrote. Nothing in them is ours to change.
 CONTENT_MEMBERS = frozenset(
     {
-        "text", "delta", "arguments", "output", "aggregatedOutput", "structuredContent", "content", "contentItems", "config",
-        "_meta", "message", "command", "diff", "prompt", "developerInstructions", "baseInstructions", "outputSchema", "result",
-        "input", "preview", "patch", "changes", "inputSchema", "requestedSchema", "answers", "additionalContext",
-        "responsesapiClientMetadata", "responsesapiClientMetadataPatch", "value", "effectiveValue", "payload", "metadata", "history",
-        "results", "event", "notification", "env", "tags", "labels", "headers", "span_attributes", "tracestate", "annotations", "icons",
-        "iconAssets", "iconDarkAssets", "extensions", "modelProviders", "serverCapabilities", "toolListMeta", "rateLimitUpsell",
-        "codexResponseHandoffChannelPrefixes",
+        "text", "delta", "arguments", "output", "aggregatedOutput", "structuredContent", "content",
+        "contentItems", "config", "_meta", "message", "command", "diff", "prompt",
+        "developerInstructions", "baseInstructions", "outputSchema", "result", "input", "preview",
+        "patch", "changes", "inputSchema", "requestedSchema", "answers", "additionalContext",
+        "responsesapiClientMetadata", "responsesapiClientMetadataPatch", "value", "effectiveValue",
+        "payload", "metadata", "history", "results", "event", "notification", "env", "tags",
+        "labels", "headers", "span_attributes", "tracestate", "annotations", "icons", "iconAssets",
+        "iconDarkAssets", "extensions", "modelProviders", "serverCapabilities", "toolListMeta",
+        "rateLimitUpsell", "codexResponseHandoffChannelPrefixes",
     }
 )  # fmt: skip
 # Opaque to clients; Codex writes JSON into them that names the thread (measured: 0.163).
 CURSOR_MEMBERS = frozenset(
-    {"cursor", "nextCursor", "backwardsCursor", "turnsBackwardsCursor", "itemsBackwardsCursor", "turnCursor"}
+    {
+        "cursor",
+        "nextCursor",
+        "backwardsCursor",
+        "turnsBackwardsCursor",
+        "itemsBackwardsCursor",
+        "turnCursor",
+    }
 )
 _THREAD_ID = b'"threadId":"'
 _TURN_ID = b'"turnId":"'
@@ -71,7 +91,8 @@ def rewrite_ids(value: Any, lookup: Lookup) -> Any:
 def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
     """Returns whether any id in `known` occurs at all; a message without one needs no decoding.
 
-    It is found by its dashes: to try each byte for the beginning of an id would take a hundred times as long.
+    It is found by its dashes: to try each byte for the beginning of an id would take a hundred
+    times as long.
     """
     if len(message) > MAX_DASHES and message.count(b"-") > MAX_DASHES:
         return True
@@ -87,7 +108,8 @@ def _starts_with_id(message: bytes, dash: int, known: Mapping[str, Any]) -> bool
 def rewrite_thread_id(line: bytes, lookup: Lookup) -> bytes:
     """A delta's own `threadId`, exchanged without decoding the rest.
 
-    Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a delta has but one.
+    Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a
+    delta has but one.
     """
     return _rewrite_first(_THREAD_ID, line, lookup)
 
@@ -104,7 +126,9 @@ def _rewrite_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
         return line
     old = line[start:end].decode()
     new = lookup(old)
-    return line if new is None or new == old else b"%b%b%b" % (line[:start], new.encode(), line[end:])
+    return (
+        line if new is None or new == old else b"%b%b%b" % (line[:start], new.encode(), line[end:])
+    )
 
 
 def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
@@ -120,19 +144,29 @@ def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
 
 
 def rewrite_ids_in_line(line: bytes, lookup: Lookup) -> bytes:
-    """A notification with the ids among its parameters exchanged, and what they hold left byte for byte as it is."""
+    """A notification with the ids among its parameters exchanged, and what they hold left byte for
+    byte as it is.
+    """
     message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])
-    return msgspec.json.encode({**message, "params": Raw(rewrite_ids_in_params(bytes(message["params"]), lookup))})
+    return msgspec.json.encode(
+        {**message, "params": Raw(rewrite_ids_in_params(bytes(message["params"]), lookup))}
+    )
 
 
 def rewrite_ids_in_params(params: bytes, lookup: Lookup) -> bytes:
-    """Parameters with the ids that are members of theirs exchanged, and everything below left byte for byte as it is."""
+    """Parameters with the ids that are members of theirs exchanged, and everything below left byte
+    for byte as it is.
+    """
     members: dict[str, Raw] = msgspec.json.decode(params, type=dict[str, Raw])
-    return msgspec.json.encode({name: _raw_member(name, member, lookup) for name, member in members.items()})
+    return msgspec.json.encode(
+        {name: _raw_member(name, member, lookup) for name, member in members.items()}
+    )
 
 
 def rewrite_ids_in_error(error: bytes, lookup: Lookup) -> bytes:
-    """Codex's own error object with stable ids in its text: unlike what people write, it speaks of threads by id."""
+    """Codex's own error object with stable ids in its text: unlike what people write, it speaks of
+    threads by id.
+    """
     return _UUID.sub(lambda found: (lookup(found[0].decode()) or found[0].decode()).encode(), error)
 
 

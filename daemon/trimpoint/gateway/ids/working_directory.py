@@ -1,7 +1,9 @@
-"""The folder that a client works in: what it leaves out, or names by a relative path, is meant from there.
+"""The folder that a client works in: what it leaves out, or names by a relative path, is meant from
+there.
 
-Codex means its own folder, which is that of the client who has started it (measured: 0.163). Behind a daemon the two part, and an
-agent must not be let loose in the daemon's folder because its client named none.
+Codex means its own folder, which is that of the client who has started it (measured: 0.163). Behind
+a daemon the two part, and an agent must not be let loose in the daemon's folder because its client
+named none.
 """
 
 import os
@@ -13,7 +15,14 @@ from trimpoint_protocol import jsonrpc
 
 #: Whose `cwd` is a path from Codex's own folder.
 NAME_A_FOLDER: Final = frozenset(
-    {"thread/start", "thread/resume", "thread/fork", "thread/settings/update", "turn/start", "command/exec"}
+    {
+        "thread/start",
+        "thread/resume",
+        "thread/fork",
+        "thread/settings/update",
+        "turn/start",
+        "command/exec",
+    }
 )
 #: What goes to Codex's own folder when none is named, and by which member it would be.
 DEFAULT_TO_ONE: Final[dict[str, str]] = {
@@ -30,9 +39,11 @@ class _Named(msgspec.Struct):
 
 
 def resolve_working_directory(request: jsonrpc.Request, folder: str | None) -> jsonrpc.Request:
-    """The request as Codex must get it when its client works in `folder` and Codex in this process's.
+    """The request as Codex must get it when its client works in `folder` and Codex in this
+    process's.
 
-    Unchanged where they are the same or `folder` is not known, and where its parameters are wrong: Codex says so in its own words.
+    Unchanged where they are the same or `folder` is not known, and where its parameters are wrong:
+    Codex says so in its own words.
     """
     if request.method not in NAME_A_FOLDER and request.method not in DEFAULT_TO_ONE:
         return request

@@ -1,6 +1,6 @@
 """Methods that the daemon answers itself or changes on their way.
 
-`thread_methods`, `archive_methods`, `revert_methods`, `terminal_methods` and `thread_lists` speak Codex's
-protocol; `extension_methods`, `checkpoint_methods`, `checkpoint_storage` and `context_messages` are ours.
-`history`, `timeline_pages` and `session_export` build their answers.
+`thread_methods`, `archive_methods`, `revert_methods`, `terminal_methods` and `thread_lists` speak
+Codex's protocol; `extension_methods`, `checkpoint_methods`, `checkpoint_storage` and
+`context_messages` are ours. `history`, `timeline_pages` and `session_export` build their answers.
 """

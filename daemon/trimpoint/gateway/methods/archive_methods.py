@@ -1,4 +1,6 @@
-"""`thread/archive`, `thread/unarchive` and `thread/delete`: a thread goes, or comes back, with all its generations."""
+"""`thread/archive`, `thread/unarchive` and `thread/delete`: a thread goes, or comes back, with all
+its generations.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -23,12 +25,15 @@ from trimpoint.threads.writer import ThreadWriter
 
 Forward = Callable[[ClientRequest], Awaitable[None]]
 
-# How long `thread/archive` waits for Codex to put the thread away; for clients it is archived all the same.
+# How long `thread/archive` waits for Codex to put the thread away; for clients it is archived all
+# the same.
 ARCHIVE_WAIT_S = 10.0
 
 
 class ArchiveMethods:
-    """`handlers` is the table, as in `ThreadMethods`; `forward` passes on what is about no thread of ours."""
+    """`handlers` is the table, as in `ThreadMethods`; `forward` passes on what is about no thread
+    of ours.
+    """
 
     def __init__(
         self,
@@ -70,7 +75,9 @@ class ArchiveMethods:
             raw = await self._unarchive_thread(writer)
             writer.record_facts(*((ev.ThreadUnarchived(),) if writer.state.archived else ()))
             await writer.flush()
-            client_request.answer(self._identity.to_client(bytes(raw or await self._reload(writer))))
+            client_request.answer(
+                self._identity.to_client(bytes(raw or await self._reload(writer)))
+            )
         return None
 
     async def _delete(self, client_request: ClientRequest) -> None:
@@ -80,34 +87,45 @@ class ArchiveMethods:
         writer = await self._engine.thread(thread_id)
         if busy(writer.state) is not None:
             await self._archive_thread(thread_id)  # refused, with the reason
-        # The present one first: Codex refuses while forks refer to it, and then nothing has changed.
+        # The present one first: Codex refuses while forks refer to it, and then nothing has
+        # changed.
         for generation in reversed(writer.state.generations):
             if generation.provider_thread_id is not None:
                 await self._delete_provider_thread(generation.provider_thread_id)
         with self._announcements.deferred(thread_id) as untold:
             if not writer.state.archived:
-                await self._archive_thread(thread_id, waits=False)  # Codex has nothing left to put away
+                await self._archive_thread(
+                    thread_id, waits=False
+                )  # Codex has nothing left to put away
             untold.clear()  # to clients it is gone, and not archived
             client_request.answer({})
         self._announcements.deleted(thread_id)
         return None
 
     def _is_in_codex_archive(self, thread_id: str) -> bool:
-        """Codex refuses to archive a thread twice, in its own words; one whose terminals run is archived for clients only."""
+        """Codex refuses to archive a thread twice, in its own words; one whose terminals run is
+        archived for clients only.
+        """
         is_loaded = self._threads.is_loaded(self._identity.provider_of(thread_id))
         return self._engine.summaries[thread_id].archived and not is_loaded
 
     async def _archive_thread(self, thread_id: str, *, waits: bool = True) -> None:
-        """Archive a thread; when this returns, Codex has it in its archive too, if there is a Codex and it `waits`."""
+        """Archive a thread; when this returns, Codex has it in its archive too, if there is a Codex
+        and it `waits`.
+        """
         stopped = anyio.Event()
 
         def hear(of_thread: str, record: ev.Record) -> None:
-            if of_thread == thread_id and any(isinstance(event, ev.SessionStopped) for event in record.events):
+            if of_thread == thread_id and any(
+                isinstance(event, ev.SessionStopped) for event in record.events
+            ):
                 stopped.set()
 
         self._engine.subscribe(hear)
         try:
-            result = await self._sessions.dispatch(ArchiveThread(command_id=new_uuid7(), thread_id=thread_id))
+            result = await self._sessions.dispatch(
+                ArchiveThread(command_id=new_uuid7(), thread_id=thread_id)
+            )
             if waits and result.record.events and self._link.peer is not None:
                 with anyio.move_on_after(ARCHIVE_WAIT_S):
                     await stopped.wait()
@@ -115,7 +133,9 @@ class ArchiveMethods:
             self._engine.unsubscribe(hear)
 
     async def _unarchive_thread(self, writer: ThreadWriter) -> Raw | None:
-        """Codex's answer; None when it never put the thread away: it has no turn in its present generation, or terminals run in it."""
+        """Codex's answer; None when it never put the thread away: it has no turn in its present
+        generation, or terminals run in it.
+        """
         if self._threads.reattach(writer):
             return None
         params = {"threadId": self._identity.provider_of(writer.thread_id)}
@@ -129,11 +149,14 @@ class ArchiveMethods:
     async def _reload(self, writer: ThreadWriter) -> Raw:
         session = await self._sessions.ready(writer.thread_id)
         params = {"threadId": session.provider_thread_id, "includeTurns": False}
-        thread = msgspec.json.decode(await self._link.request("thread/read", params), type=dict[str, Raw])["thread"]
+        thread = msgspec.json.decode(
+            await self._link.request("thread/read", params), type=dict[str, Raw]
+        )["thread"]
         return Raw(msgspec.json.encode({"thread": thread}))
 
     async def _delete_provider_thread(self, provider_id: str) -> None:
-        # Retired, because that one life of the thread is gone is not for clients to hear; that the thread is, comes with the answer.
+        # Retired, because that one life of the thread is gone is not for clients to hear; that the
+        # thread is, comes with the answer.
         route = self._threads.inbound.route_of(provider_id)
         if route is not None:
             self._threads.inbound.bind(provider_id, route._replace(role=ThreadRole.RETIRED))

@@ -1,4 +1,6 @@
-"""`checkpoint/list` and `checkpoint/diff`: the files of a thread's past, looked at and compared. Nothing here writes to a worktree."""
+"""`checkpoint/list` and `checkpoint/diff`: the files of a thread's past, looked at and compared.
+Nothing here writes to a worktree.
+"""
 
 import time
 from collections.abc import Sequence
@@ -34,25 +36,41 @@ class CheckpointMethods:
         self._identity = identity
         self._limits = limits
         self._counted: dict[tuple[str, str], cp.FilesChanged] = {}
-        self.table: dict[str, Handler] = {"checkpoint/list": self._list, "checkpoint/diff": self._diff}
+        self.table: dict[str, Handler] = {
+            "checkpoint/list": self._list,
+            "checkpoint/diff": self._diff,
+        }
 
     async def _list(self, call: Call, params: cp.CheckpointListParams) -> cp.CheckpointList:
         state = await self._state(params.thread_id)
         first = max(0, len(state.turns) + 1 - params.limit)
         rows = list(turn_files(state, first=first))
         newest = next((one for one in reversed(state.checkpoints) if one.commit), None)
-        found = await discover(Path(newest.repository)) if newest is not None and params.changes else None
+        found = (
+            await discover(Path(newest.repository))
+            if newest is not None and params.changes
+            else None
+        )
         repository = found if isinstance(found, Repository) else None
-        safety = next((one.commit for one in reversed(state.checkpoints) if one.moment == "safety"), None)
+        safety = next(
+            (one.commit for one in reversed(state.checkpoints) if one.moment == "safety"), None
+        )
         turns = [_row(state, row, await self._changed(repository, row)) for row in rows]
         return cp.CheckpointList(
-            repository=newest.repository if newest is not None else None, turns=turns, older=first, safety=safety
+            repository=newest.repository if newest is not None else None,
+            turns=turns,
+            older=first,
+            safety=safety,
         )
 
     async def _diff(self, call: Call, params: cp.CheckpointDiffParams) -> cp.CheckpointDiff:
         points = resolve_range(await self._state(params.thread_id), params.older, params.newer)
         if isinstance(points, Rejected):
-            raise Refusal(points.reason, points.message, "See the checkpoints with checkpoint/list or `trimpoint checkpoints`.")
+            raise Refusal(
+                points.reason,
+                points.message,
+                "See the checkpoints with checkpoint/list or `trimpoint checkpoints`.",
+            )
         repository = await _repository(points)
         older, newer = [await self._side(repository, point) for point in points]
         return await _compared(repository, older, newer, params)
@@ -60,8 +78,12 @@ class CheckpointMethods:
     async def _state(self, thread_id: str) -> ThreadState:
         return (await self._engine.thread(self._identity.thread_of(thread_id) or thread_id)).state
 
-    async def _changed(self, repository: Repository | None, row: TurnFiles) -> cp.FilesChanged | None:
-        """Returns what the turn changed; never computed twice, since a commit is for ever what it is."""
+    async def _changed(
+        self, repository: Repository | None, row: TurnFiles
+    ) -> cp.FilesChanged | None:
+        """Returns what the turn changed; never computed twice, since a commit is for ever what it
+        is.
+        """
         if repository is None or row.before is None or row.after is None:
             return None
         pair = row.before.commit, row.after.commit
@@ -81,10 +103,13 @@ class CheckpointMethods:
             present = await capture(repository, self._limits)
             notes = notes_of(present.left_out)
             now = rfc3339(time.time_ns() // 1_000_000)
-            return present.commit, cp.DiffSide(label=point.label, commit=None, captured_at=now, notes=notes)
+            return present.commit, cp.DiffSide(
+                label=point.label, commit=None, captured_at=now, notes=notes
+            )
         if await find(repository, checkpoint.commit) is None:
             raise Refusal(
-                Reason.CHECKPOINT_NOT_FOUND, f"The checkpoint of the files {point.label} is no longer in the repository."
+                Reason.CHECKPOINT_NOT_FOUND,
+                f"The checkpoint of the files {point.label} is no longer in the repository.",
             )
         return checkpoint.commit, cp.DiffSide(
             label=point.label,
@@ -98,7 +123,9 @@ async def _repository(points: tuple[Revision, Revision]) -> Repository:
     folders = {point.checkpoint.repository for point in points if point.checkpoint is not None}
     if len(folders) != 1:
         told = " and ".join(sorted(folders)) or "none"
-        raise Refusal(Reason.CHECKPOINT_NOT_FOUND, f"These are not two states of one worktree: {told}.")
+        raise Refusal(
+            Reason.CHECKPOINT_NOT_FOUND, f"These are not two states of one worktree: {told}."
+        )
     found = await discover(Path(folders.pop()))
     if isinstance(found, NoRepository):
         raise Refusal(Reason.WORKTREE_FAILED, found.reason, found.hint)
@@ -106,7 +133,10 @@ async def _repository(points: tuple[Revision, Revision]) -> Repository:
 
 
 async def _compared(
-    repository: Repository, older: tuple[str, cp.DiffSide], newer: tuple[str, cp.DiffSide], params: cp.CheckpointDiffParams
+    repository: Repository,
+    older: tuple[str, cp.DiffSide],
+    newer: tuple[str, cp.DiffSide],
+    params: cp.CheckpointDiffParams,
 ) -> cp.CheckpointDiff:
     files = await changes(repository, older[0], newer[0])
     paths = [path.encode() for path in params.paths]
@@ -128,7 +158,9 @@ async def _compared(
 def _is_wanted(change: Change, paths: Sequence[bytes]) -> bool:
     named = (change.path, change.old_path)
     return not paths or any(
-        name is not None and (name == path or name.startswith(path.rstrip(b"/") + b"/")) for path in paths for name in named
+        name is not None and (name == path or name.startswith(path.rstrip(b"/") + b"/"))
+        for path in paths
+        for name in named
     )
 
 

@@ -1,6 +1,8 @@
-"""`checkpoint/storage` and `checkpoint/prune`: what checkpoints keep, and letting go of those of threads that are gone.
+"""`checkpoint/storage` and `checkpoint/prune`: what checkpoints keep, and letting go of those of
+threads that are gone.
 
-Refs go on request only, and those of a thread that this daemon has in its books only when everything is to go.
+Refs go on request only, and those of a thread that this daemon has in its books only when
+everything is to go.
 """
 
 from collections.abc import Iterable
@@ -26,10 +28,17 @@ class CheckpointStorage:
 
     def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
-        self.table: dict[str, Handler] = {"checkpoint/storage": self._storage, "checkpoint/prune": self._prune}
+        self.table: dict[str, Handler] = {
+            "checkpoint/storage": self._storage,
+            "checkpoint/prune": self._prune,
+        }
 
     async def _storage(self, call: Call, params: cp.StorageParams) -> cp.CheckpointStorage:
-        return cp.CheckpointStorage(repositories=[await self._measured(kept) for kept in await self._all_kept(params.folder)])
+        return cp.CheckpointStorage(
+            repositories=[
+                await self._measured(kept) for kept in await self._all_kept(params.folder)
+            ]
+        )
 
     async def _prune(self, call: Call, params: cp.PruneParams) -> cp.PruneResult:
         if params.all:
@@ -40,7 +49,13 @@ class CheckpointStorage:
             for kept in await self._all_kept(params.folder)
             if (
                 refs := [
-                    ref for ref in kept.refs if (ref.thread in chosen if chosen is not None else ref.thread not in self._books)
+                    ref
+                    for ref in kept.refs
+                    if (
+                        ref.thread in chosen
+                        if chosen is not None
+                        else ref.thread not in self._books
+                    )
                 ]
             )
         ]
@@ -78,8 +93,13 @@ class CheckpointStorage:
             return None
         for thread_id in thread_ids:
             if thread_part(thread_id) in self._books:
-                message = f"The thread {thread_id} is there still, and could be reverted with its checkpoints."
-                raise Refusal(Reason.INVALID_PARAMS, message, "Delete the thread first, with thread/delete.")
+                message = (
+                    f"The thread {thread_id} is there still, and could be reverted with its "
+                    "checkpoints."
+                )
+                raise Refusal(
+                    Reason.INVALID_PARAMS, message, "Delete the thread first, with thread/delete."
+                )
         return {thread_part(thread_id) for thread_id in thread_ids}
 
     async def _all_kept(self, folder: str | None) -> list[RepositoryCheckpoints]:
@@ -96,19 +116,31 @@ class CheckpointStorage:
         except GitError as error:
             return self._to_wire(kept, None, str(error))
 
-    def _to_wire(self, kept: RepositoryCheckpoints, disk_bytes: int | None, problem: str | None = None) -> cp.RepositoryStorage:
+    def _to_wire(
+        self, kept: RepositoryCheckpoints, disk_bytes: int | None, problem: str | None = None
+    ) -> cp.RepositoryStorage:
         books = self._books
         threads = [_thread(books, part, refs) for part, refs in _by_thread(kept.refs)]
         return cp.RepositoryStorage(
-            repository=str(kept.repository.worktree), threads=threads, disk_bytes=disk_bytes, problem=problem
+            repository=str(kept.repository.worktree),
+            threads=threads,
+            disk_bytes=disk_bytes,
+            problem=problem,
         )
 
 
 def _by_thread(refs: Iterable[KeptRef]) -> Iterable[tuple[str, list[KeptRef]]]:
-    for part, of_thread in groupby(sorted(refs, key=lambda ref: ref.thread), key=lambda ref: ref.thread):
+    for part, of_thread in groupby(
+        sorted(refs, key=lambda ref: ref.thread), key=lambda ref: ref.thread
+    ):
         yield part, list(of_thread)
 
 
 def _thread(books: dict[str, str], part: str, refs: list[KeptRef]) -> cp.ThreadRefs:
     newest = max(ref.captured_at_s for ref in refs)
-    return cp.ThreadRefs(thread_id=books.get(part, part), known=part in books, refs=len(refs), newest_at=rfc3339(newest * 1000))
+    return cp.ThreadRefs(
+        thread_id=books.get(part, part),
+        known=part in books,
+        refs=len(refs),
+        newest_at=rfc3339(newest * 1000),
+    )

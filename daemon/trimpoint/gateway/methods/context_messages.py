@@ -1,4 +1,6 @@
-"""`context/messages/list`: what the agent's context holds, for whoever wants to choose what goes."""
+"""`context/messages/list`: what the agent's context holds, for whoever wants to choose what
+goes.
+"""
 
 from trimpoint_protocol import methods as m
 

@@ -85,7 +85,9 @@ class ExtensionHandlers:
             call.client.notify("commands/progress", step)
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
-        outcome = await self._deps.slash.run(params.text, thread_id, params.command_id, progress, dry_run=params.dry_run)
+        outcome = await self._deps.slash.run(
+            params.text, thread_id, params.command_id, progress, dry_run=params.dry_run
+        )
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)
         return outcome
@@ -96,11 +98,15 @@ class ExtensionHandlers:
             result = await self._deps.sessions.dispatch(params.command)
         # Only what the journal has: the same command again must get the same answer.
         shown = list(envelopes(writer.state, result.record))
-        return m.DispatchResult(sequence=result.sequence, events=shown, operation_id=result.operation_id)
+        return m.DispatchResult(
+            sequence=result.sequence, events=shown, operation_id=result.operation_id
+        )
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
         writer = await self._engine.thread(params.thread_id)
-        if writer.read_only is None:  # else nothing waits to be written, and it can be followed all the same
+        if (
+            writer.read_only is None
+        ):  # else nothing waits to be written, and it can be followed all the same
             await writer.flush()
         sequence = writer.state.sequence
         missed = self._missed(writer, params)
@@ -118,16 +124,27 @@ class ExtensionHandlers:
         if missed is not None:
             return m.SubscribeResult(mode="replay", thread=None, sequence=sequence)
         return m.SubscribeResult(
-            mode="snapshot", thread=read_model(writer.state, self._engine.policy, writer.read_only), sequence=sequence
+            mode="snapshot",
+            thread=read_model(writer.state, self._engine.policy, writer.read_only),
+            sequence=sequence,
         )
 
     def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
-        """The records after the client's cursor; None where they cannot be replayed as they were told."""
+        """The records after the client's cursor; None where they cannot be replayed as they were
+        told.
+        """
         if params.after_sequence is None:
             return None
         missed = writer.durable_since(params.after_sequence)
-        trims = [event for record in missed or () for event in record.events if isinstance(event, TrimPointCreated)]
-        return None if any(pruned_turn_ids(writer.state, trim) is None for trim in trims) else missed
+        trims = [
+            event
+            for record in missed or ()
+            for event in record.events
+            if isinstance(event, TrimPointCreated)
+        ]
+        return (
+            None if any(pruned_turn_ids(writer.state, trim) is None for trim in trims) else missed
+        )
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
         call.client.followed.discard(params.thread_id)
@@ -136,9 +153,15 @@ class ExtensionHandlers:
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
         if params.thread_id is not None:
             writer = await self._engine.thread(self._stable(params.thread_id))
-            return m.SnapshotResult(thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[])
-        summaries = sorted(self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms)
-        return m.SnapshotResult(thread=None, threads=[self._overview(summary) for summary in summaries])
+            return m.SnapshotResult(
+                thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[]
+            )
+        summaries = sorted(
+            self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms
+        )
+        return m.SnapshotResult(
+            thread=None, threads=[self._overview(summary) for summary in summaries]
+        )
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
         writer = await self._engine.thread(self._stable(params.thread_id))
@@ -175,7 +198,9 @@ class ExtensionHandlers:
 
     async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
         families = self._deps.metrics.families()
-        return m.MetricsResult(families=families, text=exposition(families) if params.format == "prometheus" else None)
+        return m.MetricsResult(
+            families=families, text=exposition(families) if params.format == "prometheus" else None
+        )
 
     async def _login_url(self, call: Call, params: m.NoParams) -> m.LoginUrl:
         return self._deps.http.login_url()
@@ -212,20 +237,31 @@ class ExtensionHandlers:
         )
 
     def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
-        writer, size, policy = self._engine.loaded(summary.thread_id), summary.size, self._engine.policy
+        writer, size, policy = (
+            self._engine.loaded(summary.thread_id),
+            summary.size,
+            self._engine.policy,
+        )
         if writer is not None:
             return context_status(writer.state, policy)
         if size is None or size.used_tokens is None:
             return None
         note = LAST_KNOWN if size.used_is_estimate else None
         fill = ContextSize(size.used_tokens, size.used_is_estimate, is_unknown=False, note=note)
-        return status_of(summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy)
+        return status_of(
+            summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy
+        )
 
 
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:
     return m.CommandList(
         commands=[
-            m.CommandInfo(name=command.name, usage=command.usage, summary=command.summary, details=command.details)
+            m.CommandInfo(
+                name=command.name,
+                usage=command.usage,
+                summary=command.summary,
+                details=command.details,
+            )
             for command in commands
         ]
     )

@@ -1,7 +1,8 @@
 """`thread/fork`, from wherever in a thread's history a client names a turn.
 
-Codex forks what it knows: the turns that ran in the present provider thread. Turns from before a trim, and a thread that was cleared to
-nothing, are forked from the ledger: a new provider thread is given the context as it was after the turn.
+Codex forks what it knows: the turns that ran in the present provider thread. Turns from before a
+trim, and a thread that was cleared to nothing, are forked from the ledger: a new provider thread is
+given the context as it was after the turn.
 """
 
 from typing import Any
@@ -25,14 +26,28 @@ from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderTh
 from trimpoint.operations.provider.settings import PER_CALL, start_params
 from trimpoint.operations.sessions import ReadySession, Sessions
 
-# What a fork has from its parent; sandbox and approvals it takes from the configuration (measured: 0.163).
-_INHERITED = ("cwd", "model", "modelProvider", "dynamicTools", "baseInstructions", "developerInstructions")
+# What a fork has from its parent; sandbox and approvals it takes from the configuration (measured:
+# 0.163).
+_INHERITED = (
+    "cwd",
+    "model",
+    "modelProvider",
+    "dynamicTools",
+    "baseInstructions",
+    "developerInstructions",
+)
 
 
 class Forks:
     """`handlers` is the table, as in `ThreadMethods`."""
 
-    def __init__(self, sessions: Sessions, threads: ProviderThreads, identity: Identity, methods: ThreadMethods) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        threads: ProviderThreads,
+        identity: Identity,
+        methods: ThreadMethods,
+    ) -> None:
         self._sessions = sessions
         self._threads = threads
         self._identity = identity
@@ -48,29 +63,50 @@ class Forks:
             return await self._methods.forward(client_request)
         session = await self._sessions.ready(thread_id)
         state = session.writer.state
-        named = next((str(params[name]) for name in FORKED_AT if params.get(name) is not None), None)
+        named = next(
+            (str(params[name]) for name in FORKED_AT if params.get(name) is not None), None
+        )
         if named is not None and not _ran_in_provider_thread(state, named):
-            return await self._from_ledger(client_request, session, params, _turns_kept(state, params))
-        turns = {name: self._identity.provider_turn(str(params[name])) for name in FORKED_AT if params.get(name) is not None}
+            return await self._from_ledger(
+                client_request, session, params, _turns_kept(state, params)
+            )
+        turns = {
+            name: self._identity.provider_turn(str(params[name]))
+            for name in FORKED_AT
+            if params.get(name) is not None
+        }
         asked = {**params, **turns, "threadId": session.provider_thread_id}
         try:
             return await self._methods.adopt(client_request, asked, "forked", state)
         except ProviderError:
             if not (_is_fresh(state) if named is None else _is_past_turn(state, named)):
                 raise
-        # Codex has no file of a thread without a turn, and of a fork it does not know what came before.
+        # Codex has no file of a thread without a turn, and of a fork it does not know what came
+        # before.
         kept = None if named is None else _turns_kept(state, params)
         return await self._from_ledger(client_request, session, params, kept)
 
     async def _from_ledger(
-        self, client_request: ClientRequest, session: ReadySession, params: dict[str, Any], kept: int | None
+        self,
+        client_request: ClientRequest,
+        session: ReadySession,
+        params: dict[str, Any],
+        kept: int | None,
     ) -> None:
         """A fork with the context as it was after the first `kept` turns; None: as it is."""
         state = session.writer.state
         items = await self._items(session, kept)
         parent = as_it_was(state, len(state.turns) if kept is None else kept, now=kept is None)
-        inherited = {name: value for name, value in start_params(state.settings).items() if name in _INHERITED}
-        given = {name: value for name, value in params.items() if name not in PER_CALL and value is not None}
+        inherited = {
+            name: value
+            for name, value in start_params(state.settings).items()
+            if name in _INHERITED
+        }
+        given = {
+            name: value
+            for name, value in params.items()
+            if name not in PER_CALL and value is not None
+        }
         start = {**inherited, **given}
         ephemeral = {"ephemeral": True} if params.get("ephemeral") else {}
 
@@ -78,7 +114,11 @@ class Forks:
             raw = await self._threads.link.request("thread/start", {**start, **ephemeral})
             await self._threads.inject(str(thread_in(raw)["id"]), items)
             answer = msgspec.json.decode(raw)
-            return Raw(msgspec.json.encode({**answer, "thread": {**as_dict(answer["thread"]), "forkedFromId": state.id}}))
+            return Raw(
+                msgspec.json.encode(
+                    {**answer, "thread": {**as_dict(answer["thread"]), "forkedFromId": state.id}}
+                )
+            )
 
         settings = {**start, **ephemeral, "excludeTurns": params.get("excludeTurns")}
         await self._methods.adopt(client_request, settings, "forked", parent, opened)
@@ -91,7 +131,10 @@ class Forks:
             return bootstrap_items(writer.state, writer.state.generation)
         target = target_after(writer.state, kept)
         if target.is_sealed:
-            problem = "Only Codex has the summary that the turn builds on, so the thread cannot be forked there."
+            problem = (
+                "Only Codex has the summary that the turn builds on, so the thread cannot be "
+                "forked there."
+            )
             raise Refusal(Reason.NOT_SUPPORTED, problem, "Fork it at a later turn, or as it is.")
         first = target.point.turn_index if target.point is not None else 0
         await complete_items(writer, writer.state.turns[first:kept])
@@ -103,7 +146,10 @@ def _ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:
     at = state.turn_index.get(turn_id)
     if at is None:
         return True
-    return state.turns[at].generation == state.generation.number and turn_id not in state.generation.turn_ids
+    return (
+        state.turns[at].generation == state.generation.number
+        and turn_id not in state.generation.turn_ids
+    )
 
 
 def _is_past_turn(state: ThreadState, turn_id: str) -> bool:
@@ -113,10 +159,17 @@ def _is_past_turn(state: ThreadState, turn_id: str) -> bool:
 def _is_fresh(state: ThreadState) -> bool:
     """Returns whether the present provider thread has had no turn."""
     generation = state.generation
-    ran = any(turn.generation == generation.number and turn.id not in generation.turn_ids for turn in state.turns[-1:])
+    ran = any(
+        turn.generation == generation.number and turn.id not in generation.turn_ids
+        for turn in state.turns[-1:]
+    )
     return not ran and not has_sealed_summary(state)
 
 
 def _turns_kept(state: ThreadState, params: dict[str, Any]) -> int:
     last = params.get("lastTurnId")
-    return state.turn_index[str(last)] + 1 if last is not None else state.turn_index[str(params["beforeTurnId"])]
+    return (
+        state.turn_index[str(last)] + 1
+        if last is not None
+        else state.turn_index[str(params["beforeTurnId"])]
+    )

@@ -1,8 +1,9 @@
-"""A thread's whole history in Codex's own display form, from the ledger: what one thread with several generations looks like.
+"""A thread's whole history in Codex's own display form, from the ledger: what one thread with
+several generations looks like.
 
-Codex only knows the turns of one provider thread; the ledger knows all of them. Shapes, defaults and directions are those of Codex's
-`thread/turns/list` and `thread/items/list` (measured: 0.163). A cursor is a place in the ledger, so that what is added meanwhile
-moves no page.
+Codex only knows the turns of one provider thread; the ledger knows all of them. Shapes, defaults
+and directions are those of Codex's `thread/turns/list` and `thread/items/list` (measured: 0.163). A
+cursor is a place in the ledger, so that what is added meanwhile moves no page.
 """
 
 from typing import Any, Literal
@@ -55,7 +56,11 @@ def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") 
     """One turn; `items_view`: full | summary (messages only) | notLoaded (no items)."""
     turn = state.turns[index]
     runs = turn.status == "running" or turn.id == state.recovering_turn_id
-    items = [] if items_view == "notLoaded" else [item_object(entry) for entry in turn_entries(state, index)]
+    items = (
+        []
+        if items_view == "notLoaded"
+        else [item_object(entry) for entry in turn_entries(state, index)]
+    )
     if items_view == "summary":
         items = [item for item in items if item["type"] in MESSAGES]
     return {
@@ -74,7 +79,11 @@ def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") 
 def _error_object(turn: Turn) -> dict[str, Any]:
     # Of most kinds only the word is kept, and not what Codex says with it.
     info = turn.error_kind if turn.error_kind == EXCEEDED else None
-    return {"message": turn.error, "codexErrorInfo": info, "additionalDetails": AFTER_OVERFLOW if info else None}
+    return {
+        "message": turn.error,
+        "codexErrorInfo": info,
+        "additionalDetails": AFTER_OVERFLOW if info else None,
+    }
 
 
 def turn_entries(state: ThreadState, index: int) -> list[Entry]:
@@ -83,7 +92,9 @@ def turn_entries(state: ThreadState, index: int) -> list[Entry]:
 
 
 def item_object(entry: Entry) -> dict[str, Any]:
-    """An entry as Codex displays it; the item itself where it was kept, else rebuilt from its text."""
+    """An entry as Codex displays it; the item itself where it was kept, else rebuilt from its
+    text.
+    """
     if entry.detail:
         item: dict[str, Any] = msgspec.json.decode(entry.detail)
         return item
@@ -102,22 +113,32 @@ def turns_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
     """
     wanted = msgspec.convert(params, _TurnsParams)
     start = _position("t", wanted.cursor) if wanted.cursor is not None else None
-    page, cursors = _page(range(len(state.turns)), "t", start, wanted.limit, wanted.sort_direction or "desc")
+    page, cursors = _page(
+        range(len(state.turns)), "t", start, wanted.limit, wanted.sort_direction or "desc"
+    )
     view = wanted.items_view or "summary"
     return {"data": [turn_object(state, index, view) for index in page], **cursors}
 
 
 def items_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
-    """`thread/items/list`: a thread's items, or one turn's, oldest first unless asked otherwise. Raises as `turns_page` does."""
+    """`thread/items/list`: a thread's items, or one turn's, oldest first unless asked otherwise.
+    Raises as `turns_page` does.
+    """
     wanted = msgspec.convert(params, _ItemsParams)
     direction = wanted.sort_direction or "asc"
-    rows = range(len(state.entries)) if wanted.turn_id is None else _places_of(state, wanted.turn_id)
-    page, cursors = _page(rows, "i", _items_start(state, wanted.cursor, direction), wanted.limit, direction)
+    rows = (
+        range(len(state.entries)) if wanted.turn_id is None else _places_of(state, wanted.turn_id)
+    )
+    page, cursors = _page(
+        rows, "i", _items_start(state, wanted.cursor, direction), wanted.limit, direction
+    )
     return {"data": [_item_row(state.entries[index]) for index in page], **cursors}
 
 
 def items_read(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
-    """`thread/items/read`: those items of a turn that are named, in the order of the ledger. Raises as `turns_page` does."""
+    """`thread/items/read`: those items of a turn that are named, in the order of the ledger. Raises
+    as `turns_page` does.
+    """
     wanted = msgspec.convert(params, _ItemsReadParams)
     rows = (state.entries[index] for index in _places_of(state, wanted.turn_id))
     return {"data": [_item_row(entry) for entry in rows if entry.id in wanted.item_ids]}
@@ -125,7 +146,11 @@ def items_read(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
 
 def _places_of(state: ThreadState, turn_id: str) -> range:
     index = state.turn_index.get(turn_id)
-    return range(0) if index is None else range(state.turns[index].first_entry_index, state.entries_end(index))
+    return (
+        range(0)
+        if index is None
+        else range(state.turns[index].first_entry_index, state.entries_end(index))
+    )
 
 
 def newest_turns(state: ThreadState) -> str | None:
@@ -140,10 +165,17 @@ def newest_items(state: ThreadState) -> str | None:
 
 def _item_row(entry: Entry) -> dict[str, Any]:
     at_ms = entry.created_at_ms
-    return {"turnId": entry.turn_id, "item": item_object(entry), "startedAtMs": at_ms, "completedAtMs": at_ms}
+    return {
+        "turnId": entry.turn_id,
+        "item": item_object(entry),
+        "startedAtMs": at_ms,
+        "completedAtMs": at_ms,
+    }
 
 
-def _items_start(state: ThreadState, cursor: str | _ItemAnchor | None, direction: Direction) -> int | None:
+def _items_start(
+    state: ThreadState, cursor: str | _ItemAnchor | None, direction: Direction
+) -> int | None:
     if not isinstance(cursor, _ItemAnchor):
         return None if cursor is None else _position("i", cursor)
     index = state.entry_index.get(cursor.item_id)
@@ -155,9 +187,13 @@ def _items_start(state: ThreadState, cursor: str | _ItemAnchor | None, direction
 def _page(
     rows: range, kind: str, start: int | None, limit: int | None, direction: Direction
 ) -> tuple[range, dict[str, str | None]]:
-    """Of `rows`, places in the ledger in its order, a page from `start` (included) on in `direction`."""
+    """Of `rows`, places in the ledger in its order, a page from `start` (included) on in
+    `direction`.
+    """
     if direction == "desc":
-        following = range(rows.stop - 1 if start is None else min(rows.stop - 1, start), rows.start - 1, -1)
+        following = range(
+            rows.stop - 1 if start is None else min(rows.stop - 1, start), rows.start - 1, -1
+        )
     else:
         following = range(rows.start if start is None else max(rows.start, start), rows.stop)
     size = max(1, min(DEFAULT_PAGE if limit is None else limit, MAX_PAGE))
@@ -175,7 +211,10 @@ def _cursor(kind: str, position: int) -> str:
 def _position(kind: str, cursor: str) -> int:
     digits = cursor.removeprefix(kind)
     if cursor == digits or not (digits.isascii() and digits.isdigit()) or len(digits) > 12:
-        problem = "The cursor is none that was given out for this history; the thread may have been trimmed since."
+        problem = (
+            "The cursor is none that was given out for this history; the thread may have been "
+            "trimmed since."
+        )
         raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
     return int(digits)
 

@@ -1,4 +1,6 @@
-"""Where the daemon listens for HTTP, and the one-time addresses with which its owner logs a browser in."""
+"""Where the daemon listens for HTTP, and the one-time addresses with which its owner logs a browser
+in.
+"""
 
 import time
 
@@ -27,7 +29,10 @@ class HttpAddresses:
         :raises Refusal: HTTP is not served over TCP.
         """
         if self.first is None:
-            hint = 'Set listen = "127.0.0.1:0" in the [http] table of the configuration, and start the daemon again.'
+            hint = (
+                'Set listen = "127.0.0.1:0" in the [http] table of the configuration, and start '
+                "the daemon again."
+            )
             raise Refusal(Reason.NOT_SUPPORTED, "The daemon does not serve HTTP over TCP.", hint)
         code = self.codes.new(time.monotonic())
         return LoginUrl(url=f"{self.first}/login?code={code}", expires_in_s=LIFETIME_S)

@@ -1,4 +1,6 @@
-"""`turn/interrupt`: it ends whatever a client was told is a turn, and the turn ends whatever Codex makes of it."""
+"""`turn/interrupt`: it ends whatever a client was told is a turn, and the turn ends whatever Codex
+makes of it.
+"""
 
 from typing import Any
 
@@ -53,7 +55,10 @@ class Interrupts:
     async def _interrupt_command(self, turn: PlayedTurn) -> dict[str, Any]:
         """Answered when the turn has ended, as Codex does."""
         if turn.command != "compact":
-            problem = f"/{turn.command} cannot be interrupted: it ends in a moment, and half of it would be worse than all of it."
+            problem = (
+                f"/{turn.command} cannot be interrupted: it ends in a moment, and half of it would "
+                "be worse than all of it."
+            )
             raise Refusal(Reason.NOT_SUPPORTED, problem)
         turn.is_unwanted = True
         await self._sessions.cancel_compaction(turn.thread_id)
@@ -69,7 +74,9 @@ class Interrupts:
                 return route is not None and await self._sessions.cancel_compaction(route.thread_id)
         return False
 
-    async def _interrupt_turn(self, client_request: ClientRequest, thread_id: str, turn_id: str) -> Any:
+    async def _interrupt_turn(
+        self, client_request: ClientRequest, thread_id: str, turn_id: str
+    ) -> Any:
         try:
             await self._methods.forward(client_request, deadline_s=self._lost.limits.answer_s)
         except ProviderTimeout:

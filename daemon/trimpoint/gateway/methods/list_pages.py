@@ -1,7 +1,9 @@
-"""Pages of a list of threads in the client's order, where Codex's own order and pages do not fit. Pure.
+"""Pages of a list of threads in the client's order, where Codex's own order and pages do not fit.
+Pure.
 
-Codex sorts and counts provider threads. A trimmed thread has a younger one than the thread is, and an empty one is in no list of
-Codex's at all; so pages that hold such threads are made here, of all rows.
+Codex sorts and counts provider threads. A trimmed thread has a younger one than the thread is, and
+an empty one is in no list of Codex's at all; so pages that hold such threads are made here, of all
+rows.
 """
 
 import base64
@@ -34,7 +36,9 @@ class Order(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A row of a list; `row` is None where Codex lists no such thread, so that it is read when it is shown."""
+    """A row of a list; `row` is None where Codex lists no such thread, so that it is read when it
+    is shown.
+    """
 
     key: Key
     row: dict[str, Any] | None = None
@@ -62,7 +66,9 @@ def decode_cursor(text: Any) -> Cursor | None:
 
 
 def order_of(params: dict[str, Any]) -> Order | None:
-    """Returns the order that `params` of `thread/list` ask for, None when it is not one that can be made here."""
+    """Returns the order that `params` of `thread/list` ask for, None when it is not one that can be
+    made here.
+    """
     member = SORTED_BY.get(params.get("sortKey") or "created_at")
     direction = params.get("sortDirection") or "desc"
     if member is None or direction not in DIRECTIONS:
@@ -71,7 +77,9 @@ def order_of(params: dict[str, Any]) -> Order | None:
 
 
 def limit_of(params: dict[str, Any]) -> int | None:
-    """Returns how many rows a page may have, None when Codex has to say what is wrong with `limit`."""
+    """Returns how many rows a page may have, None when Codex has to say what is wrong with
+    `limit`.
+    """
     limit = params.get("limit")
     if limit is None:
         return DEFAULT_LIMIT
@@ -100,7 +108,9 @@ def merged(listed: list[Listed], displaced: Iterable[Listed], order: Order) -> l
 
 
 def rows_from(rows: list[Listed], cursor: Cursor | None, order: Order) -> list[Listed]:
-    """Returns the rows from a place in the list on; if its row is gone, from where it would stand."""
+    """Returns the rows from a place in the list on; if its row is gone, from where it would
+    stand.
+    """
     if cursor is None:
         return rows
     thread_id = cursor.key[1]

@@ -1,7 +1,8 @@
-"""Answers `thread/revert` and `thread/rollback`: a thread is one history, whatever its generations (docs/spec/clients.md).
+"""Answers `thread/revert` and `thread/rollback`: a thread is one history, whatever its generations
+(docs/spec/clients.md).
 
-Turns that ran in the present provider thread are reverted there, by Codex. Turns that were carried into
-it are unknown to Codex: a new generation is opened with what is left.
+Turns that ran in the present provider thread are reverted there, by Codex. Turns that were carried
+into it are unknown to Codex: a new generation is opened with what is left.
 """
 
 from typing import Any
@@ -21,17 +22,27 @@ from trimpoint.operations.sessions import ReadySession, Sessions
 
 
 class RevertMethods:
-    """`handlers` is the table, as in `ThreadMethods`. `wait_s` bounds how long a new generation is waited for."""
+    """`handlers` is the table, as in `ThreadMethods`. `wait_s` bounds how long a new generation is
+    waited for.
+    """
 
     def __init__(
-        self, sessions: Sessions, identity: Identity, methods: ThreadMethods, announcements: LifecycleNotifications, wait_s: float
+        self,
+        sessions: Sessions,
+        identity: Identity,
+        methods: ThreadMethods,
+        announcements: LifecycleNotifications,
+        wait_s: float,
     ) -> None:
         self._sessions = sessions
         self._identity = identity
         self._methods = methods
         self._announcements = announcements
         self._wait_s = wait_s
-        self.handlers: dict[str, Handler] = {"thread/revert": self._revert, "thread/rollback": self._rollback}
+        self.handlers: dict[str, Handler] = {
+            "thread/revert": self._revert,
+            "thread/rollback": self._rollback,
+        }
 
     async def _revert(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
@@ -51,10 +62,15 @@ class RevertMethods:
         session = await self._sessions.ready(thread_id)
         active = session.writer.state.active_turns
         if count > len(active):
-            raise Refusal(Reason.INVALID_PARAMS, f"The agent's context holds {len(active)} turns, fewer than {count}.")
+            raise Refusal(
+                Reason.INVALID_PARAMS,
+                f"The agent's context holds {len(active)} turns, fewer than {count}.",
+            )
         return await self._roll_back_turns(client_request, session, active[-count].id)
 
-    async def _roll_back_turns(self, client_request: ClientRequest, session: ReadySession, turn_id: str) -> Any:
+    async def _roll_back_turns(
+        self, client_request: ClientRequest, session: ReadySession, turn_id: str
+    ) -> Any:
         state = session.writer.state
         turn = state.turns[state.turn_index[turn_id]]
         await session.writer.flush()  # Codex is not asked while nothing can be written down
@@ -73,7 +89,9 @@ class RevertMethods:
                 return self._methods.with_whole_history(raw, state, {})
         await self._open_without(session, turn_id)
         current = await self._sessions.ready(state.id)
-        raw = await self._methods.link.request("thread/read", {"threadId": current.provider_thread_id, "includeTurns": False})
+        raw = await self._methods.link.request(
+            "thread/read", {"threadId": current.provider_thread_id, "includeTurns": False}
+        )
         self._announcements.reverted(state.id)
         return self._methods.with_whole_history(raw, current.writer.state, {})
 

@@ -1,4 +1,6 @@
-"""`session/export`: a whole thread in one answer, for whoever has no disk of the daemon's to read from."""
+"""`session/export`: a whole thread in one answer, for whoever has no disk of the daemon's to read
+from.
+"""
 
 import msgspec
 from anyio.lowlevel import checkpoint
@@ -24,12 +26,16 @@ async def export(state: ThreadState, params: ExportParams) -> ExportResult:
     heading = Heading(state.id, state.name, state.cwd, rfc3339(state.created_at_ms))
     entries = await _all_entries(state, pruned=params.pruned)
     if params.format == "json":
-        return ExportResult(format="json", content=msgspec.json.encode(document(heading, entries)).decode())
+        return ExportResult(
+            format="json", content=msgspec.json.encode(document(heading, entries)).decode()
+        )
     return ExportResult(format="markdown", content="".join(markdown(heading, entries)))
 
 
 async def _all_entries(state: ThreadState, *, pruned: bool) -> list[TimelineEntry]:
-    timeline = Timeline(state, frozenset(point.id for point in state.boundaries) if pruned else frozenset())
+    timeline = Timeline(
+        state, frozenset(point.id for point in state.boundaries) if pruned else frozenset()
+    )
     before, entries, room_bytes = state.thread_sequence, list[TimelineEntry](), MAX_EXPORT_BYTES
     for at in range(len(timeline)):
         entry = timeline[at]
@@ -44,5 +50,9 @@ async def _all_entries(state: ThreadState, *, pruned: bool) -> list[TimelineEntr
         if at % ENTRIES_AT_ONCE == ENTRIES_AT_ONCE - 1:
             await checkpoint()
             if state.thread_sequence != before:
-                raise Refusal(Reason.TURN_IN_PROGRESS, "The thread went on while it was read.", "Ask again when it rests.")
+                raise Refusal(
+                    Reason.TURN_IN_PROGRESS,
+                    "The thread went on while it was read.",
+                    "Ask again when it rests.",
+                )
     return entries

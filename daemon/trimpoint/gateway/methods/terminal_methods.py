@@ -1,4 +1,6 @@
-"""`thread/backgroundTerminals/*` on a stable id: the terminals of all generations, wherever they still run (docs/spec/sessions.md)."""
+"""`thread/backgroundTerminals/*` on a stable id: the terminals of all generations, wherever they
+still run (docs/spec/sessions.md).
+"""
 
 from typing import Any
 
@@ -26,8 +28,14 @@ class TerminalMethods:
             return await self._threads.link.request(client_request.method, client_request.params())
         holders = self._holders(thread_id)
         if len(holders) == 1:
-            return await self._threads.link.request(client_request.method, {**client_request.params(), "threadId": holders[0]})
-        running = [terminal for holder in holders for terminal in await self._threads.terminals.running(holder)]
+            return await self._threads.link.request(
+                client_request.method, {**client_request.params(), "threadId": holders[0]}
+            )
+        running = [
+            terminal
+            for holder in holders
+            for terminal in await self._threads.terminals.running(holder)
+        ]
         return {"data": running, "nextCursor": None}
 
     async def _on_each(self, client_request: ClientRequest) -> Any:
@@ -38,7 +46,9 @@ class TerminalMethods:
             return await self._threads.link.request(client_request.method, params)
         for holder in self._holders(thread_id):
             try:
-                held = await self._threads.link.request(client_request.method, {**params, "threadId": holder})
+                held = await self._threads.link.request(
+                    client_request.method, {**params, "threadId": holder}
+                )
             except ProviderError as error:
                 refusal = error
             else:
@@ -50,4 +60,7 @@ class TerminalMethods:
     def _holders(self, thread_id: str) -> list[str]:
         """The thread's provider threads that may run something, the present one last."""
         current = self._identity.provider_of(thread_id)
-        return [*self._threads.terminals.retained(thread_id), *([current] if current is not None else [])]
+        return [
+            *self._threads.terminals.retained(thread_id),
+            *([current] if current is not None else []),
+        ]

@@ -1,4 +1,6 @@
-"""Lists of threads as clients see them: one row a thread, whatever number of provider threads it has had (docs/spec/clients.md)."""
+"""Lists of threads as clients see them: one row a thread, whatever number of provider threads it
+has had (docs/spec/clients.md).
+"""
 
 from typing import Any, NamedTuple
 
@@ -38,7 +40,8 @@ class ThreadLists:
         self._engine = engine
         self._link = link
         self._identity = identity
-        # What a provider thread comes from never changes, so a thousand of them need not be read for each page.
+        # What a provider thread comes from never changes, so a thousand of them need not be read
+        # for each page.
         self._origins: dict[str, dict[str, Any]] = {}
         self.handlers: dict[str, Handler] = {
             "thread/list": self._list,
@@ -49,45 +52,67 @@ class ThreadLists:
 
     async def _list(self, client_request: ClientRequest) -> Any:
         params = client_request.params()
-        order, limit, cursor = order_of(params), limit_of(params), decode_cursor(params.get("cursor"))
+        order, limit, cursor = (
+            order_of(params),
+            limit_of(params),
+            decode_cursor(params.get("cursor")),
+        )
         is_ours = cursor is not None or not params.get("cursor")
         can_page = client_request.method == "thread/list" and is_ours and self._has_renewed()
         if can_page and order is not None and limit is not None:
             return await self._own_page(client_request, Asked(params, order, limit, cursor))
         return await self._codex_page(client_request, params)
 
-    async def _codex_page(self, client_request: ClientRequest, params: dict[str, Any]) -> dict[str, Any]:
+    async def _codex_page(
+        self, client_request: ClientRequest, params: dict[str, Any]
+    ) -> dict[str, Any]:
         """Codex's page with our ids in it, without the provider threads that serve no more."""
         asked = Raw(self._identity.to_provider(msgspec.json.encode(params)))
-        raw = await request_in_order(self._link, client_request.method, asked, Raw.copy, on_sent=client_request.on_sent)
+        raw = await request_in_order(
+            self._link, client_request.method, asked, Raw.copy, on_sent=client_request.on_sent
+        )
         answer: dict[str, Any] = msgspec.json.decode(raw)
         rows = [self._row(row) for row in answer.get("data") or () if self._is_shown(row)]
         # `readStates` is keyed by thread id.
-        rest = idmap.rewrite_ids({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
+        rest = idmap.rewrite_ids(
+            {name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of
+        )
         return {**rest, "data": rows}
 
     async def _own_page(self, client_request: ClientRequest, asked: "Asked") -> dict[str, Any]:
-        """A page of all threads, each where the thread and not its present provider thread belongs."""
+        """A page of all threads, each where the thread and not its present provider thread
+        belongs.
+        """
         answer, listed = await self._all_listed(client_request, asked)
         # Codex has sorted a trimmed thread by the creation of its present provider thread.
         by_creation = asked.order.member == "createdAt"
         displaced = [one for one in listed if by_creation and self._is_renewed(one.key[1])]
         in_place = [one for one in listed if not (by_creation and self._is_renewed(one.key[1]))]
         unlisted = await self._unlisted({one.key[1] for one in listed}, asked)
-        rest = rows_from(merged(in_place, [*displaced, *unlisted], asked.order), asked.cursor, asked.order)
+        rest = rows_from(
+            merged(in_place, [*displaced, *unlisted], asked.order), asked.cursor, asked.order
+        )
         shown, more = await self._shown(rest, asked.limit)
         own: dict[str, Any] = {
-            "nextCursor": Cursor(shown[-1].key, inclusive=False).encode() if more and shown else None,
+            "nextCursor": Cursor(shown[-1].key, inclusive=False).encode()
+            if more and shown
+            else None,
             "backwardsCursor": Cursor(shown[0].key, inclusive=True).encode() if shown else None,
         }
         states = answer.get("readStates")
         if states is not None:
             on_page = {one.key[1] for one in shown}
-            own["readStates"] = {thread_id: state for thread_id, state in states.items() if thread_id in on_page}
+            own["readStates"] = {
+                thread_id: state for thread_id, state in states.items() if thread_id in on_page
+            }
         return {**answer, **own, "data": [one.row for one in shown]}
 
-    async def _all_listed(self, client_request: ClientRequest, asked: "Asked") -> tuple[dict[str, Any], list[Listed]]:
-        """Codex's answer, with the read states of all pages, and all its rows that serve a thread at present."""
+    async def _all_listed(
+        self, client_request: ClientRequest, asked: "Asked"
+    ) -> tuple[dict[str, Any], list[Listed]]:
+        """Codex's answer, with the read states of all pages, and all its rows that serve a thread
+        at present.
+        """
         rows: list[Listed] = []
         states: dict[str, Any] = {}
         params = {**asked.params, "limit": MAX_LIMIT, "cursor": None}
@@ -97,10 +122,15 @@ class ThreadLists:
             states |= answer.get("readStates") or {}
             params["cursor"] = answer.get("nextCursor")
             if not params["cursor"]:
-                return {**answer, **({"readStates": states} if answer.get("readStates") is not None else {})}, rows
+                return {
+                    **answer,
+                    **({"readStates": states} if answer.get("readStates") is not None else {}),
+                }, rows
 
     async def _shown(self, rows: list[Listed], limit: int) -> tuple[list[Listed], bool]:
-        """Returns the first rows of a list, `limit` of them, read where Codex had not listed them; and whether there are more."""
+        """Returns the first rows of a list, `limit` of them, read where Codex had not listed them;
+        and whether there are more.
+        """
         shown: list[Listed] = []
         for place, one in enumerate(rows):
             row = one.row if one.row is not None else await self._read(one.key[1])
@@ -112,10 +142,18 @@ class ThreadLists:
 
     async def _loaded_list(self, client_request: ClientRequest) -> Any:
         params = self._identity.to_provider(msgspec.json.encode(client_request.params()))
-        answer: dict[str, Any] = msgspec.json.decode(await self._link.request(client_request.method, Raw(params)))
-        shown = [provider_id for provider_id in answer.get("data") or () if self._is_current_or_foreign(str(provider_id))]
+        answer: dict[str, Any] = msgspec.json.decode(
+            await self._link.request(client_request.method, Raw(params))
+        )
+        shown = [
+            provider_id
+            for provider_id in answer.get("data") or ()
+            if self._is_current_or_foreign(str(provider_id))
+        ]
         data = [self._engine.owner_of(provider_id) or provider_id for provider_id in shown]
-        rest = idmap.rewrite_ids({name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of)
+        rest = idmap.rewrite_ids(
+            {name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of
+        )
         return {**rest, "data": data}
 
     def _is_shown(self, row: dict[str, Any]) -> bool:
@@ -132,7 +170,9 @@ class ThreadLists:
         shown: dict[str, Any] = idmap.rewrite_ids(row, self._engine.owner_of)
         if owner is not None and owner != provider_id:
             summary = self._engine.summaries[owner]
-            shown.get("thread", shown).update(createdAt=summary.created_at_ms // 1000, preview=summary.preview)
+            shown.get("thread", shown).update(
+                createdAt=summary.created_at_ms // 1000, preview=summary.preview
+            )
         return shown
 
     def _has_renewed(self) -> bool:
@@ -143,13 +183,25 @@ class ThreadLists:
         return summary is not None and _was_renewed(summary)
 
     async def _unlisted(self, listed: set[str], asked: "Asked") -> list[Listed]:
-        """Threads whose present provider thread had no turn yet: Codex lists none of those, and a cleared thread must not vanish."""
+        """Threads whose present provider thread had no turn yet: Codex lists none of those, and a
+        cleared thread must not vanish.
+        """
         rows: list[Listed] = []
         for summary in self._engine.summaries.values():
-            if summary.thread_id in listed or not _was_renewed(summary) or not _fits(summary, asked.params):
+            if (
+                summary.thread_id in listed
+                or not _was_renewed(summary)
+                or not _fits(summary, asked.params)
+            ):
                 continue
-            if not has_row_filter(asked.params) or await self._row_fits(summary.thread_id, asked.params):
-                at_ms = summary.created_at_ms if asked.order.member == "createdAt" else summary.updated_at_ms
+            if not has_row_filter(asked.params) or await self._row_fits(
+                summary.thread_id, asked.params
+            ):
+                at_ms = (
+                    summary.created_at_ms
+                    if asked.order.member == "createdAt"
+                    else summary.updated_at_ms
+                )
                 rows.append(Listed((at_ms // 1000, summary.thread_id)))
         return rows
 
@@ -164,12 +216,16 @@ class ThreadLists:
         return passes_filters(row, params)
 
     async def _read(self, thread_id: str) -> dict[str, Any] | None:
-        """A thread's row from the newest of its provider threads that Codex still has; an empty one does not outlive Codex."""
+        """A thread's row from the newest of its provider threads that Codex still has; an empty one
+        does not outlive Codex.
+        """
         for provider_id in reversed(self._engine.summaries[thread_id].provider_thread_ids):
             if provider_id is None:
                 continue
             try:
-                raw = await self._link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
+                raw = await self._link.request(
+                    "thread/read", {"threadId": provider_id, "includeTurns": False}
+                )
             except ProviderError:
                 continue
             row = self._row(msgspec.json.decode(raw)["thread"])
@@ -192,7 +248,9 @@ def _was_renewed(summary: ThreadSummary) -> bool:
 
 
 def _fits(summary: ThreadSummary, params: dict[str, Any]) -> bool:
-    """Returns whether a thread passes the filters that need no more than what is known of every thread."""
+    """Returns whether a thread passes the filters that need no more than what is known of every
+    thread.
+    """
     cwd, term = params.get("cwd"), params.get("searchTerm")
     wanted = [cwd] if isinstance(cwd, str) else cwd
     return (

@@ -1,4 +1,6 @@
-"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are (docs/spec/clients.md)."""
+"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are
+(docs/spec/clients.md).
+"""
 
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
@@ -39,16 +41,18 @@ Facts = tuple[ev.AnyEvent, ...]
 # These take as long as a program, a tool, a download or a person takes.
 MAY_TAKE_LONG = frozenset(
     {
-        "command/exec", "mcpServer/tool/call", "mcpServer/oauth/login", "marketplace/add", "marketplace/upgrade", "plugin/install",
-        "externalAgentConfig/import", "feedback/upload", "fs/copy", "fs/remove", "windowsSandbox/setupStart",
+        "command/exec", "mcpServer/tool/call", "mcpServer/oauth/login", "marketplace/add",
+        "marketplace/upgrade", "plugin/install", "externalAgentConfig/import", "feedback/upload",
+        "fs/copy", "fs/remove", "windowsSandbox/setupStart",
     }
 )  # fmt: skip
 # These act on a session, so the thread's context must be in place before they reach Codex.
 NEED_SESSION = frozenset(
     {
-        "thread/settings/update", "thread/shellCommand", "review/start", "thread/name/set", "thread/goal/set", "thread/goal/clear",
-        "thread/queue/add", "thread/queue/start", "thread/queue/update", "thread/queue/delete", "thread/queue/reorder",
-        "thread/queue/list", "thread/goal/get", "turn/settings/update", "thread/realtime/start", "thread/sample",
+        "thread/settings/update", "thread/shellCommand", "review/start", "thread/name/set",
+        "thread/goal/set", "thread/goal/clear", "thread/queue/add", "thread/queue/start",
+        "thread/queue/update", "thread/queue/delete", "thread/queue/reorder", "thread/queue/list",
+        "thread/goal/get", "turn/settings/update", "thread/realtime/start", "thread/sample",
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
@@ -57,7 +61,8 @@ BEGIN_TURNS = frozenset({"review/start", "thread/shellCommand"})
 
 
 class ThreadMethods:
-    """`handlers` is the table; each handler returns the result to answer, or answers by itself and returns None.
+    """`handlers` is the table; each handler returns the result to answer, or answers by itself and
+    returns None.
 
     `agent_tools`: whether agents get tools to reduce their context where the client does not say.
     """
@@ -98,7 +103,9 @@ class ThreadMethods:
             **dict.fromkeys(NEED_SESSION, self._forward_with_session),
         }
 
-    async def forward(self, client_request: ClientRequest, *, deadline_s: float | None = None) -> None:
+    async def forward(
+        self, client_request: ClientRequest, *, deadline_s: float | None = None
+    ) -> None:
         """Pass a request on as it is, and its answer back, ids exchanged."""
         mapped = self._mapped_params(client_request)
 
@@ -107,19 +114,34 @@ class ThreadMethods:
 
         deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else deadline_s
         await request_in_order(
-            self.link, client_request.method, mapped, answered, deadline_s=deadline_s, on_sent=client_request.on_sent
+            self.link,
+            client_request.method,
+            mapped,
+            answered,
+            deadline_s=deadline_s,
+            on_sent=client_request.on_sent,
         )
 
-    def join(self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False) -> None:
-        """Subscribes the client to a thread; `again`: resends every open request, as Codex does on `thread/resume`."""
+    def join(
+        self, client: Client, thread_id: str, *, raw_events: bool = False, again: bool = False
+    ) -> None:
+        """Subscribes the client to a thread; `again`: resends every open request, as Codex does on
+        `thread/resume`.
+        """
         self._clients.join(client, thread_id, raw_events=raw_events)
         self._questions.resend_pending(client, thread_id, again=again)
 
     async def _start(self, client_request: ClientRequest) -> None:
-        params, agent_tools = with_agent_tools(client_request.params(), by_default=self._agent_tools)
+        params, agent_tools = with_agent_tools(
+            client_request.params(), by_default=self._agent_tools
+        )
 
         def begun(raw: Raw, thread_id: str) -> None:
-            self.join(client_request.client, thread_id, raw_events=bool(params.get("experimentalRawEvents")))
+            self.join(
+                client_request.client,
+                thread_id,
+                raw_events=bool(params.get("experimentalRawEvents")),
+            )
             client_request.answer(raw)
 
         await self._sessions.begin(params, begun, agent_tools=agent_tools)
@@ -130,13 +152,16 @@ class ThreadMethods:
         if thread_id is None:
             return await self.adopt(client_request, params, "adopted")
         if self.is_archived(thread_id):
-            # Codex says it is archived, in its own words, unless another program has taken it out of the archive.
+            # Codex says it is archived, in its own words, unless another program has taken it out
+            # of the archive.
             await self._sessions.note_unarchived(thread_id, params)
         with ClientResume(params, lambda: not self._clients.subscribers(thread_id)) as asked:
             session = await self._sessions.ready(thread_id, asked)
             return await self._attach(client_request, session, asked)
 
-    async def _attach(self, client_request: ClientRequest, session: ReadySession, asked: ClientResume) -> None:
+    async def _attach(
+        self, client_request: ClientRequest, session: ReadySession, asked: ClientResume
+    ) -> None:
         thread_id, params = session.writer.thread_id, asked.params
 
         def attached(raw: Raw) -> None:
@@ -150,7 +175,10 @@ class ThreadMethods:
             return attached(asked.answer)
         try:
             return await request_in_order(
-                self.link, "thread/resume", {**params, "threadId": session.provider_thread_id}, attached
+                self.link,
+                "thread/resume",
+                {**params, "threadId": session.provider_thread_id},
+                attached,
             )
         except ProviderError as error:
             if not is_missing_error(error):
@@ -204,7 +232,9 @@ class ThreadMethods:
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
         await self._take_in(state)
-        raw = await self.link.request("thread/read", {"threadId": provider_id, "includeTurns": False})
+        raw = await self.link.request(
+            "thread/read", {"threadId": provider_id, "includeTurns": False}
+        )
         return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
     async def _turns_list(self, client_request: ClientRequest) -> Any:
@@ -222,7 +252,9 @@ class ThreadMethods:
         return history.items_page(state, client_request.params())
 
     async def _forward_page(self, client_request: ClientRequest, state: ThreadState | None) -> Any:
-        """Codex has no history of a thread before its first prompt and refuses; a client that comes back then needs a page."""
+        """Codex has no history of a thread before its first prompt and refuses; a client that comes
+        back then needs a page.
+        """
         try:
             return await self.forward(client_request)
         except ProviderError:
@@ -259,7 +291,9 @@ class ThreadMethods:
         if thread_id is None:
             return await self.forward(client_request)
         # A client that asks Codex to compact means it, however short the conversation.
-        await self._sessions.dispatch(CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True))
+        await self._sessions.dispatch(
+            CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True)
+        )
         return {}
 
     async def _inject_items(self, client_request: ClientRequest) -> Any:
@@ -270,11 +304,17 @@ class ThreadMethods:
         session = await self._sessions.ready(thread_id)
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
-        await self._request_recorded(client_request, session, request, lambda state: _injected(state, params))
+        await self._request_recorded(
+            client_request, session, request, lambda state: _injected(state, params)
+        )
         return None
 
     async def _request_recorded(
-        self, client_request: ClientRequest, session: ReadySession, params: Any, facts: Callable[[ThreadState], Facts]
+        self,
+        client_request: ClientRequest,
+        session: ReadySession,
+        params: Any,
+        facts: Callable[[ThreadState], Facts],
     ) -> None:
         """Ask Codex, record what that makes true of the thread, and answer once it is durable.
 
@@ -292,7 +332,9 @@ class ThreadMethods:
 
             method, on_sent = client_request.method, client_request.on_sent
             raw = await request_in_order(self.link, method, params, acknowledged, on_sent=on_sent)
-            if writer.read_only is None:  # else nothing can be written down, and no trim can lose it
+            if (
+                writer.read_only is None
+            ):  # else nothing can be written down, and no trim can lose it
                 await writer.flush()
             client_request.answer(self._identity.to_client(bytes(raw)))
 
@@ -310,18 +352,23 @@ class ThreadMethods:
         except ProviderError as error:
             if not is_missing_error(error):
                 raise
-        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second sending (docs/spec/sessions.md).
+        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second
+        # sending (docs/spec/sessions.md).
         self._threads.forget(str(self._identity.provider_of(thread_id)))
         return await self._start_turn(client_request, thread_id)
 
     async def _start_turn(self, client_request: ClientRequest, thread_id: str) -> None:
         session, baseline = await self._starts.ready(thread_id)
         self._refuse_archived(thread_id)  # it may have been put away meanwhile
-        # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on its behalf just now.
+        # Unlike with Codex, who sends a prompt hears the turn: the thread may have been loaded on
+        # its behalf just now.
         self.join(client_request.client, thread_id)
         params = self._with_provider_id(client_request, session)
         await self._starts.send(
-            session, baseline, params, lambda raw: client_request.answer(self._identity.to_client(bytes(raw)))
+            session,
+            baseline,
+            params,
+            lambda raw: client_request.answer(self._identity.to_client(bytes(raw))),
         )
 
     async def _turn_steer(self, client_request: ClientRequest) -> Any:
@@ -333,7 +380,9 @@ class ThreadMethods:
         params = self._with_provider_id(client_request, session)
         expected = client_request.params().get("expectedTurnId")
         if isinstance(expected, str):
-            params["expectedTurnId"] = Raw(msgspec.json.encode(self._identity.provider_turn(expected)))
+            params["expectedTurnId"] = Raw(
+                msgspec.json.encode(self._identity.provider_turn(expected))
+            )
         return self._identity.to_client(bytes(await self.link.request("turn/steer", params)))
 
     async def _forward_with_session(self, client_request: ClientRequest) -> Any:
@@ -349,13 +398,21 @@ class ThreadMethods:
             return await self.forward(client_request)
         params = client_request.params()
         mapped = self._mapped_params(client_request)
-        return await self._request_recorded(client_request, session, mapped, lambda state: facts(state, params))
+        return await self._request_recorded(
+            client_request, session, mapped, lambda state: facts(state, params)
+        )
 
     def _mapped_params(self, client_request: ClientRequest) -> Raw | None:
         params = client_request.message.params
-        return Raw(self._identity.to_provider(bytes(params), client_request.method)) if params is not None else None
+        return (
+            Raw(self._identity.to_provider(bytes(params), client_request.method))
+            if params is not None
+            else None
+        )
 
-    def _with_provider_id(self, client_request: ClientRequest, session: ReadySession) -> dict[str, Raw]:
+    def _with_provider_id(
+        self, client_request: ClientRequest, session: ReadySession
+    ) -> dict[str, Raw]:
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
 
@@ -369,7 +426,8 @@ class ThreadMethods:
             return None
 
     def is_archived(self, thread_id: str) -> bool:
-        """Returns whether Codex has the thread in its archive, as it may not while terminals of it run.
+        """Returns whether Codex has the thread in its archive, as it may not while terminals of it
+        run.
 
         :raises Refusal: when it is archived for clients only, or went on as another thread.
         """
@@ -380,11 +438,17 @@ class ThreadMethods:
 
     def _refuse_archived(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
-        archived = writer.state.archived if writer is not None else self._engine.summaries[thread_id].archived
+        archived = (
+            writer.state.archived
+            if writer is not None
+            else self._engine.summaries[thread_id].archived
+        )
         successor = self._engine.summaries[thread_id].new_thread_id
         if archived and successor is not None:
             problem = f"The thread {thread_id} is archived; it went on as {successor}."
-            raise Refusal(Reason.THREAD_ARCHIVED, problem, "Go on in that thread, or unarchive this one.")
+            raise Refusal(
+                Reason.THREAD_ARCHIVED, problem, "Go on in that thread, or unarchive this one."
+            )
         if archived:
             raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
 
@@ -408,7 +472,11 @@ class ThreadMethods:
         }
         if state.recovering_turn_id is not None:
             thread["status"] = {"type": "active", "activeFlags": []}
-        return {**answer, **_own_cursors(answer, state, params.get("initialTurnsPage")), "thread": thread}
+        return {
+            **answer,
+            **_own_cursors(answer, state, params.get("initialTurnsPage")),
+            "thread": thread,
+        }
 
     def _parent_of(self, state: ThreadState) -> str | None:
         parent = state.parent_thread_id
@@ -420,13 +488,16 @@ def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) ->
     own = {
         "turnsBackwardsCursor": history.newest_turns(state),
         "itemsBackwardsCursor": history.newest_items(state),
-        "initialTurnsPage": history.turns_page(state, as_dict(first_page)) if first_page is not None else None,
+        "initialTurnsPage": history.turns_page(state, as_dict(first_page))
+        if first_page is not None
+        else None,
     }
     return {name: value for name, value in own.items() if name in answer}
 
 
 def _is_one_provider_thread(state: ThreadState) -> bool:
-    """Returns whether Codex knows the thread just as clients do: under its own id, with all its turns.
+    """Returns whether Codex knows the thread just as clients do: under its own id, with all its
+    turns.
 
     After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
     """
@@ -437,7 +508,9 @@ def _is_one_provider_thread(state: ThreadState) -> bool:
 
 
 def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
-    """Injected items belong to the context from here on: they share the fate of the last turn before them."""
+    """Injected items belong to the context from here on: they share the fate of the last turn
+    before them.
+    """
     active = state.active_turns
     items = tuple(map(bytes, msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])))
     if not active or not items:
@@ -459,7 +532,8 @@ def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     return (ev.ThreadRenamed(str(params["name"])),)
 
 
-# Codex acknowledges these first and says what came of them a moment later; a trim in between must not lose them (measured: 0.163).
+# Codex acknowledges these first and says what came of them a moment later; a trim in between must
+# not lose them (measured: 0.163).
 _ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
     "thread/settings/update": _settings_acknowledged,
     "thread/name/set": _name_acknowledged,

@@ -1,4 +1,6 @@
-"""Pages of a timeline: back from the newest, bounded in entries and bytes, oldest first within a page (docs/spec/model.md)."""
+"""Pages of a timeline: back from the newest, bounded in entries and bytes, oldest first within a
+page (docs/spec/model.md).
+"""
 
 import base64
 import zlib
@@ -17,14 +19,18 @@ MAX_PAGE_BYTES = 4 * 1024 * 1024
 
 
 def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
-    """One page. A cursor says how many entries, counted from the oldest, lie before the page that was given out with it.
+    """One page. A cursor says how many entries, counted from the oldest, lie before the page that
+    was given out with it.
 
-    :raises Refusal: when the cursor or an expanded trim point is none of this thread's, or the cursor is of another view of it.
+    :raises Refusal: when the cursor or an expanded trim point is none of this thread's, or the
+        cursor is of another view of it.
     """
     known = frozenset(point.id for point in state.boundaries)
     expanded = known if params.expand == "all" else frozenset(params.expand or ())
     if unknown := expanded - known:
-        raise Refusal(Reason.INVALID_PARAMS, f"The thread has no trim point {sorted(unknown)[0]!r}.")
+        raise Refusal(
+            Reason.INVALID_PARAMS, f"The thread has no trim point {sorted(unknown)[0]!r}."
+        )
     timeline, view = Timeline(state, expanded), _view(state, expanded)
     end = len(timeline) if params.cursor is None else _position(params.cursor, view, len(timeline))
     entries = _back_from(timeline, end, params.limit or DEFAULT_ENTRIES)
@@ -46,8 +52,12 @@ def _back_from(timeline: Timeline, end: int, limit: int) -> list[TimelineEntry]:
 
 
 def _view(state: ThreadState, expanded: frozenset[str]) -> int:
-    """What a cursor depends on. New entries come last and move none; a trim, or another `expand`, moves all."""
-    return zlib.crc32(msgspec.json.encode([point.id for point in state.boundaries] + sorted(expanded)))
+    """What a cursor depends on. New entries come last and move none; a trim, or another `expand`,
+    moves all.
+    """
+    return zlib.crc32(
+        msgspec.json.encode([point.id for point in state.boundaries] + sorted(expanded))
+    )
 
 
 def _cursor(position: int, view: int) -> str:
@@ -61,7 +71,10 @@ def _position(cursor: str, view: int, count: int) -> int:
     except ValueError:
         position, of_view = -1, view
     if of_view != view:
-        problem = "The cursor is of another view of this thread: it was trimmed since, or other sections are expanded."
+        problem = (
+            "The cursor is of another view of this thread: it was trimmed since, or other sections "
+            "are expanded."
+        )
         raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
     if not 0 <= position <= count:
         raise Refusal(Reason.INVALID_PARAMS, "The cursor is none that this method gave out.")

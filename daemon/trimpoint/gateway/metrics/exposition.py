@@ -1,6 +1,8 @@
-"""Metrics as Prometheus' text, through its official client: the only module that imports it, and only when it is asked.
+"""Metrics as Prometheus' text, through its official client: the only module that imports it, and
+only when it is asked.
 
-Nothing is registered with the client's own global registry, and its own figures of the process are not used.
+Nothing is registered with the client's own global registry, and its own figures of the process are
+not used.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,8 @@
-"""What can be counted about the daemon, in the names and kinds that Prometheus uses; nothing in it names a thread or a client.
+"""What can be counted about the daemon, in the names and kinds that Prometheus uses; nothing in it
+names a thread or a client.
 
-Nothing is counted here: each part counts for itself, as it goes, and is asked when somebody wants to know.
+Nothing is counted here: each part counts for itself, as it goes, and is asked when somebody wants
+to know.
 """
 
 import os
@@ -39,49 +41,100 @@ class Metrics:
 
     def families(self) -> list[MetricFamily]:
         """Returns all of it, as it is now."""
-        return [*self._clients(), *self._threads(), *self._journal(), *self._codex(), *self._process()]
+        return [
+            *self._clients(),
+            *self._threads(),
+            *self._journal(),
+            *self._codex(),
+            *self._process(),
+        ]
 
     def _clients(self) -> Iterator[MetricFamily]:
         clients = self._parts.clients
         yield _gauge("trimpoint_clients", "Clients that are connected.", len(clients))
-        yield _counter("trimpoint_clients_connected_total", "Clients that have connected.", clients.connected)
-        yield _counter("trimpoint_clients_dropped_total", "Clients that were dropped because they did not read.", clients.dropped)
+        yield _counter(
+            "trimpoint_clients_connected_total", "Clients that have connected.", clients.connected
+        )
+        yield _counter(
+            "trimpoint_clients_dropped_total",
+            "Clients that were dropped because they did not read.",
+            clients.dropped,
+        )
         yield _counter("trimpoint_requests_total", "Requests of clients.", clients.requests)
-        yield _counter("trimpoint_sent_bytes_total", "Bytes that clients have taken.", clients.sent_bytes)
-        yield _gauge("trimpoint_outbox_bytes", "Bytes that wait for clients to take them.", clients.queued_bytes)
-        yield _gauge("trimpoint_questions_open", "Questions of the agent without an answer.", len(self._parts.questions))
+        yield _counter(
+            "trimpoint_sent_bytes_total", "Bytes that clients have taken.", clients.sent_bytes
+        )
+        yield _gauge(
+            "trimpoint_outbox_bytes",
+            "Bytes that wait for clients to take them.",
+            clients.queued_bytes,
+        )
+        yield _gauge(
+            "trimpoint_questions_open",
+            "Questions of the agent without an answer.",
+            len(self._parts.questions),
+        )
 
     def _threads(self) -> Iterator[MetricFamily]:
         engine, activity = self._parts.engine, self._parts.activity
         yield _gauge("trimpoint_threads", "Threads that are known.", len(engine.summaries))
-        yield _gauge("trimpoint_threads_loaded", "Threads that are in memory.", len(engine.loaded_writers()))
-        turns: dict[Labels, float] = {(("status", status),): count for status, count in activity.turns.items()}
+        yield _gauge(
+            "trimpoint_threads_loaded", "Threads that are in memory.", len(engine.loaded_writers())
+        )
+        turns: dict[Labels, float] = {
+            (("status", status),): count for status, count in activity.turns.items()
+        }
         yield _family("trimpoint_turns_total", "counter", "Turns that have ended.", turns)
         ended: dict[Labels, float] = {
-            (("kind", kind), ("outcome", outcome)): count for (kind, outcome), count in activity.operations.items()
+            (("kind", kind), ("outcome", outcome)): count
+            for (kind, outcome), count in activity.operations.items()
         }
         yield _family("trimpoint_operations_total", "counter", "Operations that have ended.", ended)
         yield _phases(activity.phases)
 
     def _journal(self) -> Iterator[MetricFamily]:
         files = self._parts.files
-        yield _counter("trimpoint_journal_syncs_total", "Times that the disk was waited for.", files.syncs)
-        yield _counter("trimpoint_journal_sync_seconds_total", "Seconds that the disk was waited for.", files.sync_s)
-        yield _counter("trimpoint_journal_written_bytes_total", "Bytes written to the state directory.", files.written_bytes)
+        yield _counter(
+            "trimpoint_journal_syncs_total", "Times that the disk was waited for.", files.syncs
+        )
+        yield _counter(
+            "trimpoint_journal_sync_seconds_total",
+            "Seconds that the disk was waited for.",
+            files.sync_s,
+        )
+        yield _counter(
+            "trimpoint_journal_written_bytes_total",
+            "Bytes written to the state directory.",
+            files.written_bytes,
+        )
 
     def _codex(self) -> Iterator[MetricFamily]:
         link = self._parts.link
         yield _gauge("trimpoint_codex_up", "Whether a Codex is connected.", link.peer is not None)
         yield _counter("trimpoint_codex_starts_total", "Times that Codex was started.", link.epoch)
-        yield _counter("trimpoint_codex_messages_total", "Messages that Codex has sent.", link.traffic.messages)
-        yield _counter("trimpoint_codex_bytes_total", "Bytes that Codex has sent.", link.traffic.size_bytes)
+        yield _counter(
+            "trimpoint_codex_messages_total", "Messages that Codex has sent.", link.traffic.messages
+        )
+        yield _counter(
+            "trimpoint_codex_bytes_total", "Bytes that Codex has sent.", link.traffic.size_bytes
+        )
 
     def _process(self) -> Iterator[MetricFamily]:
         times = os.times()
-        yield _gauge("trimpoint_uptime_seconds", "Seconds since the daemon began.", time.monotonic() - self._began)
-        yield _counter("process_cpu_seconds_total", "CPU seconds of the daemon.", times.user + times.system)
-        yield _gauge("process_resident_memory_bytes", "Resident memory of the daemon.", _resident_bytes())
-        yield _gauge("process_open_fds", "File descriptors that are open.", len(os.listdir("/proc/self/fd")))
+        yield _gauge(
+            "trimpoint_uptime_seconds",
+            "Seconds since the daemon began.",
+            time.monotonic() - self._began,
+        )
+        yield _counter(
+            "process_cpu_seconds_total", "CPU seconds of the daemon.", times.user + times.system
+        )
+        yield _gauge(
+            "process_resident_memory_bytes", "Resident memory of the daemon.", _resident_bytes()
+        )
+        yield _gauge(
+            "process_open_fds", "File descriptors that are open.", len(os.listdir("/proc/self/fd"))
+        )
 
 
 Labels = tuple[tuple[str, str], ...]
@@ -95,7 +148,9 @@ def _counter(name: str, description: str, value: float) -> MetricFamily:
     return _family(name, "counter", description, {(): value})
 
 
-def _family(name: str, kind: MetricKind, description: str, values: Mapping[Labels, float]) -> MetricFamily:
+def _family(
+    name: str, kind: MetricKind, description: str, values: Mapping[Labels, float]
+) -> MetricFamily:
     samples = [_sample(name, labels, value) for labels, value in values.items()]
     return MetricFamily(name=name, kind=kind, help=description, samples=samples)
 
@@ -113,7 +168,12 @@ def _phases(phases: Mapping[tuple[str, str], Durations]) -> MetricFamily:
             samples.append(_sample(f"{name}_bucket", (*labels, ("le", bound)), count))
         samples.append(_sample(f"{name}_count", labels, durations.cumulative[-1]))
         samples.append(_sample(f"{name}_sum", labels, durations.total_s))
-    return MetricFamily(name=name, kind="histogram", help="How long each phase of an operation took.", samples=samples)
+    return MetricFamily(
+        name=name,
+        kind="histogram",
+        help="How long each phase of an operation took.",
+        samples=samples,
+    )
 
 
 def _resident_bytes() -> int:

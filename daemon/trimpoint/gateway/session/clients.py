@@ -1,6 +1,8 @@
-"""The clients that are connected: who each one is, what it follows, and the delivery of notifications to those who should hear them.
+"""The clients that are connected: who each one is, what it follows, and the delivery of
+notifications to those who should hear them.
 
-Encoded once, written to many: a line is made at most once per dialect, whatever the number of clients.
+Encoded once, written to many: a line is made at most once per dialect, whatever the number of
+clients.
 """
 
 import time
@@ -13,26 +15,35 @@ import msgspec
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.wire import Dialect, frame_lines
 
-# What Codex sends to every connection (measured); everything else about a thread goes to its subscribers.
+# What Codex sends to every connection (measured); everything else about a thread goes to its
+# subscribers.
 BROADCAST_METHODS = frozenset(
     {
-        "thread/started", "thread/status/changed", "thread/closed", "thread/readState/changed", "thread/archived",
-        "thread/unarchived", "thread/deleted", "thread/name/updated", "thread/goal/updated", "thread/goal/cleared",
-        "thread/attachment/updated",
+        "thread/started", "thread/status/changed", "thread/closed", "thread/readState/changed",
+        "thread/archived", "thread/unarchived", "thread/deleted", "thread/name/updated",
+        "thread/goal/updated", "thread/goal/cleared", "thread/attachment/updated",
     }
 )  # fmt: skip
 RAW_EVENTS = frozenset({"rawResponseItem/completed", "rawResponse/completed"})
-# What Codex keeps from a connection without the experimental API (measured: 0.163, 0.171; its schema does not tell), and whatever
-# begins with `REALTIME`.
+# What Codex keeps from a connection without the experimental API (measured: 0.163, 0.171; its
+# schema does not tell), and whatever begins with `REALTIME`.
 EXPERIMENTAL = frozenset(
-    {"project/changed", "thread/project/updated", "thread/queue/changed", "thread/readState/changed", "thread/settings/updated"}
+    {
+        "project/changed",
+        "thread/project/updated",
+        "thread/queue/changed",
+        "thread/readState/changed",
+        "thread/settings/updated",
+    }
 )
 REALTIME = "thread/realtime/"
 VERSIONED = b'{"jsonrpc":"2.0",'
 
 
 class Client:
-    """One connection and what was agreed with it. `on_changed` is called whenever what it should hear may have changed."""
+    """One connection and what was agreed with it. `on_changed` is called whenever what it should
+    hear may have changed.
+    """
 
     def __init__(self, connection: Connection, on_changed: Callable[[], None]) -> None:
         self.connection = connection
@@ -54,9 +65,16 @@ class Client:
         """The connection's id."""
         return self.connection.id
 
-    def introduce(self, name: str, opted_out: frozenset[str], *, experimental: bool = False) -> None:
+    def introduce(
+        self, name: str, opted_out: frozenset[str], *, experimental: bool = False
+    ) -> None:
         """The handshake is done."""
-        self.name, self.opted_out, self.experimental, self.initialized = name, opted_out, experimental, True
+        self.name, self.opted_out, self.experimental, self.initialized = (
+            name,
+            opted_out,
+            experimental,
+            True,
+        )
         self._on_changed()
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
@@ -83,13 +101,18 @@ class Client:
         return thread_id is None or method in BROADCAST_METHODS or thread_id in self.threads
 
     def notify(self, method: str, params: Any) -> None:
-        """Send one notification of ours, unless the client opted out of it or has not shaken hands."""
+        """Send one notification of ours, unless the client opted out of it or has not shaken
+        hands.
+        """
         if self.initialized and method not in self.opted_out:
-            Delivery(method, lambda: msgspec.json.encode({"method": method, "params": params})).to((self,))
+            Delivery(method, lambda: msgspec.json.encode({"method": method, "params": params})).to(
+                (self,)
+            )
 
 
 class Delivery:
-    """Notifications on their way to some clients; `encode` is called when the first of them needs it.
+    """Notifications on their way to some clients; `encode` is called when the first of them needs
+    it.
 
     It returns one message, or several of one method with newlines between them.
     """
@@ -106,7 +129,9 @@ class Delivery:
             kind = client.connection.dialect, client.versioned
             framed = self._framed.get(kind)
             if framed is None:
-                framed = self._framed[kind] = frame_lines(self._lines_for(client.versioned), client.connection.dialect)
+                framed = self._framed[kind] = frame_lines(
+                    self._lines_for(client.versioned), client.connection.dialect
+                )
             client.connection.send_framed(framed)
 
     def _lines_for(self, versioned: bool) -> bytes:
@@ -147,7 +172,9 @@ class Clients:
     @property
     def sent_bytes(self) -> int:
         """Returns how many bytes all clients have read, disconnected ones included."""
-        return self._departed_bytes + sum(client.connection.sent_bytes for client in self._clients.values())
+        return self._departed_bytes + sum(
+            client.connection.sent_bytes for client in self._clients.values()
+        )
 
     @property
     def queued_bytes(self) -> int:
@@ -187,10 +214,14 @@ class Clients:
         return list(self._clients.values())
 
     def broadcast(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
-        """Send notifications of one method to everyone who should hear them; `encode` as in `Delivery`."""
+        """Send notifications of one method to everyone who should hear them; `encode` as in
+        `Delivery`.
+        """
         wanting = self._interested.get((thread_id, method))
         if wanting is None:
-            wanting = [client for client in self._clients.values() if client.wants(thread_id, method)]
+            wanting = [
+                client for client in self._clients.values() if client.wants(thread_id, method)
+            ]
             self._interested[thread_id, method] = wanting
         if len(wanting) == 1 and not wanting[0].versioned:
             wanting[0].connection.send_encoded_lines(encode() + b"\n")
@@ -198,31 +229,46 @@ class Clients:
             Delivery(method, encode).to(wanting)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False) -> None:
-        """Subscribes a client to a thread, one of ours or one that only Codex knows (an ephemeral one)."""
+        """Subscribes a client to a thread, one of ours or one that only Codex knows (an ephemeral
+        one).
+        """
         self._private.add(thread_id)
         client.join(thread_id, raw_events=raw_events)
 
     def has_subscribers_for(self, thread_id: str) -> bool:
         """Returns whether any client is subscribed to a thread or follows its events."""
-        return any(thread_id in client.threads or thread_id in client.followed for client in self._clients.values())
+        return any(
+            thread_id in client.threads or thread_id in client.followed
+            for client in self._clients.values()
+        )
 
     def is_private(self, thread_id: str | None) -> bool:
-        """Returns whether any client was ever subscribed to a thread; then only subscribers receive its notifications.
+        """Returns whether any client was ever subscribed to a thread; then only subscribers receive
+        its notifications.
 
-        A thread that no client opened, a sub-agent's, is everyone's affair with Codex (measured: 0.163).
+        A thread that no client opened, a sub-agent's, is everyone's affair with Codex (measured:
+        0.163).
         """
         return thread_id in self._private
 
     def subscribers(self, thread_id: str) -> list[Client]:
         """Returns the clients that are subscribed to a thread and may answer its requests."""
-        return [client for client in self._clients.values() if client.initialized and thread_id in client.threads]
-
-    def recipients_of(self, thread_id: str, method: str) -> list[Client]:
-        """Returns the clients that are subscribed to a thread or follow it, and have not opted out of `method`."""
         return [
             client
             for client in self._clients.values()
-            if client.initialized and method not in client.opted_out and thread_id in client.threads | client.followed
+            if client.initialized and thread_id in client.threads
+        ]
+
+    def recipients_of(self, thread_id: str, method: str) -> list[Client]:
+        """Returns the clients that are subscribed to a thread or follow it, and have not opted out
+        of `method`.
+        """
+        return [
+            client
+            for client in self._clients.values()
+            if client.initialized
+            and method not in client.opted_out
+            and thread_id in client.threads | client.followed
         ]
 
     def followers(self, thread_id: str) -> list[Client]:

@@ -1,7 +1,8 @@
 """trimpoint's own methods, through jsonrpcserver: the only module that imports it.
 
-jsonrpcserver 5.0.9 would leak `str(exc)`, validate what is validated already, and re-encode results; so it is given a decoded
-request, a validator that passes everything, and endpoints that never raise (`tests/gateway/test_dispatch.py` is its contract).
+jsonrpcserver 5.0.9 would leak `str(exc)`, validate what is validated already, and re-encode
+results; so it is given a decoded request, a validator that passes everything, and endpoints that
+never raise (`tests/gateway/test_dispatch.py` is its contract).
 """
 
 import warnings
@@ -24,7 +25,9 @@ with warnings.catch_warnings():
 
 
 class Caller(Protocol):
-    """Who calls one of our methods: a client, or a request over HTTP. `followed` are the threads whose events it is sent."""
+    """Who calls one of our methods: a client, or a request over HTTP. `followed` are the threads
+    whose events it is sent.
+    """
 
     followed: set[str]
 
@@ -61,7 +64,9 @@ class ExtensionMethods:
     def __init__(self, handlers: dict[str, Handler]) -> None:
         missing = METHODS.keys() - handlers.keys()
         assert not missing, f"methods without a handler: {missing}"
-        self._endpoints = {name: _endpoint(METHODS[name].params, handler) for name, handler in handlers.items()}
+        self._endpoints = {
+            name: _endpoint(METHODS[name].params, handler) for name, handler in handlers.items()
+        }
 
     def owns(self, method: str) -> bool:
         """Returns whether a method is ours rather than Codex's."""
@@ -70,9 +75,14 @@ class ExtensionMethods:
     async def call(self, method: str, params: Raw | None, call: Call) -> Answer:
         """Run one method. Never raises but for cancellation."""
         request = {"jsonrpc": "2.0", "id": 0, "method": method, "params": [params]}
-        # Its types are wider than what comes back here: one request that is no notification yields one Right.
+        # Its types are wider than what comes back here: one request that is no notification yields
+        # one Right.
         response: Any = await dispatch_to_response(
-            method, cast("Any", self._endpoints), context=call, deserializer=lambda _: request, validator=lambda decoded: decoded
+            method,
+            cast("Any", self._endpoints),
+            context=call,
+            deserializer=lambda _: request,
+            validator=lambda decoded: decoded,
         )
         outcome: Answer = response._value.result
         return outcome
@@ -85,7 +95,9 @@ def _endpoint(params_type: type[Params], handler: Handler) -> Callable[..., Awai
         try:
             decoded = decode(b"{}" if params is None or bytes(params) == b"null" else params)
         except msgspec.MsgspecError as error:
-            return jsonrpcserver.Success(Answer(None, wire_error(Reason.INVALID_PARAMS, _error_message(error))))
+            return jsonrpcserver.Success(
+                Answer(None, wire_error(Reason.INVALID_PARAMS, _error_message(error)))
+            )
         try:
             return jsonrpcserver.Success(Answer(await handler(call, decoded), None))
         except Exception as error:  # the boundary where exceptions of handlers become error objects

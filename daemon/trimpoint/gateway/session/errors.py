@@ -1,6 +1,8 @@
-"""Refusals as error objects: the one place where an exception becomes what a client reads (style: never `str(exc)` to a peer).
+"""Refusals as error objects: the one place where an exception becomes what a client reads (style:
+never `str(exc)` to a peer).
 
-An exception that is none of ours becomes `internal` with an `errorId`; its traceback is in the log under the same id.
+An exception that is none of ours becomes `internal` with an `errorId`; its traceback is in the log
+under the same id.
 """
 
 import msgspec
@@ -8,7 +10,12 @@ import structlog
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import ERROR_KINDS, ErrorData, Reason
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderOverloaded, ProviderTimeout
+from trimpoint.codex.appserver.peer import (
+    ProviderError,
+    ProviderFailure,
+    ProviderOverloaded,
+    ProviderTimeout,
+)
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable
 from trimpoint.core.views.view import blocker
 from trimpoint.git.errors import GitError
@@ -49,14 +56,17 @@ class WireError(msgspec.Struct, frozen=True):
         if self.raw:
             opening = b'{"jsonrpc":"2.0",' if versioned else b"{"
             return opening + b'"id":%b,"error":%b}' % (request_id, self.raw)
-        return jsonrpc.encode_error(request_id, self.code, self.message, self.data, versioned=versioned)
+        return jsonrpc.encode_error(
+            request_id, self.code, self.message, self.data, versioned=versioned
+        )
 
 
 def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) -> WireError:
     """An error of ours."""
     kind = ERROR_KINDS[reason]
     hint = hint or DEFAULT_HINTS.get(reason, "")
-    return WireError(kind.code, message, ErrorData(reason, kind.retryable, hint, **facts))  # type: ignore[arg-type]
+    data = ErrorData(reason, kind.retryable, hint, **facts)  # type: ignore[arg-type]
+    return WireError(kind.code, message, data)
 
 
 def as_wire_error(error: Exception) -> WireError:
@@ -73,14 +83,20 @@ def as_wire_error(error: Exception) -> WireError:
             return wire_error(Reason.WORKTREE_FAILED, str(error), error.hint)
         case ProviderTimeout():
             return wire_error(
-                Reason.PROVIDER_TIMEOUT, str(error), "Whether Codex acted on it is not known; look before you repeat it."
+                Reason.PROVIDER_TIMEOUT,
+                str(error),
+                "Whether Codex acted on it is not known; look before you repeat it.",
             )
         case ProviderOverloaded():
             return wire_error(Reason.OVERLOADED, str(error), "Try again in a moment.")
         case ProviderUnavailable():
             return wire_error(Reason.PROVIDER_UNAVAILABLE, str(error), error.hint)
         case ProviderFailure():
-            return wire_error(Reason.PROVIDER_UNAVAILABLE, str(error), "Codex is started again by itself; try again in a moment.")
+            return wire_error(
+                Reason.PROVIDER_UNAVAILABLE,
+                str(error),
+                "Codex is started again by itself; try again in a moment.",
+            )
         case msgspec.ValidationError():
             return wire_error(Reason.INVALID_PARAMS, f"The parameters are not right: {error}.")
         case _:
@@ -90,4 +106,9 @@ def as_wire_error(error: Exception) -> WireError:
 def _internal(error: Exception) -> WireError:
     error_id = new_uuid7()
     log.error("internal_error", error_id=error_id, exc_info=error)
-    return wire_error(Reason.INTERNAL, "Something went wrong inside trimpoint.", "The log has the details.", error_id=error_id)
+    return wire_error(
+        Reason.INTERNAL,
+        "Something went wrong inside trimpoint.",
+        "The log has the details.",
+        error_id=error_id,
+    )

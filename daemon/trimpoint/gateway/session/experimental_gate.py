@@ -1,7 +1,8 @@
-"""Experimental API, for each client as it asked at `initialize` (docs/spec/clients.md); of Codex we ask for all of it.
+"""Experimental API, for each client as it asked at `initialize` (docs/spec/clients.md); of Codex we
+ask for all of it.
 
-Measured on 0.163 and 0.171, one Codex with two connections: what a connection without it may ask for and what it is told on
-Codex's own accord is less; answers are the same for both.
+Measured on 0.163 and 0.171, one Codex with two connections: what a connection without it may ask
+for and what it is told on Codex's own accord is less; answers are the same for both.
 """
 
 from typing import Any
@@ -11,7 +12,11 @@ import msgspec
 import structlog
 from msgspec import Raw
 
-from trimpoint.codex.appserver.experimental import ExperimentalApi, SchemaUnavailable, experimental_api
+from trimpoint.codex.appserver.experimental import (
+    ExperimentalApi,
+    SchemaUnavailable,
+    experimental_api,
+)
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.request import ClientRequest
@@ -22,7 +27,9 @@ INVALID_REQUEST = -32600
 
 
 class ExperimentalGate:
-    """The binary is asked what is experimental when the first client comes that must do without, and after each restart."""
+    """The binary is asked what is experimental when the first client comes that must do without,
+    and after each restart.
+    """
 
     def __init__(self, link: CodexLink) -> None:
         self._link = link
@@ -34,13 +41,18 @@ class ExperimentalGate:
     async def check(self, client_request: ClientRequest) -> None:
         """Return when Codex would look at the request.
 
-        :raises ProviderError: in Codex's words, when it would refuse it for the capability that the client lacks.
+        :raises ProviderError: in Codex's words, when it would refuse it for the capability that the
+            client lacks.
         """
         if client_request.client.experimental:
             return
         await self._learn()
         params = _params(client_request)
-        used = self._api.used_by(client_request.method, params) if self._api is not None and params is not None else None
+        used = (
+            self._api.used_by(client_request.method, params)
+            if self._api is not None and params is not None
+            else None
+        )
         if used is not None:
             raise _refusal(f"{used} requires experimentalApi capability")
 
@@ -64,7 +76,10 @@ class ExperimentalGate:
 def _params(client_request: ClientRequest) -> dict[str, Any] | None:
     """The parameters; None when they are no object, which Codex says itself."""
     try:
-        return msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Any] | None) or {}
+        return (
+            msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Any] | None)
+            or {}
+        )
     except msgspec.ValidationError:
         return None
 

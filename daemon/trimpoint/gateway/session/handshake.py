@@ -1,4 +1,6 @@
-"""`initialize`, answered per client (docs/spec/clients.md): each is told of Codex under its own name, as Codex itself would."""
+"""`initialize`, answered per client (docs/spec/clients.md): each is told of Codex under its own
+name, as Codex itself would.
+"""
 
 import asyncio
 from collections.abc import Generator
@@ -21,7 +23,8 @@ from trimpoint.gateway.transport.wire import CloseCode
 
 log = structlog.get_logger()
 
-# A client's first request should not hang on a Codex that does not start; it can still use our own methods.
+# A client's first request should not hang on a Codex that does not start; it can still use our own
+# methods.
 CONNECT_DEADLINE_S = 15.0
 
 
@@ -61,8 +64,15 @@ class Handshake:
             answer = await self._codex_answer()
             asked = params.capabilities or _Capabilities()
             opted_out = frozenset(asked.opt_out_notification_methods or ())
-            client.introduce(params.client_info.name, opted_out, experimental=asked.experimental_api)
-            client_request.answer({**answer, "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info)})
+            client.introduce(
+                params.client_info.name, opted_out, experimental=asked.experimental_api
+            )
+            client_request.answer(
+                {
+                    **answer,
+                    "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info),
+                }
+            )
         finally:
             client.handshake.set()
 
@@ -72,19 +82,29 @@ class Handshake:
         except ProviderFailure as error:
             log.warning("initialized_without_codex", detail=str(error))
         if self._link.identity is None:
-            return {"userAgent": f"trimpoint/{__version__}", "codexHome": "", "platformFamily": "unix", "platformOs": "linux"}
+            return {
+                "userAgent": f"trimpoint/{__version__}",
+                "codexHome": "",
+                "platformFamily": "unix",
+                "platformOs": "linux",
+            }
         answer: dict[str, Any] = msgspec.json.decode(self._link.identity.raw)
         return answer
 
 
 @contextmanager
-def initialize_deadline(client: Client, deadline_s: float, since: float | None = None) -> Generator[None]:
-    """Sends a client away that has not begun to introduce itself `deadline_s` after `since` (now), with the reason.
+def initialize_deadline(
+    client: Client, deadline_s: float, since: float | None = None
+) -> Generator[None]:
+    """Sends a client away that has not begun to introduce itself `deadline_s` after `since` (now),
+    with the reason.
 
     Without it, connections that somebody forgot would take the places of all clients there may be.
     """
     loop = asyncio.get_running_loop()
-    overdue = loop.call_at((loop.time() if since is None else since) + deadline_s, _dismiss, client, deadline_s)
+    overdue = loop.call_at(
+        (loop.time() if since is None else since) + deadline_s, _dismiss, client, deadline_s
+    )
     try:
         yield
     finally:
@@ -94,13 +114,19 @@ def initialize_deadline(client: Client, deadline_s: float, since: float | None =
 def _dismiss(client: Client, deadline_s: float) -> None:
     if client.handshake is None:
         problem = f"this client has not introduced itself within {deadline_s:g} s"
-        refusal = encode_refusal(Reason.NOT_INITIALIZED, problem, "connect again and send initialize", versioned=client.versioned)
+        refusal = encode_refusal(
+            Reason.NOT_INITIALIZED,
+            problem,
+            "connect again and send initialize",
+            versioned=client.versioned,
+        )
         client.connection.send(refusal)
         client.connection.close("it did not introduce itself", CloseCode.POLICY_VIOLATION)
 
 
 async def require_initialized(client: Client) -> None:
-    """Return when the client is; requests that it sent behind `initialize` without awaiting the answer wait for it.
+    """Return when the client is; requests that it sent behind `initialize` without awaiting the
+    answer wait for it.
 
     :raises Refusal: when it has not asked to be.
     """
@@ -111,8 +137,12 @@ async def require_initialized(client: Client) -> None:
 
 
 def _renamed(user_agent: str, info: _ClientInfo) -> str:
-    """Codex begins its user agent with the name of the client it talks to, and ends it with name and version."""
+    """Codex begins its user agent with the name of the client it talks to, and ends it with name
+    and version.
+    """
     _, slash, rest = user_agent.partition("/")
     body, bracket, ours = rest.rpartition(" (")
-    its_own = f"{body}{bracket}{info.name}; {info.version})" if ours.startswith("trimpoint; ") else rest
+    its_own = (
+        f"{body}{bracket}{info.name}; {info.version})" if ours.startswith("trimpoint; ") else rest
+    )
     return f"{info.name}{slash}{its_own}"

@@ -1,6 +1,8 @@
-"""What Codex would tell every client of a thread that is put away or brought back, and how a recovery gets on that no client asked for.
+"""What Codex would tell every client of a thread that is put away or brought back, and how a
+recovery gets on that no client asked for.
 
-Codex says it of provider threads, each of which is only one life of a thread; so it is said here, of the thread.
+Codex says it of provider threads, each of which is only one life of a thread; so it is said here,
+of the thread.
 """
 
 from collections.abc import Generator
@@ -26,7 +28,9 @@ class LifecycleNotifications:
         """Tell every client what of a durable record Codex would."""
         for event in record.events:
             if isinstance(event, ev.ThreadArchived | ev.ArchivedAndNewCreated):
-                self._notify("thread/status/changed", threadId=thread_id, status={"type": "notLoaded"})
+                self._notify(
+                    "thread/status/changed", threadId=thread_id, status={"type": "notLoaded"}
+                )
             if thread_id in self._deferred:
                 self._deferred[thread_id].append(event)
             else:
@@ -34,7 +38,8 @@ class LifecycleNotifications:
 
     @contextmanager
     def deferred(self, thread_id: str) -> Generator[list[ev.AnyEvent]]:
-        """Defers archive notifications until the block ends: Codex answers the request first (measured: 0.163).
+        """Defers archive notifications until the block ends: Codex answers the request first
+        (measured: 0.163).
 
         Gives what is to be said; what is taken out of it is not.
         """
@@ -68,12 +73,19 @@ class LifecycleNotifications:
                 pass
 
     def _notify_progress(self, thread_id: str, event: ev.OperationAdvanced) -> None:
-        step = {"command": "overflow", "phase": event.phase, "message": event.message, "operationId": event.operation_id}
+        step = {
+            "command": "overflow",
+            "phase": event.phase,
+            "message": event.message,
+            "operationId": event.operation_id,
+        }
         self._notify("commands/progress", threadId=thread_id, **step)
         if not is_open(Phase(event.phase)):
             self._recovering.discard(event.operation_id)
 
     def _notify(self, method: str, **params: Any) -> None:
         self._clients.broadcast(
-            str(params["threadId"]), method, lambda: msgspec.json.encode({"method": method, "params": params})
+            str(params["threadId"]),
+            method,
+            lambda: msgspec.json.encode({"method": method, "params": params}),
         )

@@ -1,4 +1,5 @@
-"""Turns that only clients see: a typed command looks like one. What a client can do with a turn, it can do with these.
+"""Turns that only clients see: a typed command looks like one. What a client can do with a turn, it
+can do with these.
 
 They are in no ledger: while one runs it is listed, and when it has ended it is gone.
 """
@@ -31,7 +32,9 @@ class PlayedTurn(msgspec.Struct, eq=False):
     """Whether a client has interrupted it."""
     ended: anyio.Event = msgspec.field(default_factory=anyio.Event)
 
-    def as_object(self, status: str = "inProgress", error: str | None = None, items: list[Any] | None = None) -> dict[str, Any]:
+    def as_object(
+        self, status: str = "inProgress", error: str | None = None, items: list[Any] | None = None
+    ) -> dict[str, Any]:
         """Codex's `Turn`: with the last message once it has ended (measured: 0.163)."""
         ended = status != "inProgress"
         return {
@@ -40,7 +43,9 @@ class PlayedTurn(msgspec.Struct, eq=False):
             "items": items or [],
             "itemsView": "summary" if ended else "notLoaded",
             "status": status,
-            "error": None if error is None else {"message": error, "codexErrorInfo": None, "additionalDetails": None},
+            "error": None
+            if error is None
+            else {"message": error, "codexErrorInfo": None, "additionalDetails": None},
             "startedAt": int(self.began_s),
             "completedAt": int(time.time()) if ended else None,
             "durationMs": round((time.time() - self.began_s) * 1000) if ended else None,
@@ -75,7 +80,9 @@ class PlayedTurns:
         return next((turn for turn in self._of(thread_id) if turn.operation_id is not None), None)
 
     def as_its_own(self, thread_id: str, method: str, line: bytes) -> bytes | None:
-        """what is said of a compaction's turn as said of the turn whose command asked for it; None for what that turn says itself."""
+        """what is said of a compaction's turn as said of the turn whose command asked for it; None
+        for what that turn says itself.
+        """
         turn = self.shown_for_operation(thread_id)
         if turn is None:
             return line
@@ -111,13 +118,25 @@ class PlayedTurns:
         if client_request.method == "thread/turns/list":
             return {**answer, "data": _listed(as_list(answer.get("data")), own, params)}
         thread = as_dict(answer.get("thread"))
-        wants_turns = params.get("includeTurns") if client_request.method == "thread/read" else not params.get("excludeTurns")
-        turns = [*as_list(thread.get("turns")), *(_listed_turn(turn) for turn in own if wants_turns)]
-        return {**answer, "thread": {**thread, "turns": turns, "status": {"type": "active", "activeFlags": []}}}
+        wants_turns = (
+            params.get("includeTurns")
+            if client_request.method == "thread/read"
+            else not params.get("excludeTurns")
+        )
+        turns = [
+            *as_list(thread.get("turns")),
+            *(_listed_turn(turn) for turn in own if wants_turns),
+        ]
+        return {
+            **answer,
+            "thread": {**thread, "turns": turns, "status": {"type": "active", "activeFlags": []}},
+        }
 
 
 def _listed(turns: list[Any], own: list[PlayedTurn], params: dict[str, Any]) -> list[Any]:
-    """A page of turns with those that run: on the first page of the newest, and not on one that goes on from the oldest."""
+    """A page of turns with those that run: on the first page of the newest, and not on one that
+    goes on from the oldest.
+    """
     if params.get("cursor") is not None or params.get("sortDirection") == "asc":
         return turns
     return [*(_listed_turn(turn) for turn in reversed(own)), *turns]

@@ -16,9 +16,13 @@ log = structlog.get_logger()
 
 
 class ClientRequest:
-    """`answer` or `refuse` is called once; a handler that returns a value has it answered for it."""
+    """`answer` or `refuse` is called once; a handler that returns a value has it answered for
+    it.
+    """
 
-    def __init__(self, client: Client, request: jsonrpc.Request, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, client: Client, request: jsonrpc.Request, send: Callable[[bytes], None]
+    ) -> None:
         self.client = client
         self.message = request
         self.is_answered = False
@@ -43,15 +47,21 @@ class ClientRequest:
             return {}
         decoded = msgspec.json.decode(raw)
         if not isinstance(decoded, dict):
-            raise Refusal(Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object.")
+            raise Refusal(
+                Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object."
+            )
         return as_dict(decoded)
 
     def answer(self, result: Any) -> None:
         """Send the result; bytes and Raw are JSON already."""
         if not self.is_answered:
             result = result if self.amend is None else self.amend(result)
-            message = jsonrpc.encode_result(self.message.id, result, versioned=self.message.versioned)
-            self.is_answered = True  # only now: a result that cannot be encoded still leaves room for an error
+            message = jsonrpc.encode_result(
+                self.message.id, result, versioned=self.message.versioned
+            )
+            self.is_answered = (
+                True  # only now: a result that cannot be encoded still leaves room for an error
+            )
             self._send(message)
 
     def refuse(self, error: Exception) -> None:

@@ -1,11 +1,14 @@
-"""Requests of Codex (approvals, user input, tool calls): sent to the thread's clients, answered exactly once.
+"""Requests of Codex (approvals, user input, tool calls): sent to the thread's clients, answered
+exactly once.
 
-The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me", and so does a result that holds
-no answer. The question stays open for the others. When every client that is there has refused, Codex gets the last refusal, as it
-would without us: it goes on, and the turn does not wait for ever. With no client there a question waits for the next one.
+The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me",
+and so does a result that holds no answer. The question stays open for the others. When every client
+that is there has refused, Codex gets the last refusal, as it would without us: it goes on, and the
+turn does not wait for ever. With no client there a question waits for the next one.
 
-An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own ids restart with
-each child, and a late answer, over a new connection perhaps, must not approve a new question.
+An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own
+ids restart with each child, and a late answer, over a new connection perhaps, must not approve a
+new question.
 """
 
 from collections.abc import Callable
@@ -24,10 +27,12 @@ from trimpoint.threads.ids import new_uuid7
 
 log = structlog.get_logger()
 
-# Codex says that a question is resolved right after its answer, and of tool calls it never does (measured: 0.163).
+# Codex says that a question is resolved right after its answer, and of tool calls it never does
+# (measured: 0.163).
 MAX_SETTLED = 256
-# What an answer has at the least, by Codex's own schema, 0.133 to 0.171; tests/gateway/test_mapping_against_schema.py compares.
-# Every answer is an object. Of a question that is not named here any object is an answer.
+# What an answer has at the least, by Codex's own schema, 0.133 to 0.171;
+# tests/gateway/test_mapping_against_schema.py compares. Every answer is an object. Of a question
+# that is not named here any object is an answer.
 ANSWER_MEMBERS: dict[str, frozenset[str]] = {
     "item/commandExecution/requestApproval": frozenset({"decision"}),
     "item/fileChange/requestApproval": frozenset({"decision"}),
@@ -59,7 +64,8 @@ class Answerer(Protocol):
 
 
 class ServerRequest(msgspec.Struct):
-    """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` and `refused` are the ids of clients.
+    """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` and
+    `refused` are the ids of clients.
 
     `to_everyone`: it belongs to no thread that clients take part in. `refusal` is the newest one.
     """
@@ -77,7 +83,9 @@ class ServerRequest(msgspec.Struct):
 
 
 class PendingServerRequests:
-    """All open questions of the present epoch. `on_opened` and `on_closed(thread_id, question_id, outcome)` record them."""
+    """All open questions of the present epoch. `on_opened` and `on_closed(thread_id, question_id,
+    outcome)` record them.
+    """
 
     def __init__(
         self,
@@ -97,16 +105,37 @@ class PendingServerRequests:
         """Returns how many are open."""
         return len(self._open)
 
-    def ask(self, thread_id: str | None, provider_id: Raw, method: str, params: bytes, *, to_everyone: bool) -> None:
+    def ask(
+        self,
+        thread_id: str | None,
+        provider_id: Raw,
+        method: str,
+        params: bytes,
+        *,
+        to_everyone: bool,
+    ) -> None:
         """Put a question to the clients of its thread, those to come too, or to everyone.
 
-        Codex repeats what is open whenever a thread is resumed (measured: 0.163); that is the same question.
+        Codex repeats what is open whenever a thread is resumed (measured: 0.163); that is the same
+        question.
         """
-        if bytes(provider_id) in self._settled or any(known.provider_id == bytes(provider_id) for known in self._open.values()):
+        if bytes(provider_id) in self._settled or any(
+            known.provider_id == bytes(provider_id) for known in self._open.values()
+        ):
             return
         named = as_dict(msgspec.json.decode(params)).get("turnId") if params else None
         turn_id = named if isinstance(named, str) else None
-        question = ServerRequest(new_uuid7(), bytes(provider_id), thread_id, method, params, to_everyone, turn_id, set(), set())
+        question = ServerRequest(
+            new_uuid7(),
+            bytes(provider_id),
+            thread_id,
+            method,
+            params,
+            to_everyone,
+            turn_id,
+            set(),
+            set(),
+        )
         self._open[question.id] = question
         if thread_id is not None:
             self._on_opened(thread_id, question.id, method)
@@ -114,21 +143,28 @@ class PendingServerRequests:
             self._send(question, client)
 
     def resend_pending(self, client: Client, thread_id: str | None, *, again: bool) -> None:
-        """Ask a client what is open on a thread, or what is asked of everyone; `again`: what it was asked before, too."""
+        """Ask a client what is open on a thread, or what is asked of everyone; `again`: what it was
+        asked before, too.
+        """
         for question in self._open.values():
-            concerns = question.to_everyone if thread_id is None else question.thread_id == thread_id
+            concerns = (
+                question.to_everyone if thread_id is None else question.thread_id == thread_id
+            )
             if concerns and (again or client.id not in question.asked):
                 self._send(question, client)
 
     def answered(self, client: Client, question_id: str, message: Reply) -> bool:
-        """Take a client's reply; False when there is no such question (any more), and the reply goes nowhere.
+        """Take a client's reply; False when there is no such question (any more), and the reply
+        goes nowhere.
 
         :raises ProviderFailure: Codex could not take it.
         """
         question = self._open.get(question_id)
         if question is None or client.id not in question.asked:
             return False
-        if isinstance(message, jsonrpc.ErrorResponse) or not _is_answer(question.method, message.result):
+        if isinstance(message, jsonrpc.ErrorResponse) or not _is_answer(
+            question.method, message.result
+        ):
             log.info("question_refused", method=question.method, client=client.id)
             question.refused.add(client.id)
             question.refusal = message
@@ -150,7 +186,9 @@ class PendingServerRequests:
                 log.warning("refusal_not_delivered", method=question.method, detail=str(error))
 
     def resolved_by_provider(self, provider_id: bytes, thread_id: str) -> None:
-        """Notifies the clients that were asked and not yet notified that Codex has resolved a request."""
+        """Notifies the clients that were asked and not yet notified that Codex has resolved a
+        request.
+        """
         for question in self._open.values():
             if question.provider_id == provider_id:
                 self._close(question, "resolved", except_client=None)
@@ -158,10 +196,14 @@ class PendingServerRequests:
         settled = self._settled.pop(provider_id, None)
         if settled is not None:
             question_id, answerer = settled
-            answerer.notify("serverRequest/resolved", {"threadId": thread_id, "requestId": question_id})
+            answerer.notify(
+                "serverRequest/resolved", {"threadId": thread_id, "requestId": question_id}
+            )
 
     def expire_turn(self, thread_id: str, turn_id: str) -> None:
-        """The turn that asked has ended; of a tool call that was interrupted Codex says nothing else (measured: 0.163)."""
+        """The turn that asked has ended; of a tool call that was interrupted Codex says nothing
+        else (measured: 0.163).
+        """
         for question in list(self._open.values()):
             if question.thread_id == thread_id and question.turn_id == turn_id:
                 self._close(question, "expired", except_client=None)
@@ -170,13 +212,23 @@ class PendingServerRequests:
         """The session that asked is gone."""
         self._settled.clear()
         for question in list(self._open.values()):
-            log.info("question_expired", method=question.method, thread_id=question.thread_id, reason=reason)
+            log.info(
+                "question_expired",
+                method=question.method,
+                thread_id=question.thread_id,
+                reason=reason,
+            )
             self._close(question, "expired", except_client=None)
 
     def _refuse_if_all_did(self, question: ServerRequest) -> None:
         present = {client.id for client in self._recipients(question)}
         answerer = self._answerer()
-        if question.refusal is None or not present or present - question.refused or answerer is None:
+        if (
+            question.refusal is None
+            or not present
+            or present - question.refused
+            or answerer is None
+        ):
             return
         log.info("question_refused_by_all", method=question.method, thread_id=question.thread_id)
         _pass_on(question.refusal, Raw(question.provider_id), answerer)
@@ -196,7 +248,10 @@ class PendingServerRequests:
         question.asked.add(client.id)
         question.refused.discard(client.id)
         request = jsonrpc.encode_request(
-            msgspec.json.encode(question.id), question.method, Raw(question.params), versioned=client.versioned
+            msgspec.json.encode(question.id),
+            question.method,
+            Raw(question.params),
+            versioned=client.versioned,
         )
         client.connection.send(request)
 

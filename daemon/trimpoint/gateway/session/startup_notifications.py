@@ -1,12 +1,15 @@
-"""What Codex tells a connection right after `initialize`, kept for the clients that come later (measured: 0.163).
+"""What Codex tells a connection right after `initialize`, kept for the clients that come later
+(measured: 0.163).
 
-Codex has one connection, ours, and says it once for each child; straight on Codex every client would be told.
+Codex has one connection, ours, and says it once for each child; straight on Codex every client
+would be told.
 """
 
 from trimpoint.gateway.session.clients import Client, Delivery
 
 STARTUP_METHODS = frozenset({"configWarning", "remoteControl/status/changed"})
-# Of the rest the newest is the state of things; warnings are several, but a Codex that warns without end is not kept in full.
+# Of the rest the newest is the state of things; warnings are several, but a Codex that warns
+# without end is not kept in full.
 MAX_WARNINGS = 32
 
 

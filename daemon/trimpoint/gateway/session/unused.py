@@ -1,4 +1,6 @@
-"""When a daemon that nothing uses may end: no client, no turn or operation, no background terminal."""
+"""When a daemon that nothing uses may end: no client, no turn or operation, no background
+terminal.
+"""
 
 from typing import Any
 
@@ -34,7 +36,11 @@ class Usage:
         return self._clients.absent_s >= after_s  # a client may have come while Codex was asked
 
     async def _is_working(self) -> bool:
-        return self._has_unfinished_thread() or await self._has_terminals() or self._has_unfinished_thread()
+        return (
+            self._has_unfinished_thread()
+            or await self._has_terminals()
+            or self._has_unfinished_thread()
+        )
 
     def _has_unfinished_thread(self) -> bool:
         # What is under way on a read-only thread never ends.
@@ -52,7 +58,8 @@ class Usage:
         except ProviderError:
             return False  # a Codex that has no such method, or a thread that was unloaded meanwhile
         except ProviderFailure:
-            return self._link.peer is not None  # pyright: ignore[reportUnnecessaryComparison] # it may be gone by now
+            # It may be gone by now.
+            return self._link.peer is not None  # pyright: ignore[reportUnnecessaryComparison]
         return False
 
     async def _listed(self, method: str, params: dict[str, Any]) -> list[Any]:

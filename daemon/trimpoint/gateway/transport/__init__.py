@@ -1,3 +1,3 @@
-"""Bytes from and to clients: `listeners` accept, `connection` reads, `outbox` writes, `framing_errors` answers
-what cannot be read.
+"""Bytes from and to clients: `listeners` accept, `connection` reads, `outbox` writes,
+`framing_errors` answers what cannot be read.
 """

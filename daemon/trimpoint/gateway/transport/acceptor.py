@@ -35,7 +35,9 @@ class Peer(NamedTuple):
 
 
 class AcceptLimits(NamedTuple):
-    """`refusal` is sent to a client that is one too many; `retry_s` is waited when none can be accepted."""
+    """`refusal` is sent to a client that is one too many; `retry_s` is waited when none can be
+    accepted.
+    """
 
     max_clients: int
     refusal: bytes
@@ -49,7 +51,9 @@ Admit: TypeAlias = Callable[[socket.socket], Peer | None]
 class Acceptor:
     """`admit` describes a peer, or returns None for one that is turned away without a word."""
 
-    def __init__(self, listener: socket.socket, accept: Accept, admit: Admit, limits: AcceptLimits) -> None:
+    def __init__(
+        self, listener: socket.socket, accept: Accept, admit: Admit, limits: AcceptLimits
+    ) -> None:
         self._listener = listener
         self._accept = accept
         self._admit = admit
@@ -65,7 +69,9 @@ class Acceptor:
                 if sock is not None and (peer := self._admitted(sock)) is not None:
                     self._clients += 1
                     end = SocketEnd(sock)
-                    tasks.start_soon(self._serve_client, Transport(end, end, peer.name, peer.folder))
+                    tasks.start_soon(
+                        self._serve_client, Transport(end, end, peer.name, peer.folder)
+                    )
                 # A flood of clients must not keep those who are in from being served.
                 await checkpoint()
 

@@ -1,10 +1,12 @@
-"""One client over any byte stream: chunks in, decoded messages out, answers back in the framing it speaks.
+"""One client over any byte stream: chunks in, decoded messages out, answers back in the framing it
+speaks.
 
-Law: nothing a client sends, sends late, or leaves half said ends anything but its own connection, and bad
-input ends not even that, unless message boundaries are lost. No method waits; only `run` does.
+Law: nothing a client sends, sends late, or leaves half said ends anything but its own connection,
+and bad input ends not even that, unless message boundaries are lost. No method waits; only `run`
+does.
 
-A client that shuts its writing side still gets the answers it is owed. Each frame that wants an answer is
-owed one message, and `answer` is how it is given; `send` is for everything else.
+A client that shuts its writing side still gets the answers it is owed. Each frame that wants an
+answer is owed one message, and `answer` is how it is given; `send` is for everything else.
 """
 
 import asyncio
@@ -48,8 +50,9 @@ _numbers = count(1)
 class Limits:
     """Limits of one client, and how long its end is waited for (docs/spec/running.md).
 
-    A message larger than `max_outbox_bytes` can never be sent. Above half of it no more messages are taken
-    from the client, so that one which asks faster than it reads its answers is slowed, not dropped.
+    A message larger than `max_outbox_bytes` can never be sent. Above half of it no more messages
+    are taken from the client, so that one which asks faster than it reads its answers is slowed,
+    not dropped.
     """
 
     max_message_bytes: int = 64 * 1024 * 1024
@@ -62,13 +65,16 @@ OnMessage: TypeAlias = Callable[["Connection", jsonrpc.Decoded], None]
 
 
 class Connection:
-    """A client. `on_message(connection, decoded)` is called for each frame, in order, and must not raise.
+    """A client. `on_message(connection, decoded)` is called for each frame, in order, and must not
+    raise.
 
-    `decoded` may be an `Invalid` or a batch; for each one that `wants_answer`, call `answer` once, now or
-    later. Made on the running asyncio loop; nothing is read before `run`.
+    `decoded` may be an `Invalid` or a batch; for each one that `wants_answer`, call `answer` once,
+    now or later. Made on the running asyncio loop; nothing is read before `run`.
     """
 
-    def __init__(self, transport: Transport, limits: Limits, on_message: OnMessage, wire: Wire | None = None) -> None:
+    def __init__(
+        self, transport: Transport, limits: Limits, on_message: OnMessage, wire: Wire | None = None
+    ) -> None:
         self.id = f"c{next(_numbers)}"
         """Unique in this process."""
         self.peer, self.folder = transport.peer, transport.folder
@@ -151,7 +157,9 @@ class Connection:
             self._update_io()
 
     async def run(self) -> None:
-        """Talk to the client until the connection has ended, for whatever reason; cancelling ends it."""
+        """Talk to the client until the connection has ended, for whatever reason; cancelling ends
+        it.
+        """
         try:
             _log.info("client_connected", client=self.id, peer=self.peer, dialect=self.dialect)
             if self._transport.received:
@@ -193,7 +201,9 @@ class Connection:
             return
         self._has_eof = True
         self._frames.extend(self._wire.eof())
-        self._start_grace(self._limits.half_close_grace_s, "the client waited too long for its answers")
+        self._start_grace(
+            self._limits.half_close_grace_s, "the client waited too long for its answers"
+        )
 
     def _read_frames(self) -> None:
         self._frames_turn = None
@@ -223,7 +233,9 @@ class Connection:
                 self.close(reason)
 
     def _on_last_frames(self, received: bytes) -> None:
-        """A last message without its newline, as from `printf`, is one if it is whole; a client that died mid-line left none."""
+        """A last message without its newline, as from `printf`, is one if it is whole; a client
+        that died mid-line left none.
+        """
         decoded = jsonrpc.decode(received)
         if not isinstance(decoded, jsonrpc.Invalid):
             self._dispatch(decoded)
@@ -235,7 +247,8 @@ class Connection:
         try:
             self._on_message(self, decoded)
         except Exception:
-            # Boundary: a defect above costs this one connection, where its request would wait for ever.
+            # Boundary: a defect above costs this one connection, where its request would wait for
+            # ever.
             _log.exception("message_not_handled", client=self.id)
             self.close("internal error", CloseCode.INTERNAL_ERROR)
 

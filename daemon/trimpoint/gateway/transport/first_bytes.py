@@ -1,4 +1,6 @@
-"""Tells from a client's first bytes what it speaks: HTTP, or JSON messages in lines or Content-Length frames."""
+"""Tells from a client's first bytes what it speaks: HTTP, or JSON messages in lines or
+Content-Length frames.
+"""
 
 from enum import StrEnum
 

@@ -5,7 +5,9 @@ from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 
 def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) -> bytes:
-    """An error message of the transport's own, without a request to belong to (docs/spec/clients.md, errors)."""
+    """An error message of the transport's own, without a request to belong to
+    (docs/spec/clients.md, errors).
+    """
     kind = ERROR_KINDS[reason]
     data = {"reason": reason, "retryable": kind.retryable, "hint": hint}
     return jsonrpc.encode_error(jsonrpc.NULL_ID, kind.code, message, data, versioned=versioned)
@@ -25,5 +27,6 @@ def malformed(reason: str) -> tuple[Reason, str, str]:
     return (
         Reason.PARSE_ERROR,
         f"the framing is broken: {reason}",
-        "connect again; begin each message with a Content-Length header, or send one JSON message a line",
+        "connect again; begin each message with a Content-Length header, or send one JSON message "
+        "a line",
     )

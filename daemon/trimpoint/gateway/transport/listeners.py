@@ -1,7 +1,7 @@
 """The doors: a Unix socket for many clients, or this process's own stdio for one.
 
-Law: a door opens to this user alone, never takes another daemon's place, and removes at the end only what it
-made. Each client gets a task of its own; what goes wrong in one stays in it.
+Law: a door opens to this user alone, never takes another daemon's place, and removes at the end
+only what it made. Each client gets a task of its own; what goes wrong in one stays in it.
 
 `serve_*` call `accept(transport)` for each client; the client is connected until that returns.
 """
@@ -36,7 +36,8 @@ _log = structlog.get_logger("trimpoint.gateway.transport.listeners")
 
 
 class ListenError(Exception):
-    """A door cannot be opened: `problem` is what is wrong with `place`, a path or a descriptor's number.
+    """A door cannot be opened: `problem` is what is wrong with `place`, a path or a descriptor's
+    number.
 
     `hint` is what the person who starts the daemon can do.
     """
@@ -62,7 +63,9 @@ class SocketInUse(ListenError):
 
 
 class SocketPathTaken(ListenError):
-    """Something that is no socket is in its place, a symbolic link perhaps; it was left as it is."""
+    """Something that is no socket is in its place, a symbolic link perhaps; it was left as it
+    is.
+    """
 
     problem = "exists and is not a socket"
     hint = "Move it away, or give another --socket."
@@ -124,8 +127,9 @@ async def serve_unix(
 ) -> None:
     """Serve clients of this user until cancelled; `task_status` is told when clients can connect.
 
-    `place` is a path, or a Unix socket that is bound already (systemd's); the latter's file is left alone.
-    When no more clients can be taken in, the next attempt follows a departure or `accept_retry_s`.
+    `place` is a path, or a Unix socket that is bound already (systemd's); the latter's file is left
+    alone. When no more clients can be taken in, the next attempt follows a departure or
+    `accept_retry_s`.
 
     :raises ListenError: when the socket cannot be opened; its subclass says why.
     """
@@ -150,7 +154,9 @@ def _folder_of_peer(sock: socket.socket) -> str | None:
         folder = os.readlink(f"/proc/{peer_credentials(sock).pid}/cwd")
     except OSError:
         return None
-    return folder if os.path.isdir(folder) else None  # the kernel's word on one that was removed is no path
+    return (
+        folder if os.path.isdir(folder) else None
+    )  # the kernel's word on one that was removed is no path
 
 
 def _too_many_clients(max_clients: int) -> bytes:
@@ -180,7 +186,9 @@ def _handed_over(listener: socket.socket) -> Generator[socket.socket, None, None
 def _own_socket(path: Path) -> Generator[socket.socket, None, None]:
     size_bytes = len(os.fsencode(path))
     if size_bytes > MAX_SOCKET_PATH_BYTES:
-        raise SocketPathTooLong(path, f"{size_bytes} bytes, but at most {MAX_SOCKET_PATH_BYTES} are possible")
+        raise SocketPathTooLong(
+            path, f"{size_bytes} bytes, but at most {MAX_SOCKET_PATH_BYTES} are possible"
+        )
     with _safe_folder(path.parent) as folder_fd:
         with _refusals(path), _only_one(folder_fd):
             listener = _bind(path, folder_fd)
@@ -189,7 +197,8 @@ def _own_socket(path: Path) -> Generator[socket.socket, None, None]:
             try:
                 yield listener
             finally:
-                # The open listener keeps its inode from being given to another file until this is done.
+                # The open listener keeps its inode from being given to another file until this is
+                # done.
                 with suppress(OSError), _only_one(folder_fd):
                     if _identity(path.name, folder_fd) == ours:
                         os.unlink(path.name, dir_fd=folder_fd)
@@ -199,7 +208,8 @@ def _bind(path: Path, folder_fd: int) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.setblocking(False)
-        # Before bind, which gives the mode to the file: there is no instant at which others may connect.
+        # Before bind, which gives the mode to the file: there is no instant at which others may
+        # connect.
         os.fchmod(listener.fileno(), 0o600)
         _remove_stale(path, folder_fd)
         listener.bind(os.fspath(path))
@@ -266,7 +276,9 @@ def _check_folder(folder: Path, found: os.stat_result) -> None:
     if found.st_uid != os.geteuid():
         raise FolderUnsafe(folder, f"belongs to uid {found.st_uid}")
     if found.st_mode & 0o022:
-        raise FolderUnsafe(folder, f"can be written to by others (mode {stat.S_IMODE(found.st_mode):04o})")
+        raise FolderUnsafe(
+            folder, f"can be written to by others (mode {stat.S_IMODE(found.st_mode):04o})"
+        )
     for parent in Path(os.path.realpath(folder)).parents:
         mode = parent.stat().st_mode
         if mode & 0o002 and not mode & stat.S_ISVTX:
@@ -280,7 +292,9 @@ def _check_same_folder(folder: Path, folder_fd: int) -> None:
 
 @contextmanager
 def _only_one(folder_fd: int) -> Generator[None, None, None]:
-    """Among daemons that open or close a door here at the same time; each holds it for an instant."""
+    """Among daemons that open or close a door here at the same time; each holds it for an
+    instant.
+    """
     fcntl.flock(folder_fd, fcntl.LOCK_EX)
     try:
         yield
@@ -316,13 +330,13 @@ async def serve_stdio(accept: Accept) -> None:
 def take_stdio() -> Transport:
     """Move stdin and stdout aside and put /dev/null and stderr in their places.
 
-    A stray print, or a child that inherits them, can then neither tear a frame nor take a byte of one. It is
-    for good, because text may sit in `sys.stdout` until the interpreter ends.
+    A stray print, or a child that inherits them, can then neither tear a frame nor take a byte of
+    one. It is for good, because text may sit in `sys.stdout` until the interpreter ends.
 
     :raises StdioClosed: when there is no stdin or no stdout.
     """
-    # A number that was closed at the start may be anything by now, the loop's epoll for one; only the
-    # interpreter still knows.
+    # A number that was closed at the start may be anything by now, the loop's epoll for one; only
+    # the interpreter still knows.
     for fd, file in enumerate((sys.__stdin__, sys.__stdout__)):
         if file is None:
             raise StdioClosed(fd)

@@ -1,10 +1,12 @@
 """What one client has been sent and has not taken yet.
 
-Law: `append` never waits and never raises, and a client that does not read costs no more than `max_bytes` and
-one chunk; then it alone is dropped. Buffers go out in the order they came, whole or, at the end, not at all.
+Law: `append` never waits and never raises, and a client that does not read costs no more than
+`max_bytes` and one chunk; then it alone is dropped. Buffers go out in the order they came, whole
+or, at the end, not at all.
 
-Small messages are joined and written together at the end of the loop's turn: a copy is far cheaper than a
-system call (measured: 4.2 million 252-byte lines a second to one socket by joining, 3.2 by `sendmsg`).
+Small messages are joined and written together at the end of the loop's turn: a copy is far cheaper
+than a system call (measured: 4.2 million 252-byte lines a second to one socket by joining, 3.2 by
+`sendmsg`).
 """
 
 import asyncio
@@ -39,10 +41,11 @@ class Sink(Protocol):
 class Outbox:
     """The unsent bytes of one client, and their way out, on the running asyncio loop.
 
-    `on_sent` is called after bytes went out, `on_end` once when nothing more ever will: the client is gone or
-    was dropped. Both are called in a turn of their own, never from inside `append`. `last_words` is asked, with the
-    reason, when a client is about to be dropped: what it returns is sent instead of all that waits, and the caller
-    then sees to the end; with nothing to say, the client is dropped at once.
+    `on_sent` is called after bytes went out, `on_end` once when nothing more ever will: the client
+    is gone or was dropped. Both are called in a turn of their own, never from inside `append`.
+    `last_words` is asked, with the reason, when a client is about to be dropped: what it returns is
+    sent instead of all that waits, and the caller then sees to the end; with nothing to say, the
+    client is dropped at once.
     """
 
     def __init__(
@@ -68,7 +71,8 @@ class Outbox:
         self._on_end = on_end
         self._last_words = last_words
         self._client = client
-        # Buffers of this turn, and what earlier turns left behind. What is in `_fresh` has a flush coming.
+        # Buffers of this turn, and what earlier turns left behind. What is in `_fresh` has a flush
+        # coming.
         self._fresh: list[bytes] = []
         self._backlog: deque[bytes | memoryview] = deque()
         self._pack_at_bytes = min(WRITE_CHUNK_BYTES, max_bytes + 1)
@@ -112,11 +116,14 @@ class Outbox:
             self.queued_bytes = 0
 
     def _pack(self) -> None:
-        """Join the fresh buffers and write what goes, so that a burst within one turn is on its way early."""
+        """Join the fresh buffers and write what goes, so that a burst within one turn is on its way
+        early.
+        """
         if self._fresh:
             self._backlog.append(b"".join(self._fresh))
             self._fresh.clear()
-        # Room may have come since this turn of the loop began; nobody is dropped without having been asked.
+        # Room may have come since this turn of the loop began; nobody is dropped without having
+        # been asked.
         if not self._is_blocked or self.queued_bytes > self._max_bytes:
             self._write()
         if self.queued_bytes > self._max_bytes:
@@ -151,7 +158,10 @@ class Outbox:
             self._loop.remove_writer(self._sink.fileno())
 
     def _drop(self) -> None:
-        reason = f"it does not read: {self.queued_bytes} bytes wait for it, the limit is {self._max_bytes}"
+        reason = (
+            f"it does not read: {self.queued_bytes} bytes wait for it, the limit is "
+            f"{self._max_bytes}"
+        )
         _log.warning(
             "client_dropped",
             client=self._client,

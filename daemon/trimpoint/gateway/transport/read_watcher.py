@@ -7,7 +7,9 @@ from collections.abc import Callable
 class ReadWatcher:
     """Calls back, once a turn of the loop, while a descriptor can be read."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, on_readable: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, fd: int, on_readable: Callable[[], None]
+    ) -> None:
         self._loop = loop
         self._fd = fd
         self._on_readable = on_readable

@@ -80,7 +80,9 @@ class DescriptorEnd:
 
 
 def dup_nonblocking(fd: int, access: int) -> StreamEnd:
-    """An end of our own of a stream that `fd` stands for; `access` is O_RDONLY or O_WRONLY. `fd` stays."""
+    """An end of our own of a stream that `fd` stands for; `access` is O_RDONLY or O_WRONLY. `fd`
+    stays.
+    """
     mode = os.fstat(fd).st_mode
     if stat.S_ISSOCK(mode):
         return SocketEnd(socket.socket(fileno=_private_fd(fd)))
@@ -95,7 +97,9 @@ def _private_fd(fd: int) -> int:
 
 
 def _non_blocking_fd(fd: int, access: int) -> int:
-    """Opened anew, because its blocking mode is shared with all who hold it: a terminal's with the shell."""
+    """Opened anew, because its blocking mode is shared with all who hold it: a terminal's with the
+    shell.
+    """
     try:
         return os.open(f"/proc/self/fd/{fd}", access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -119,7 +123,9 @@ class Transport:
 
     @property
     def is_peer_gone(self) -> bool:
-        """Returns whether the client has stopped reading; one that only shut its writing side has not."""
+        """Returns whether the client has stopped reading; one that only shut its writing side has
+        not.
+        """
         poll = select.poll()
         poll.register(self.sink.fileno(), 0)
         return any(flags & (select.POLLHUP | select.POLLERR) for _, flags in poll.poll(0))

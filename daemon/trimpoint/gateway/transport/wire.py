@@ -1,4 +1,5 @@
-"""How messages lie on a byte stream: as lines, behind Content-Length headers, in WebSocket frames, as server-sent events.
+"""How messages lie on a byte stream: as lines, behind Content-Length headers, in WebSocket frames,
+as server-sent events.
 
 A `Wire` is sans-IO: bytes in, `Received` out; messages in, bytes out. It belongs to one connection.
 """
@@ -21,7 +22,9 @@ class Dialect(StrEnum):
 
 
 class CloseCode(IntEnum):
-    """Why a connection ends, in WebSocket's numbers (RFC 6455, 7.4.1); other framings cannot say it."""
+    """Why a connection ends, in WebSocket's numbers (RFC 6455, 7.4.1); other framings cannot say
+    it.
+    """
 
     NORMAL = 1000
     UNSUPPORTED_DATA = 1003
@@ -96,7 +99,9 @@ class StreamWire:
 
 
 def frame_lines(lines: bytes, dialect: Dialect) -> bytes:
-    """Frame JSON messages, each of which ends in its only newline, for all clients of one dialect."""
+    """Frame JSON messages, each of which ends in its only newline, for all clients of one
+    dialect.
+    """
     match dialect:
         case Dialect.LINES:
             return lines
@@ -124,10 +129,14 @@ class _Notification(Struct):
 
 
 def encode_event(message: bytes) -> bytes:
-    """Frame a notification as a server-sent event: its method as the type, its sequence as the id where it has one."""
+    """Frame a notification as a server-sent event: its method as the type, its sequence as the id
+    where it has one.
+    """
     notification = msgspec.json.decode(message, type=_Notification)
     has_sequence = notification.method in NUMBERED_EVENTS
-    sequence = msgspec.json.decode(notification.params, type=_Sequenced).sequence if has_sequence else None
+    sequence = (
+        msgspec.json.decode(notification.params, type=_Sequenced).sequence if has_sequence else None
+    )
     event_id = b"" if sequence is None else b"id: %d\n" % sequence
     data = bytes(notification.params).replace(b"\n", b" ")
     return b"event: %b\n%bdata: %b\n\n" % (notification.method.encode(), event_id, data)

@@ -1,7 +1,8 @@
-"""Capturing a work tree: every file that is tracked or not ignored, as it is, in a commit that nothing refers to.
+"""Capturing a work tree: every file that is tracked or not ignored, as it is, in a commit that
+nothing refers to.
 
-The law: nothing of the user's is written. Objects, index, HEAD, refs, stash, reflogs and what `git status` says are
-as before.
+The law: nothing of the user's is written. Objects, index, HEAD, refs, stash, reflogs and what `git
+status` says are as before.
 """
 
 import os
@@ -14,7 +15,13 @@ import anyio
 import msgspec
 
 from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of
-from trimpoint.git.capture.untracked import SECRET_NAMES, called_like_secrets, sizes_of, still_too_much, too_much
+from trimpoint.git.capture.untracked import (
+    SECRET_NAMES,
+    called_like_secrets,
+    sizes_of,
+    still_too_much,
+    too_much,
+)
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.initial_index import write_initial_index
 from trimpoint.git.plumbing.locks import worktree_lock
@@ -25,7 +32,14 @@ from trimpoint.git.plumbing.staging import STAGING_FOLDER
 from trimpoint.git.plumbing.worktree import folders_of
 
 _DOING = "capture the files"
-_STATUS = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_STATUS = (
+    "status",
+    "--porcelain",
+    "-z",
+    "--untracked-files=all",
+    "--no-renames",
+    "--ignore-submodules=all",
+)
 _TRACKED_BUT_IGNORED = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
 _UNREADABLE_FOLDER = re.compile(rb"could not open directory '(.*?/)': Permission denied", re.DOTALL)
 _UNPROCESSABLE = re.compile(rb"Unable to process path (.*)\n\Z", re.DOTALL)
@@ -34,10 +48,11 @@ _ATTEMPTS = 5
 
 
 class CaptureLimits(msgspec.Struct, frozen=True):
-    """`max_file_bytes`: larger files are left out unless they were captured before and are unchanged; None: no cap.
+    """`max_file_bytes`: larger files are left out unless they were captured before and are
+    unchanged; None: no cap.
 
-    Of untracked files that were not captured before, no more than `max_untracked_bytes` are taken in, and none that is
-    called like one of `secret_names`.
+    Of untracked files that were not captured before, no more than `max_untracked_bytes` are taken
+    in, and none that is called like one of `secret_names`.
     """
 
     max_file_bytes: int | None = 64 * 1024 * 1024
@@ -68,7 +83,9 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
             raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
         except OSError as error:
             # Our own folder was removed under our hands, say.
-            raise GitFailed(_DOING, f"{error.filename} cannot be used ({error.strerror})") from error
+            raise GitFailed(
+                _DOING, f"{error.filename} cannot be used ({error.strerror})"
+            ) from error
 
 
 async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpoint:
@@ -78,12 +95,15 @@ async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpo
     except GitFailed as failure:
         if failure.hint:
             raise
-    # Our index is damaged, or names objects that are gone. The person's is not, or the second attempt says so.
+    # Our index is damaged, or names objects that are gone. The person's is not, or the second
+    # attempt says so.
     return await _Capture(private, limits).result(await write_initial_index(private))
 
 
 class _WorktreeStatus(msgspec.Struct):
-    """The difference between work tree and our index. `untracked`: the changed files that our index lacks."""
+    """The difference between work tree and our index. `untracked`: the changed files that our index
+    lacks.
+    """
 
     changed: set[bytes] = msgspec.field(default_factory=set[bytes])
     untracked: set[bytes] = msgspec.field(default_factory=set[bytes])
@@ -116,14 +136,22 @@ class _Capture:
             status = _read_status(await git_output(self._private.run(*_STATUS, doing=_DOING)))
             await anyio.to_thread.run_sync(self._omit_unreadable, status)
             await self._leave_out_untracked(newest, status)
-            for folder in await anyio.to_thread.run_sync(self._repositories_above, status.changed | status.gone):
+            for folder in await anyio.to_thread.run_sync(
+                self._repositories_above, status.changed | status.gone
+            ):
                 await self._skip_folder(folder, status)
             if await self._stage(status):
                 return await self._committed(newest, status)
-        raise GitFailed(_DOING, "files keep changing while they are read", "Try again when less is being written.")
+        raise GitFailed(
+            _DOING,
+            "files keep changing while they are read",
+            "Try again when less is being written.",
+        )
 
     async def _leave_out_untracked(self, newest: Commit, status: _WorktreeStatus) -> None:
-        """Leave out secrets, and what is too much. A file that the person's index has is none of these."""
+        """Leave out secrets, and what is too much. A file that the person's index has is none of
+        these.
+        """
         limits, root = self._limits, os.fsencode(self._private.repository.worktree)
         fresh = status.untracked & status.changed
         secrets = called_like_secrets(fresh, limits.secret_names)
@@ -148,7 +176,9 @@ class _Capture:
         return Checkpoint(commit.id, commit.tree, left_out)
 
     async def _stage(self, status: _WorktreeStatus) -> bool:
-        """Bring our index up to date; False when a file would not be read, which is remembered for another look."""
+        """Bring our index up to date; False when a file would not be read, which is remembered for
+        another look.
+        """
         status.is_committed &= status.is_as_before
         await self._remove(status)
         excludes = f"--exclude-from={self._private.excludes}"
@@ -163,7 +193,9 @@ class _Capture:
             return False
         # What was not ignored at the last capture and is now, and the other way round.
         forced, ignored = _paths(tracked.stdout), _paths(captured.stdout)
-        late = _WorktreeStatus(changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored)
+        late = _WorktreeStatus(
+            changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored
+        )
         await anyio.to_thread.run_sync(self._omit_unreadable, late)
         status.left_out |= late.left_out
         status.is_committed &= late.is_as_before
@@ -173,12 +205,19 @@ class _Capture:
     async def _remove(self, status: _WorktreeStatus) -> None:
         if status.gone:
             await self._private.answer(
-                "update-index", "-z", "--force-remove", "--stdin", doing=_DOING, stdin=_listed(status.gone)
+                "update-index",
+                "-z",
+                "--force-remove",
+                "--stdin",
+                doing=_DOING,
+                stdin=_listed(status.gone),
             )
 
     def _additions(self, status: _WorktreeStatus) -> list[GitRun]:
         arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-        run = self._private.run(*arguments, doing=_DOING, stdin=_listed(status.changed), may_fail=True)
+        run = self._private.run(
+            *arguments, doing=_DOING, stdin=_listed(status.changed), may_fail=True
+        )
         return [run] if status.changed else []
 
     def _are_read(self, added: Sequence[GitOutput]) -> bool:
@@ -192,18 +231,30 @@ class _Capture:
         return True
 
     def _repositories_above(self, paths: Iterable[bytes]) -> set[bytes]:
-        """Folders that have become repositories of their own. Git goes on looking into those that our index has files in."""
+        """Folders that have become repositories of their own. Git goes on looking into those that
+        our index has files in.
+        """
         root = os.fsencode(self._private.repository.worktree)
-        return {folder for folder in folders_of(paths) if os.path.lexists(os.path.join(root, folder, b".git"))}
+        return {
+            folder
+            for folder in folders_of(paths)
+            if os.path.lexists(os.path.join(root, folder, b".git"))
+        }
 
     async def _skip_folder(self, folder: bytes, status: _WorktreeStatus) -> None:
-        """Keep nothing that lies in the repository `folder`, except what the person's index has of it."""
+        """Keep nothing that lies in the repository `folder`, except what the person's index has of
+        it.
+        """
         listing = ("ls-files", "-z", "--", folder)
-        captured, tracked = await gather([self._private.run(*listing, doing=_DOING), self._private.users(*listing, doing=_DOING)])
+        captured, tracked = await gather(
+            [self._private.run(*listing, doing=_DOING), self._private.users(*listing, doing=_DOING)]
+        )
         theirs = _paths(tracked.stdout)
         status.left_out[folder + b"/"] = Omission(folder + b"/", "nestedRepository")
         status.gone |= _paths(captured.stdout) - theirs
-        status.changed = {path for path in status.changed if path in theirs or not path.startswith(folder + b"/")}
+        status.changed = {
+            path for path in status.changed if path in theirs or not path.startswith(folder + b"/")
+        }
 
     def _omit_unreadable(self, status: _WorktreeStatus) -> None:
         """Leave out what is no file, or too large, or cannot be read."""
@@ -216,7 +267,9 @@ class _Capture:
                 at = path + b"/" if reason == "nestedRepository" else path
                 status.leave_out(path, Omission(at, reason, size_bytes))
 
-    def _reason_against(self, full: bytes, path: bytes) -> tuple[LeftOutReason | Literal["vanished"] | None, int | None]:
+    def _reason_against(
+        self, full: bytes, path: bytes
+    ) -> tuple[LeftOutReason | Literal["vanished"] | None, int | None]:
         try:
             facts = os.lstat(full)
         except (FileNotFoundError, NotADirectoryError):
@@ -230,7 +283,9 @@ class _Capture:
         cap = self._limits.max_file_bytes
         if cap is not None and facts.st_size > cap:
             return "tooLarge", facts.st_size
-        readable = path not in self._refused and os.access(full, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+        readable = path not in self._refused and os.access(
+            full, os.R_OK, effective_ids=os.access in os.supports_effective_ids
+        )
         return (None if readable else "unreadable"), None
 
 

@@ -26,7 +26,10 @@ async def kept_below(folders: Iterable[str]) -> list[RepositoryCheckpoints]:
         found = await _found(folder)
         if found is not None:
             repositories.setdefault(found.common_dir, found)
-    return [RepositoryCheckpoints(repository, await list_refs(repository)) for repository in repositories.values()]
+    return [
+        RepositoryCheckpoints(repository, await list_refs(repository))
+        for repository in repositories.values()
+    ]
 
 
 async def _found(folder: str) -> Repository | None:

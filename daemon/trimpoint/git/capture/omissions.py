@@ -11,7 +11,9 @@ import msgspec
 
 from trimpoint.git.errors import name_path, name_paths
 
-LeftOutReason = Literal["tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse", "secret", "tooMuch"]
+LeftOutReason = Literal[
+    "tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse", "secret", "tooMuch"
+]
 
 _TITLE = "trimpoint checkpoint"
 
@@ -19,8 +21,8 @@ _TITLE = "trimpoint checkpoint"
 class Omission(msgspec.Struct, frozen=True):
     """Something of the work tree that a checkpoint does not hold, and that a restore leaves alone.
 
-    `path` is relative to the work tree; one that ends in `/` stands for all below it. `size_bytes` is known of
-    files that are too large.
+    `path` is relative to the work tree; one that ends in `/` stands for all below it. `size_bytes`
+    is known of files that are too large.
     """
 
     path: bytes
@@ -57,11 +59,15 @@ def left_out_of(message: str) -> tuple[Omission, ...]:
     if title != _TITLE:
         raise ValueError(title)
     read = [msgspec.json.decode(line, type=_Line) for line in lines if line]
-    return tuple(Omission(unquote_to_bytes(line.path), line.reason, line.size_bytes) for line in read)
+    return tuple(
+        Omission(unquote_to_bytes(line.path), line.reason, line.size_bytes) for line in read
+    )
 
 
 def notes_of(left_out: Sequence[Omission]) -> list[str]:
-    """Returns what is left out, in sentences: each thing in its own, but those that can be many in one for all."""
+    """Returns what is left out, in sentences: each thing in its own, but those that can be many in
+    one for all.
+    """
     notes = [str(each) for each in left_out if each.reason not in ("secret", "tooMuch")]
     secrets = [each.path for each in left_out if each.reason == "secret"]
     if secrets:
@@ -92,4 +98,7 @@ def _said(left_out: Omission) -> str:
         case "secret":
             return "is called like a secret (see checkpoints.secret_names)"
         case "tooMuch":
-            return "is too much together with other untracked files (see checkpoints.max_untracked_bytes)"
+            return (
+                "is too much together with other untracked files (see "
+                "checkpoints.max_untracked_bytes)"
+            )

@@ -1,6 +1,7 @@
 """The refs that keep checkpoints from being collected. They go only when somebody asks for it.
 
-They are in the store. Those that earlier versions put into the user's repository count as well, until they are taken over.
+They are in the store. Those that earlier versions put into the user's repository count as well,
+until they are taken over.
 """
 
 import contextlib
@@ -41,7 +42,9 @@ class KeptRef(msgspec.Struct, frozen=True):
 
 
 def checkpoint_ref(thread: str, name: str) -> str:
-    """`refs/trimpoint/checkpoints/<thread>/<name>`; anything that git takes in no name is replaced by `_`."""
+    """`refs/trimpoint/checkpoints/<thread>/<name>`; anything that git takes in no name is replaced
+    by `_`.
+    """
     return f"{PREFIX}{thread_part(thread)}/{thread_part(name)}"
 
 
@@ -51,15 +54,21 @@ def thread_part(thread: str) -> str:
 
 
 async def keep(repository: Repository, ref: str, commit: str) -> None:
-    """Point `ref` (made by `checkpoint_ref`) at `commit`, with no reflog. Replaces what it pointed at.
+    """Point `ref` (made by `checkpoint_ref`) at `commit`, with no reflog. Replaces what it pointed
+    at.
 
     :raises GitFailed: it cannot be written, or there is no such commit
     """
-    await git_answer(store_run(repository, "update-ref", "--no-deref", _ours(ref), commit, doing="keep a checkpoint"))
+    await git_answer(
+        store_run(
+            repository, "update-ref", "--no-deref", _ours(ref), commit, doing="keep a checkpoint"
+        )
+    )
 
 
 async def find(repository: Repository, name: str) -> Checkpoint | None:
-    """The checkpoint that a ref or commit id names; None when there is none, or it is not one of ours.
+    """The checkpoint that a ref or commit id names; None when there is none, or it is not one of
+    ours.
 
     :raises GitFailed: git itself failed
     """
@@ -73,12 +82,16 @@ async def find_all(repository: Repository, commits: Sequence[str]) -> list[Check
     :raises GitFailed: git itself failed
     """
     stdin = "".join(f"{commit}\n" for commit in commits).encode()
-    run = ShadowRepository(repository, _DEADLINE_S).users("cat-file", "--batch", doing="read checkpoints", stdin=stdin)
+    run = ShadowRepository(repository, _DEADLINE_S).users(
+        "cat-file", "--batch", doing="read checkpoints", stdin=stdin
+    )
     answer, found = await git_answer(run), list[Checkpoint | None]()
     for _ in commits:
         header, _, answer = answer.partition(b"\n")
         size = int(header.split(b" ")[2]) if header.count(b" ") == 2 else None
-        found.append(_checkpoint(read_commit(header + b"\n" + answer[:size])) if size is not None else None)
+        found.append(
+            _checkpoint(read_commit(header + b"\n" + answer[:size])) if size is not None else None
+        )
         answer = answer[size + 1 :] if size is not None else answer
     return found
 
@@ -91,7 +104,10 @@ async def list_refs(repository: Repository, thread: str | None = None) -> list[K
     under = checkpoint_ref(thread, "_").removesuffix("_") if thread else PREFIX
     ours = await _in_store_listed(repository, under)
     taken = {each.ref for each in ours}
-    return sorted([*ours, *(each for each in await users_refs(repository, under) if each.ref not in taken)], key=_by_ref)
+    return sorted(
+        [*ours, *(each for each in await users_refs(repository, under) if each.ref not in taken)],
+        key=_by_ref,
+    )
 
 
 async def users_refs(repository: Repository, under: str = PREFIX) -> list[KeptRef]:
@@ -99,11 +115,14 @@ async def users_refs(repository: Repository, under: str = PREFIX) -> list[KeptRe
 
     :raises GitFailed: git failed
     """
-    return _read(await _users(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints"))
+    return _read(
+        await _users(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")
+    )
 
 
 async def delete_refs(repository: Repository, refs: Sequence[str]) -> None:
-    """Let go of these. One that is gone already is no error. What they kept is removed by `upkeep.collect`.
+    """Let go of these. One that is gone already is no error. What they kept is removed by
+    `upkeep.collect`.
 
     :raises GitFailed: git failed; then none is deleted
     """
@@ -124,7 +143,8 @@ async def delete_users_refs(repository: Repository, refs: Iterable[str]) -> None
 
 
 async def refs_disk_bytes(repository: Repository) -> int:
-    """Returns what only checkpoints keep on disk: the store, and of the user's repository what no ref of the user reaches.
+    """Returns what only checkpoints keep on disk: the store, and of the user's repository what no
+    ref of the user reaches.
 
     :raises GitFailed: git failed, or is older than 2.31
     """
@@ -132,7 +152,15 @@ async def refs_disk_bytes(repository: Repository) -> int:
     if not await users_refs(repository):
         return size
     ours = f"--glob={PREFIX}*"
-    arguments = ("rev-list", "--disk-usage", "--objects", ours, "--not", f"--exclude={PREFIX}*", "--all")
+    arguments = (
+        "rev-list",
+        "--disk-usage",
+        "--objects",
+        ours,
+        "--not",
+        f"--exclude={PREFIX}*",
+        "--all",
+    )
     theirs = await _users(repository, *arguments, doing="measure the checkpoints")
     return size + int(theirs.decode().strip() or 0)
 
@@ -148,18 +176,32 @@ async def _in_store(repository: Repository, name: str) -> Commit | None:
     if not repository.store_dir.is_dir():
         return None
     stdin = name.encode() + b"\n"
-    run = store_run(repository, "cat-file", "--batch", doing="read a checkpoint", stdin=stdin, reads_users=True)
+    run = store_run(
+        repository, "cat-file", "--batch", doing="read a checkpoint", stdin=stdin, reads_users=True
+    )
     return read_commit(await git_answer(run))
 
 
 async def _in_users(repository: Repository, name: str) -> Commit | None:
-    return read_commit(await _users(repository, "cat-file", "--batch", doing="read a checkpoint", stdin=name.encode() + b"\n"))
+    return read_commit(
+        await _users(
+            repository,
+            "cat-file",
+            "--batch",
+            doing="read a checkpoint",
+            stdin=name.encode() + b"\n",
+        )
+    )
 
 
 async def _in_store_listed(repository: Repository, under: str) -> list[KeptRef]:
     if not repository.store_dir.is_dir():
         return []
-    return _read(await git_answer(store_run(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")))
+    return _read(
+        await git_answer(
+            store_run(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")
+        )
+    )
 
 
 def _checkpoint(commit: Commit | None) -> Checkpoint | None:
@@ -188,7 +230,9 @@ def _size_of(folder: Path) -> int:
 
 
 async def _users(repository: Repository, *arguments: str, doing: str, stdin: bytes = b"") -> bytes:
-    return await git_answer(ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=doing, stdin=stdin))
+    return await git_answer(
+        ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=doing, stdin=stdin)
+    )
 
 
 def _ours(ref: str) -> str:

@@ -1,4 +1,6 @@
-"""Which untracked files a checkpoint leaves out: those that are called like secrets, and what is too much together."""
+"""Which untracked files a checkpoint leaves out: those that are called like secrets, and what is
+too much together.
+"""
 
 import fnmatch
 import os
@@ -8,8 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from trimpoint.git.capture.omissions import Omission
 
 SECRET_NAMES = (
-    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "id_rsa", "id_dsa", "id_ecdsa",
-    "id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", "credentials.json",
+    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "id_rsa",
+    "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc",
+    ".git-credentials", ".htpasswd", "credentials.json",
 )  # fmt: skip
 """Names of files that commonly hold keys and passwords."""
 
@@ -17,13 +20,18 @@ _EXAMPLES = (".example", ".sample", ".template", ".dist")
 
 
 def called_like_secrets(paths: Iterable[bytes], names: Sequence[str]) -> set[bytes]:
-    """Returns those whose last part matches one of `names`, in any case. Examples for others to copy are no secrets."""
+    """Returns those whose last part matches one of `names`, in any case. Examples for others to
+    copy are no secrets.
+    """
     pattern = re.compile("|".join(fnmatch.translate(name.lower()) for name in names) or r"(?!)")
-    return {path for path in paths if _matches(pattern, os.fsdecode(path.rpartition(b"/")[2]).lower())}
+    return {
+        path for path in paths if _matches(pattern, os.fsdecode(path.rpartition(b"/")[2]).lower())
+    }
 
 
 def too_much(sizes: Mapping[bytes, int], before: Collection[bytes], max_bytes: int) -> set[bytes]:
-    """Returns what has to stay out so that the rest is no more than `max_bytes`: what stayed out before, then the largest.
+    """Returns what has to stay out so that the rest is no more than `max_bytes`: what stayed out
+    before, then the largest.
 
     When all of it has become little enough, none stays out.
     """

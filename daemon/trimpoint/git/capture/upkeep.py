@@ -1,4 +1,5 @@
-"""Keeping the store whole and small: copying what it borrows, packing, and removing what no checkpoint needs any more.
+"""Keeping the store whole and small: copying what it borrows, packing, and removing what no
+checkpoint needs any more.
 
 Nothing here is urgent. It runs between turns, and whatever fails leaves everything as it was.
 """
@@ -16,7 +17,14 @@ from trimpoint.git.errors import GitError, GitFailed
 from trimpoint.git.plumbing.locks import store_lock
 from trimpoint.git.plumbing.process import git_answer, git_output
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.store import NEWEST, alternates, borrow, make_store, newest_ref, store_run
+from trimpoint.git.plumbing.store import (
+    NEWEST,
+    alternates,
+    borrow,
+    make_store,
+    newest_ref,
+    store_run,
+)
 
 log = structlog.get_logger()
 
@@ -30,12 +38,15 @@ _MANY_IN_SAMPLE = 27
 
 
 async def upkeep(repository: Repository) -> None:
-    """Take over what earlier versions left in the user's repository, copy what the store borrows, and pack loose objects.
+    """Take over what earlier versions left in the user's repository, copy what the store borrows,
+    and pack loose objects.
 
     Never raises for what git or the disk refuse: there is a next time.
     """
     try:
-        if not await anyio.to_thread.run_sync(_has_need, repository) and not await users_refs(repository):
+        if not await anyio.to_thread.run_sync(_has_need, repository) and not await users_refs(
+            repository
+        ):
             return
         async with store_lock(repository, _LOCK_DEADLINE_S):
             await anyio.to_thread.run_sync(_borrow_again, repository)
@@ -62,7 +73,13 @@ async def collect(repository: Repository) -> None:
             await _stand_alone(repository)
         else:
             await _pack(repository, "-a", "-d")
-        run = store_run(repository, "prune", "--expire=now", doing="remove old checkpoints", deadline_s=_DEADLINE_S)
+        run = store_run(
+            repository,
+            "prune",
+            "--expire=now",
+            doing="remove old checkpoints",
+            deadline_s=_DEADLINE_S,
+        )
         await git_answer(run)
 
 
@@ -89,7 +106,9 @@ async def _take_over(repository: Repository) -> None:
     await anyio.to_thread.run_sync(borrow, repository)
     lines = "".join(f"update {each.ref}\0{each.commit}\0\0" for each in theirs)
     arguments = ("update-ref", "--no-deref", "-z", "--stdin")
-    await git_answer(store_run(repository, *arguments, doing="take over checkpoints", stdin=lines.encode()))
+    await git_answer(
+        store_run(repository, *arguments, doing="take over checkpoints", stdin=lines.encode())
+    )
     await _stand_alone(repository)
     await delete_users_refs(repository, [each.ref for each in theirs])
 
@@ -105,7 +124,9 @@ async def _stand_alone(repository: Repository) -> None:
     await anyio.to_thread.run_sync(file.replace, aside)
     try:
         arguments = ("rev-list", "--objects", "--all", "--quiet")
-        await git_output(store_run(repository, *arguments, doing="check the checkpoints", deadline_s=_DEADLINE_S))
+        await git_output(
+            store_run(repository, *arguments, doing="check the checkpoints", deadline_s=_DEADLINE_S)
+        )
     except BaseException:
         aside.replace(file)
         raise
@@ -114,21 +135,31 @@ async def _stand_alone(repository: Repository) -> None:
 
 async def _pack(repository: Repository, *how: str) -> None:
     arguments = ("-c", "repack.writeBitmaps=false", "repack", "-q", *how)
-    await git_answer(store_run(repository, *arguments, doing="pack the checkpoints", deadline_s=_DEADLINE_S))
+    await git_answer(
+        store_run(repository, *arguments, doing="pack the checkpoints", deadline_s=_DEADLINE_S)
+    )
 
 
 async def _forget_worktrees(repository: Repository) -> None:
     """Let go of what the indexes of worktrees needed that are gone."""
     present = {newest_ref(repository.common_dir, git_dir) for git_dir in _git_dirs(repository)}
-    run = store_run(repository, "for-each-ref", "--format=%(refname)", NEWEST, doing="list the worktrees")
+    run = store_run(
+        repository, "for-each-ref", "--format=%(refname)", NEWEST, doing="list the worktrees"
+    )
     gone = set((await git_answer(run)).decode().splitlines()) - present
     lines = "".join(f"delete {ref}\0\0" for ref in sorted(gone))
     arguments = ("update-ref", "--no-deref", "-z", "--stdin")
-    await git_answer(store_run(repository, *arguments, doing="forget worktrees", stdin=lines.encode()))
+    await git_answer(
+        store_run(repository, *arguments, doing="forget worktrees", stdin=lines.encode())
+    )
 
 
 def _has_need(repository: Repository) -> bool:
-    return alternates(repository).exists() or _aside(repository).exists() or _has_many_loose(repository)
+    return (
+        alternates(repository).exists()
+        or _aside(repository).exists()
+        or _has_many_loose(repository)
+    )
 
 
 def _aside(repository: Repository) -> Path:
@@ -174,4 +205,6 @@ def _remove(folder: Path) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise GitFailed("remove checkpoints", f"{folder} cannot be removed ({error.strerror})") from error
+        raise GitFailed(
+            "remove checkpoints", f"{folder} cannot be removed ({error.strerror})"
+        ) from error

@@ -1,4 +1,6 @@
-"""Moving files so that nobody's content is ever overwritten: renameat2(2), and the nearest thing where it is missing."""
+"""Moving files so that nobody's content is ever overwritten: renameat2(2), and the nearest thing
+where it is missing.
+"""
 
 import contextlib
 import ctypes
@@ -51,7 +53,8 @@ def _renamed(source: Place, target: Place, flags: int) -> bool:
 
 
 def _move_without_kernel(source: Place, target: Place) -> None:
-    # Two steps, so a file that somebody makes in between is overwritten. There is no better way here.
+    # Two steps, so a file that somebody makes in between is overwritten. There is no better way
+    # here.
     with contextlib.suppress(FileNotFoundError):
         os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(target.name))
@@ -62,7 +65,13 @@ def _exchange_without_kernel(one: Place, other: Place) -> None:
     # The other's place is never empty: its file gets a second name before it is replaced.
     aside = Place(one.folder, one.name + b".aside")
     try:
-        os.link(other.name, aside.name, src_dir_fd=other.folder, dst_dir_fd=aside.folder, follow_symlinks=False)
+        os.link(
+            other.name,
+            aside.name,
+            src_dir_fd=other.folder,
+            dst_dir_fd=aside.folder,
+            follow_symlinks=False,
+        )
     except (PermissionError, NotImplementedError):
         # A file system without links: for a moment nothing is there.
         os.rename(other.name, aside.name, src_dir_fd=other.folder, dst_dir_fd=aside.folder)

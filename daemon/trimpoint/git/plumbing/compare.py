@@ -14,14 +14,22 @@ Status = Literal["added", "modified", "deleted", "renamed", "typeChanged"]
 
 _DEADLINE_S = 60.0
 _DOING = "compare checkpoints"
-_STATUSES: dict[bytes, Status] = {b"A": "added", b"M": "modified", b"D": "deleted", b"R": "renamed", b"T": "typeChanged"}
+_STATUSES: dict[bytes, Status] = {
+    b"A": "added",
+    b"M": "modified",
+    b"D": "deleted",
+    b"R": "renamed",
+    b"T": "typeChanged",
+}
 # A user's own viewers and converters are programs, and not asked.
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _FACTS = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", *_PLAIN)
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One path that differs. Lines are counted unless it is binary; `old_path` is what a renamed one was called."""
+    """One path that differs. Lines are counted unless it is binary; `old_path` is what a renamed
+    one was called.
+    """
 
     path: bytes
     status: Status
@@ -32,7 +40,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """A unified diff as git prints it, cut after `max_bytes` if `truncated`. Its bytes are those of the files."""
+    """A unified diff as git prints it, cut after `max_bytes` if `truncated`. Its bytes are those of
+    the files.
+    """
 
     text: bytes
     truncated: bool
@@ -80,13 +90,27 @@ async def diff(
     paths: Sequence[bytes] = (),
     max_bytes: int = 1024 * 1024,
 ) -> Diff:
-    """The same as text, with renames; of `paths` only if there are any. Binary files are named, not shown.
+    """The same as text, with renames; of `paths` only if there are any. Binary files are named, not
+    shown.
 
     :raises GitFailed: one is gone, or git failed
     """
     # Names in other alphabets are to be read by people, not escaped.
-    arguments = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", *_PLAIN, old_commit, new_commit, "--")
-    run = ShadowRepository(repository, _DEADLINE_S).users(*arguments, *paths, doing=_DOING, max_bytes=max_bytes)
+    arguments = (
+        "-c",
+        "core.quotePath=false",
+        "diff-tree",
+        "-r",
+        "-p",
+        "-M",
+        *_PLAIN,
+        old_commit,
+        new_commit,
+        "--",
+    )
+    run = ShadowRepository(repository, _DEADLINE_S).users(
+        *arguments, *paths, doing=_DOING, max_bytes=max_bytes
+    )
     output = await git_output(run)
     return Diff(output.stdout, output.truncated)
 
@@ -96,18 +120,30 @@ async def differences(repository: Repository, old_commit: str, new_commit: str) 
 
     :raises GitFailed: one is gone, or git failed
     """
-    words = (await _answer(repository, *_FACTS, "--no-renames", old_commit, new_commit)).split(b"\0")
+    words = (await _answer(repository, *_FACTS, "--no-renames", old_commit, new_commit)).split(
+        b"\0"
+    )
     return [_difference(facts, path) for facts, path in zip(words[0::2], words[1::2], strict=False)]
 
 
 async def all_differences(repository: Repository, trees: Sequence[str]) -> list[list[Difference]]:
-    """Returns what differs from each of these trees to the next, as `differences` tells it, with one run of git.
+    """Returns what differs from each of these trees to the next, as `differences` tells it, with
+    one run of git.
 
     :raises GitFailed: one is gone, or git failed
     """
     pairs = [(old, new) for old, new in pairwise(trees) if old != new]
     stdin = "".join(f"{old} {new}\n" for old, new in pairs).encode()
-    arguments = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_PLAIN)
+    arguments = (
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-z",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        *_PLAIN,
+    )
     run = ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING, stdin=stdin)
     found = iter(_by_pair(await git_answer(run)) if pairs else [])
     return [next(found) if old != new else [] for old, new in pairwise(trees)]
@@ -124,13 +160,17 @@ def _by_pair(answer: bytes) -> list[list[Difference]]:
             continue
         end_of_facts = answer.index(b"\0", at)
         end_of_path = answer.index(b"\0", end_of_facts + 1)
-        found[-1].append(_difference(answer[at:end_of_facts], answer[end_of_facts + 1 : end_of_path]))
+        found[-1].append(
+            _difference(answer[at:end_of_facts], answer[end_of_facts + 1 : end_of_path])
+        )
         at = end_of_path + 1
     return found
 
 
 async def _answer(repository: Repository, *arguments: str) -> bytes:
-    return await git_answer(ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING))
+    return await git_answer(
+        ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING)
+    )
 
 
 def _change(facts: bytes, words: Iterator[bytes]) -> Change:

@@ -1,9 +1,9 @@
 """The first index of ours: the user's, for its stat cache, less what does not hold for exact bytes.
 
-An entry may stay only if its blob is the file byte for byte whenever its cached stat matches the file's. So
-these go, and are hashed anew where a file is there: what is converted on its way into git, what git was told to
-take for unchanged, unmerged and intended entries. Submodules and what a sparse checkout leaves out are not
-files here.
+An entry may stay only if its blob is the file byte for byte whenever its cached stat matches the
+file's. So these go, and are hashed anew where a file is there: what is converted on its way into
+git, what git was told to take for unchanged, unmerged and intended entries. Submodules and what a
+sparse checkout leaves out are not files here.
 """
 
 import os
@@ -42,7 +42,14 @@ async def write_initial_index(private: ShadowRepository) -> Commit:
         await _unsplit(private)
         dropped = await _unfit(private)
         stdin = b"".join(path + b"\0" for path in dropped)
-        await private.answer("update-index", "-z", "--force-remove", "--stdin", doing="prepare its index", stdin=stdin)
+        await private.answer(
+            "update-index",
+            "-z",
+            "--force-remove",
+            "--stdin",
+            doing="prepare its index",
+            stdin=stdin,
+        )
     return await private.commit("trimpoint seed\n")
 
 
@@ -52,14 +59,22 @@ def _copy_index(private: ShadowRepository) -> None:
     # What is in the user's index is in the user's objects.
     borrow(private.repository)
     if users.exists():
-        # With its time: by that git knows which entries may have changed in the very tick they were written.
+        # With its time: by that git knows which entries may have changed in the very tick they were
+        # written.
         shutil.copy2(users, private.index)
 
 
 async def _unsplit(private: ShadowRepository) -> None:
     if any(private.repository.git_dir.glob("sharedindex.*")):
         doing = "read the split index"
-        run = private.users("-c", "core.splitIndex=false", "update-index", "--no-split-index", doing=doing, index=private.index)
+        run = private.users(
+            "-c",
+            "core.splitIndex=false",
+            "update-index",
+            "--no-split-index",
+            doing=doing,
+            index=private.index,
+        )
         await git_answer(run)
 
 
@@ -67,11 +82,20 @@ async def _unfit(private: ShadowRepository) -> list[bytes]:
     listed = await private.answer("ls-files", "--stage", "-v", "-z", doing="list the tracked files")
     unfit, kept = _sorted_out(listed)
     middle = len(kept) // 2
-    runs = [_attributes(private, kept), _sizes(private, kept[:middle]), _sizes(private, kept[middle:])]
+    runs = [
+        _attributes(private, kept),
+        _sizes(private, kept[:middle]),
+        _sizes(private, kept[middle:]),
+    ]
     attributes, *sizes = [output.stdout for output in await gather(runs)]
-    # Also where nothing is converted today: settings may have been others when the file was checked out.
-    found = [int(line) if line.isdigit() else _MISSING for half in sizes for line in half.splitlines()]
-    converted = await anyio.to_thread.run_sync(_of_other_size, private.repository.worktree, kept, found)
+    # Also where nothing is converted today: settings may have been others when the file was checked
+    # out.
+    found = [
+        int(line) if line.isdigit() else _MISSING for half in sizes for line in half.splitlines()
+    ]
+    converted = await anyio.to_thread.run_sync(
+        _of_other_size, private.repository.worktree, kept, found
+    )
     return [*unfit, *_treacherous(attributes).union(converted)]
 
 
@@ -98,19 +122,27 @@ def _attributes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
 
 def _treacherous(answer: bytes) -> set[bytes]:
     words = answer.split(b"\0")
-    return {path for path, value in zip(words[0::3], words[2::3], strict=False) if value not in _UNSET}
+    return {
+        path for path, value in zip(words[0::3], words[2::3], strict=False) if value not in _UNSET
+    }
 
 
 def _sizes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
     """Half of them at a time: where objects are loose, reading them is most of a first capture."""
     stdin = b"".join(entry.blob + b"\n" for entry in entries)
-    return private.run("cat-file", "--batch-check=%(objectsize)", "--buffer", doing="read sizes", stdin=stdin)
+    return private.run(
+        "cat-file", "--batch-check=%(objectsize)", "--buffer", doing="read sizes", stdin=stdin
+    )
 
 
 def _of_other_size(worktree: Path, entries: Iterable[_Entry], sizes: Iterable[int]) -> list[bytes]:
     root = os.fsencode(worktree)
     # An entry that was only announced (`git add -N`) has the blob of an empty file.
-    return [entry.path for entry, size in zip(entries, sizes, strict=True) if size <= 0 or size != _file_size(root, entry.path)]
+    return [
+        entry.path
+        for entry, size in zip(entries, sizes, strict=True)
+        if size <= 0 or size != _file_size(root, entry.path)
+    ]
 
 
 def _file_size(root: bytes, path: bytes) -> int | None:

@@ -42,7 +42,8 @@ async def worktree_lock(repository: Repository, deadline_s: float) -> AsyncGener
 
 @contextlib.asynccontextmanager
 async def store_lock(repository: Repository, deadline_s: float) -> AsyncGenerator[None]:
-    """Hold the store and so all worktrees of the repository: nothing is written while something is removed.
+    """Hold the store and so all worktrees of the repository: nothing is written while something is
+    removed.
 
     :raises GitFailed: somebody else holds it until the deadline, or the lock file cannot be made
     """
@@ -54,7 +55,9 @@ async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
     try:
         file = await anyio.to_thread.run_sync(_open, folder)
     except OSError as error:
-        raise GitFailed("keep checkpoints", f"{folder} cannot be written ({error.strerror})") from error
+        raise GitFailed(
+            "keep checkpoints", f"{folder} cannot be written ({error.strerror})"
+        ) from error
     try:
         with anyio.fail_after(deadline_s):
             # A lock of another process tells nobody when it is free.

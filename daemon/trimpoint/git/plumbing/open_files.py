@@ -1,4 +1,6 @@
-"""Which files somebody has open for writing at present. Best effort: Linux's /proc, processes of this user."""
+"""Which files somebody has open for writing at present. Best effort: Linux's /proc, processes of
+this user.
+"""
 
 import contextlib
 import os
@@ -7,7 +9,9 @@ from pathlib import Path
 
 
 def open_for_writing(worktree: Path, paths: Collection[bytes]) -> set[bytes]:
-    """Returns those of `paths` (relative to `worktree`) that another process could write to this very moment."""
+    """Returns those of `paths` (relative to `worktree`) that another process could write to this
+    very moment.
+    """
     wanted = set(paths)
     prefix = os.fsencode(worktree).rstrip(b"/") + b"/"
     found: set[bytes] = set()

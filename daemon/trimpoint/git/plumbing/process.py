@@ -1,7 +1,8 @@
 """Running git: not in the user's way, and not with what leaked in from the user's shell.
 
-The law: git sees no `GIT_*` variable but ours. It runs no hook, no file monitor and no upkeep, takes no lock
-that it can do without, asks nobody, and ends at its deadline or when we are cancelled, with all it started.
+The law: git sees no `GIT_*` variable but ours. It runs no hook, no file monitor and no upkeep,
+takes no lock that it can do without, asks nobody, and ends at its deadline or when we are
+cancelled, with all it started.
 """
 
 import contextlib
@@ -49,7 +50,8 @@ class GitOutput(msgspec.Struct, frozen=True):
 
 
 class GitRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. `doing` completes "git could not"; `variables` and `settings` (`name=value`) come on top of ours.
+    """One run. `doing` completes "git could not"; `variables` and `settings` (`name=value`) come on
+    top of ours.
 
     With `may_fail`, its status is for the caller to look at.
     """
@@ -124,7 +126,9 @@ def git_failure(doing: str, stderr: bytes) -> GitFailed:
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return GitFailed(doing, "the disk is full", "Free disk space.")
     if re.search(r"\.lock': File exists", text):
-        return GitFailed(doing, "another git process holds a lock", "Try again when that process is done.")
+        return GitFailed(
+            doing, "another git process holds a lock", "Try again when that process is done."
+        )
     lines = text.splitlines() or ["it did not say why"]
     said = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
     return GitFailed(doing, said[0].removeprefix("fatal: ").removeprefix("error: ").rstrip("."))
@@ -150,7 +154,9 @@ def _or_raised(outcome: GitOutput | GitFailed) -> GitOutput:
 
 async def _run(run: GitRun) -> GitOutput:
     environment = git_environment(run.variables, os.environ)
-    process = await anyio.open_process(git_command(run), cwd=run.cwd, env=environment, start_new_session=True)
+    process = await anyio.open_process(
+        git_command(run), cwd=run.cwd, env=environment, start_new_session=True
+    )
     try:
         return await _converse(process, run)
     finally:

@@ -18,8 +18,8 @@ _OUTSIDE = "{} does not lie in a git repository."
 class Repository(msgspec.Struct, frozen=True):
     """A work tree, with its git. Two threads use the same work tree iff `worktree` is equal.
 
-    `git_dir` belongs to this work tree alone, `common_dir` to all work trees of the repository. `hash_name` is
-    `sha1` or `sha256`.
+    `git_dir` belongs to this work tree alone, `common_dir` to all work trees of the repository.
+    `hash_name` is `sha1` or `sha256`.
     """
 
     git: Path
@@ -46,14 +46,17 @@ class Repository(msgspec.Struct, frozen=True):
 
 
 class NoRepository(msgspec.Struct, frozen=True):
-    """Why there is nothing to make checkpoints of: a sentence, and what can be done, if anything."""
+    """Why there is nothing to make checkpoints of: a sentence, and what can be done, if
+    anything.
+    """
 
     reason: str
     hint: str = ""
 
 
 async def discover(folder: Path) -> Repository | NoRepository:
-    """The work tree that `folder` lies in. Git's own checks hold: an owner it does not trust is refused.
+    """The work tree that `folder` lies in. Git's own checks hold: an owner it does not trust is
+    refused.
 
     :raises GitFailed: git hangs or cannot be run
     """
@@ -61,7 +64,10 @@ async def discover(folder: Path) -> Repository | NoRepository:
         return NoRepository(f"The folder {folder} does not exist any more.")
     git = await anyio.to_thread.run_sync(shutil.which, "git")
     if git is None:
-        return NoRepository("git is not installed, so there are no checkpoints.", "Install git, or put it in the daemon's PATH.")
+        return NoRepository(
+            "git is not installed, so there are no checkpoints.",
+            "Install git, or put it in the daemon's PATH.",
+        )
     if not await anyio.to_thread.run_sync(_may_lie_in_repository, folder):
         return NoRepository(_OUTSIDE.format(folder))
     return await _Discovery(Path(git), folder).result()
@@ -76,12 +82,18 @@ class _Discovery:
         version = (await self._run("version")).stdout.decode(errors="replace")
         if _parsed(version) < MINIMUM_VERSION:
             wanted = ".".join(map(str, MINIMUM_VERSION))
-            return NoRepository(f"This is {version.strip()}; checkpoints need git {wanted} or newer.", "Install a newer git.")
+            return NoRepository(
+                f"This is {version.strip()}; checkpoints need git {wanted} or newer.",
+                "Install a newer git.",
+            )
         inside = await self._run("rev-parse", "--is-inside-work-tree")
         if inside.status != 0:
             return self._refusal(inside)
         if inside.stdout.strip() != b"true":
-            return NoRepository(f"{self._folder} is inside of a git directory or a bare repository and has no work tree.")
+            return NoRepository(
+                f"{self._folder} is inside of a git directory or a bare repository and has no work "
+                "tree."
+            )
         return await self._repository()
 
     async def _repository(self) -> Repository:
@@ -98,12 +110,20 @@ class _Discovery:
     async def _path(self, *question: str) -> Path:
         answer = (await self._run("rev-parse", *question)).stdout
         # One newline is git's, any other is part of the name.
-        return Path(await anyio.Path(self._folder / os.fsdecode(answer.removesuffix(b"\n"))).resolve())
+        return Path(
+            await anyio.Path(self._folder / os.fsdecode(answer.removesuffix(b"\n"))).resolve()
+        )
 
     async def _run(self, *arguments: str) -> GitOutput:
         doing = f"look at {self._folder}"
         return await run_git(
-            GitRun(git=self._git, arguments=arguments, doing=doing, cwd=self._folder, deadline_s=_DISCOVERY_DEADLINE_S)
+            GitRun(
+                git=self._git,
+                arguments=arguments,
+                doing=doing,
+                cwd=self._folder,
+                deadline_s=_DISCOVERY_DEADLINE_S,
+            )
         )
 
     def _refusal(self, output: GitOutput) -> NoRepository:
@@ -112,23 +132,34 @@ class _Discovery:
             return NoRepository(_OUTSIDE.format(self._folder))
         if "dubious ownership" in said or "unsafe repository" in said:
             return NoRepository(
-                f"git refuses the repository that {self._folder} lies in, because somebody else owns it.",
+                f"git refuses the repository that {self._folder} lies in, because somebody else "
+                "owns it.",
                 f"If you trust it: {_trusting_command(said)}",
             )
         first = said.strip().splitlines()[:1] or ["it did not say why"]
-        return NoRepository(f"git cannot read the repository that {self._folder} lies in: {first[0].removeprefix('fatal: ')}.")
+        return NoRepository(
+            f"git cannot read the repository that {self._folder} lies in: "
+            f"{first[0].removeprefix('fatal: ')}."
+        )
 
 
 def _may_lie_in_repository(folder: Path) -> bool:
-    """False when git would not find one either. It is asked before every turn, and most often outside of any repository."""
+    """False when git would not find one either. It is asked before every turn, and most often
+    outside of any repository.
+    """
     resolved = folder.resolve()
-    return any(os.path.lexists(at / ".git") or (at / "objects").is_dir() for at in (resolved, *resolved.parents))
+    return any(
+        os.path.lexists(at / ".git") or (at / "objects").is_dir()
+        for at in (resolved, *resolved.parents)
+    )
 
 
 def _trusting_command(said: str) -> str:
     # Git prints the very command, with the path quoted as it needs to be.
     command = re.search(r"git config --global --add safe\.directory .+", said)
-    return command.group().strip() if command else "git config --global --add safe.directory <folder>"
+    return (
+        command.group().strip() if command else "git config --global --add safe.directory <folder>"
+    )
 
 
 def _parsed(version: str) -> tuple[int, ...]:

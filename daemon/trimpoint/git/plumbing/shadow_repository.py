@@ -1,16 +1,17 @@
-"""Our own git directory beside the user's: an index in which every file is what it is, byte for byte.
+"""Our own git directory beside the user's: an index in which every file is what it is, byte for
+byte.
 
-The law: attributes and settings that convert files (line endings, `ident`, encodings, filters such as LFS)
-are off in here, so a blob holds exactly the bytes of the file, and writing the blob out is restoring it. Objects
-go to the store, where the refs that keep them are (see `store`). Nothing else is shared.
+The law: attributes and settings that convert files (line endings, `ident`, encodings, filters such
+as LFS) are off in here, so a blob holds exactly the bytes of the file, and writing the blob out is
+restoring it. Objects go to the store, where the refs that keep them are (see `store`). Nothing else
+is shared.
 
     <git dir>/trimpoint/
-        HEAD              the commit of the newest capture
-        index             what was captured, with git's stat cache, so that a capture reads only what changed
-        info/attributes   switches conversions off; this file wins over every .gitattributes
-        info/exclude      the user's, and what `.trimpointignore` says
-        config            the object format
-        lock              held by the one who captures
+        HEAD              the commit of the newest capture index             what was captured, with
+        git's stat cache, so that a capture reads only what changed info/attributes   switches
+        conversions off; this file wins over every .gitattributes info/exclude      the user's, and
+        what `.trimpointignore` says config            the object format lock              held by
+        the one who captures
 """
 
 import os
@@ -23,13 +24,25 @@ import msgspec
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.process import GitRun, gather, git_answer
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.store import config_of, make_store, set_newest, with_our_objects, write_if_other
+from trimpoint.git.plumbing.store import (
+    config_of,
+    make_store,
+    set_newest,
+    with_our_objects,
+    write_if_other,
+)
 
 _ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
 
-# What the user has set for looking at files and names holds in here too; whatever decides what a file's bytes
-# or mode are does not.
-_TAKEN_OVER = ("core.excludesfile", "core.ignorecase", "core.precomposeunicode", "core.preloadindex", "core.fscache")
+# What the user has set for looking at files and names holds in here too; whatever decides what a
+# file's bytes or mode are does not.
+_TAKEN_OVER = (
+    "core.excludesfile",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.preloadindex",
+    "core.fscache",
+)
 _EXACT = (
     "core.autocrlf=false",
     "core.eol=lf",
@@ -60,7 +73,9 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class ShadowRepository:
-    """Runs git on a work tree with our index, or with the user's settings where those are asked for."""
+    """Runs git on a work tree with our index, or with the user's settings where those are asked
+    for.
+    """
 
     def __init__(self, repository: Repository, deadline_s: float) -> None:
         self.repository = repository
@@ -79,18 +94,25 @@ class ShadowRepository:
         return self.dir / "index"
 
     async def open(self) -> "Commit | None":
-        """Make the directory whole, learn of the user's settings, and find the newest capture. With the lock held.
+        """Make the directory whole, learn of the user's settings, and find the newest capture. With
+        the lock held.
 
-        :returns: its commit; None when there is none, or git has collected it. Git keeps whatever a kept commit refers to,
-            so with the commit, all that the index names is there.
+        :returns: its commit; None when there is none, or git has collected it. Git keeps whatever a
+            kept commit refers to, so with the commit, all that the index names is there.
         :raises GitFailed: it cannot be written, or git refuses the repository
         """
         try:
             await anyio.to_thread.run_sync(self._make)
         except OSError as error:
-            raise GitFailed("keep checkpoints", f"{self.dir} cannot be written ({error.strerror})") from error
-        newest = self.run("cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n", may_fail=True)
-        listed, found = await gather([self.users("config", "-z", "--list", doing="read its settings"), newest])
+            raise GitFailed(
+                "keep checkpoints", f"{self.dir} cannot be written ({error.strerror})"
+            ) from error
+        newest = self.run(
+            "cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n", may_fail=True
+        )
+        listed, found = await gather(
+            [self.users("config", "-z", "--list", doing="read its settings"), newest]
+        )
         self._inherited_settings = tuple(_inherited_settings(listed.stdout))
         return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
 
@@ -130,7 +152,8 @@ class ShadowRepository:
         index: Path | None = None,
         max_bytes: int | None = None,
     ) -> GitRun:
-        """A run with the user's own git directory and settings, found anew: git checks its owner each time.
+        """A run with the user's own git directory and settings, found anew: git checks its owner
+        each time.
 
         It finds the objects of checkpoints too.
         """
@@ -139,7 +162,8 @@ class ShadowRepository:
             arguments=arguments,
             doing=doing,
             cwd=self.repository.worktree,
-            variables=with_our_objects(self.repository) | ({"GIT_INDEX_FILE": str(index)} if index else {}),
+            variables=with_our_objects(self.repository)
+            | ({"GIT_INDEX_FILE": str(index)} if index else {}),
             stdin=stdin,
             deadline_s=self._deadline_s,
             max_bytes=max_bytes,
@@ -160,7 +184,9 @@ class ShadowRepository:
 
         :raises GitFailed: the disk is full
         """
-        committed = await self.answer("commit-tree", tree, doing="write a commit", stdin=message.encode())
+        committed = await self.answer(
+            "commit-tree", tree, doing="write a commit", stdin=message.encode()
+        )
         return Commit(committed.decode().strip(), tree, message)
 
     def _set_head(self, commit: str) -> None:
@@ -197,13 +223,17 @@ class ShadowRepository:
 
 
 def read_commit(batch: bytes) -> Commit | None:
-    """Returns the first commit in what `cat-file --batch` says; None when it says that there is none."""
+    """Returns the first commit in what `cat-file --batch` says; None when it says that there is
+    none.
+    """
     header, _, body = batch.partition(b"\n")
     words = header.decode(errors="replace").split(" ")
     if words[1:2] != ["commit"]:
         return None
     fields, _, message = body.decode(errors="replace").partition("\n\n")
-    return Commit(words[0], fields.split("\n", 1)[0].removeprefix("tree "), message.removesuffix("\n"))
+    return Commit(
+        words[0], fields.split("\n", 1)[0].removeprefix("tree "), message.removesuffix("\n")
+    )
 
 
 def _inherited_settings(listed: bytes) -> Sequence[str]:

@@ -1,9 +1,10 @@
-"""The new contents of a restore, complete on disk before anything is touched; and the old ones, until it is done.
+"""The new contents of a restore, complete on disk before anything is touched; and the old ones,
+until it is done.
 
-They are on the file system that the files are on, so that putting one in its place is one move: in our own
-folder of the git directory, or where that is on another file system, in a folder beside the file, which
-captures pass over. One file, `elsewhere`, lists such folders, so that the next restore finds what a killed one
-left behind.
+They are on the file system that the files are on, so that putting one in its place is one move: in
+our own folder of the git directory, or where that is on another file system, in a folder beside the
+file, which captures pass over. One file, `elsewhere`, lists such folders, so that the next restore
+finds what a killed one left behind.
 """
 
 import contextlib
@@ -61,8 +62,8 @@ class Staging:
         return Place(self._folders[device], name)
 
     def write(self, place: Place, side: Side, blobs: Blobs, like: int | None) -> None:
-        """The file as it is to be. `like`: the permissions of the one it replaces, of which all but the executable
-        bits are kept.
+        """The file as it is to be. `like`: the permissions of the one it replaces, of which all but
+        the executable bits are kept.
 
         :raises OSError: it cannot be written, as on a full disk
         :raises GitFailed: the repository does not have the content
@@ -71,7 +72,9 @@ class Staging:
             os.symlink(b"".join(blobs.read(side.blob)), place.name, dir_fd=place.folder)
             return
         is_executable = side.mode == EXECUTABLE
-        descriptor = os.open(place.name, _NEW, 0o777 if is_executable else 0o666, dir_fd=place.folder)
+        descriptor = os.open(
+            place.name, _NEW, 0o777 if is_executable else 0o666, dir_fd=place.folder
+        )
         with os.fdopen(descriptor, "wb") as file:
             for chunk in blobs.read(side.blob):
                 file.write(chunk)
@@ -118,12 +121,22 @@ class Staging:
         return [os.fsencode(self._home), *listed]
 
     def _rescue(self, folder: bytes, blobs: Blobs, hash_name: str) -> None:
-        with contextlib.suppress(FileNotFoundError), Worktree(Path(os.fsdecode(folder)), hash_name) as files:
+        with (
+            contextlib.suppress(FileNotFoundError),
+            Worktree(Path(os.fsdecode(folder)), hash_name) as files,
+        ):
             for name in os.listdir(folder):
                 side = files.inspect(name).side
-                if name not in (b"complete", b"elsewhere") and side is not None and not blobs.holds(side.blob):
+                if (
+                    name not in (b"complete", b"elsewhere")
+                    and side is not None
+                    and not blobs.holds(side.blob)
+                ):
                     self._rescued.mkdir(exist_ok=True)
-                    shutil.move(os.fsdecode(os.path.join(folder, name)), os.fsdecode(_unused(os.fsencode(self._rescued), name)))
+                    shutil.move(
+                        os.fsdecode(os.path.join(folder, name)),
+                        os.fsdecode(_unused(os.fsencode(self._rescued), name)),
+                    )
 
     def _remove(self) -> None:
         for folder in reversed(self._left_behind()):

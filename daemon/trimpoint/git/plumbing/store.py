@@ -1,18 +1,20 @@
 """The repository of ours beside the user's, in which checkpoints are kept.
 
-What must always be true: no ref of ours is in the user's repository, so that none shows in `git log --all` or travels
-with `push --mirror`; and every object that a kept checkpoint needs ends up in here, so that no `git gc` of the user's
-takes it away.
+What must always be true: no ref of ours is in the user's repository, so that none shows in `git log
+--all` or travels with `push --mirror`; and every object that a kept checkpoint needs ends up in
+here, so that no `git gc` of the user's takes it away.
 
     <common git dir>/trimpoint-checkpoints.git/
         objects           the contents of checkpoints
         objects/info/alternates
-                          names the user's objects for as long as some are needed from there (see `upkeep`)
-        refs/trimpoint/   checkpoints/<thread>/<name>, and newest/<worktree>: what the index of a worktree refers to
-        lock              shared by all who write in here, exclusive for whoever removes something
+                          names the user's objects for as long as some are needed from there (see
+                          `upkeep`)
+        refs/trimpoint/   checkpoints/<thread>/<name>, and newest/<worktree>: what the index of a
+        worktree refers to lock              shared by all who write in here, exclusive for whoever
+        removes something
 
-Checkpoints of earlier versions have their refs and objects in the user's repository. They are read there until
-`upkeep` has taken them over.
+Checkpoints of earlier versions have their refs and objects in the user's repository. They are read
+there until `upkeep` has taken them over.
 """
 
 import re
@@ -46,7 +48,9 @@ def config_of(repository: Repository, *, bare: bool) -> str:
     is_sha256 = repository.hash_name == "sha256"
     version = f"\trepositoryformatversion = {1 if is_sha256 else 0}\n"
     extension = "[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""
-    return f"[core]\n{version}\tbare = true\n{extension}" if bare else f"[core]\n{version}{extension}"
+    return (
+        f"[core]\n{version}\tbare = true\n{extension}" if bare else f"[core]\n{version}{extension}"
+    )
 
 
 def store_run(
@@ -58,8 +62,12 @@ def store_run(
     reads_users: bool = False,
     may_fail: bool = False,
 ) -> GitRun:
-    """A run on the store. `reads_users`: with the user's objects at hand, for checkpoints of earlier versions."""
-    borrowed = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(repository.objects_dir)} if reads_users else {}
+    """A run on the store. `reads_users`: with the user's objects at hand, for checkpoints of
+    earlier versions.
+    """
+    borrowed = (
+        {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(repository.objects_dir)} if reads_users else {}
+    )
     return GitRun(
         git=repository.git,
         arguments=arguments,
@@ -87,12 +95,15 @@ def borrow(repository: Repository) -> None:
 
 
 def alternates(repository: Repository) -> Path:
-    """The file that says where the store finds objects of others; it is not there when it needs none."""
+    """The file that says where the store finds objects of others; it is not there when it needs
+    none.
+    """
     return repository.store_objects / "info" / "alternates"
 
 
 def set_newest(repository: Repository, commit: str) -> None:
-    """Note which commit holds all that the index of this worktree refers to, so that it is not removed.
+    """Note which commit holds all that the index of this worktree refers to, so that it is not
+    removed.
 
     :raises OSError: it cannot be written
     """

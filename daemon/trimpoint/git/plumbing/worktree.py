@@ -1,7 +1,7 @@
 """Files of a work tree, reached without ever following a link.
 
-The law: a path is walked folder by folder from the work tree's root with descriptors, so that nothing outside
-the work tree is read or written, whatever becomes a link meanwhile.
+The law: a path is walked folder by folder from the work tree's root with descriptors, so that
+nothing outside the work tree is read or written, whatever becomes a link meanwhile.
 """
 
 import contextlib
@@ -27,7 +27,9 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Signature(NamedTuple):
-    """Tells whether a file is still the one that was looked at. Moving it does not change it, writing does."""
+    """Tells whether a file is still the one that was looked at. Moving it does not change it,
+    writing does.
+    """
 
     device: int
     inode: int
@@ -42,7 +44,9 @@ class Signature(NamedTuple):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The state of a path. `side` is as a checkpoint would have it: None for nothing, and for a folder."""
+    """The state of a path. `side` is as a checkpoint would have it: None for nothing, and for a
+    folder.
+    """
 
     side: Side | None = None
     signature: Signature | None = None
@@ -74,7 +78,9 @@ class Worktree:
             return Found()
 
     def signature(self, path: bytes) -> Signature | None:
-        """Returns what `inspect` would give as signature, without reading; None where nothing is."""
+        """Returns what `inspect` would give as signature, without reading; None where nothing
+        is.
+        """
         try:
             with self.folder_of(path) as (folder, name):
                 return Signature.of(os.stat(name, dir_fd=folder, follow_symlinks=False))
@@ -131,10 +137,19 @@ class Worktree:
         with self.folder_of(path) as (at, name):
             below = _open_folder(name, at)
         try:
-            inner = [entry.name for entry in os.scandir(below) if entry.is_dir(follow_symlinks=False)]
+            inner = [
+                entry.name for entry in os.scandir(below) if entry.is_dir(follow_symlinks=False)
+            ]
         finally:
             os.close(below)
-        return [*(folder for name in inner for folder in self.folders_below(path + b"/" + os.fsencode(name))), path]
+        return [
+            *(
+                folder
+                for name in inner
+                for folder in self.folders_below(path + b"/" + os.fsencode(name))
+            ),
+            path,
+        ]
 
     def remove_folder(self, path: bytes) -> bool:
         """Remove a folder if it is empty; whether it was."""
@@ -190,5 +205,7 @@ def _open_folder(name: bytes, at: int) -> int:
         return os.open(name, _FOLDER, dir_fd=at)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fsdecode(name)) from error
+            raise NotADirectoryError(
+                errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fsdecode(name)
+            ) from error
         raise

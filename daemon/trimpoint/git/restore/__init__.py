@@ -1,1 +1,3 @@
-"""Back to a checkpoint: `plan` compares, `restore` writes, `file_transaction` undoes what was half done."""
+"""Back to a checkpoint: `plan` compares, `restore` writes, `file_transaction` undoes what was half
+done.
+"""

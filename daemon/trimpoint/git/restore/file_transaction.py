@@ -1,7 +1,7 @@
 """Changes to a work tree, each of which can be taken back.
 
-The law: whatever leaves a path goes to the place aside that was given for it, and comes back from there. A path that
-somebody else has changed since is not taken back; it is named.
+The law: whatever leaves a path goes to the place aside that was given for it, and comes back from
+there. A path that somebody else has changed since is not taken back; it is named.
 """
 
 import contextlib
@@ -71,7 +71,9 @@ class FileTransaction:
         """Remove it if it is an empty folder."""
         signature = self._worktree.signature(path)
         if signature is not None and self._worktree.remove_folder(path):
-            self._remember(path, partial(self._worktree.make_folder, path, stat.S_IMODE(signature.mode)))
+            self._remember(
+                path, partial(self._worktree.make_folder, path, stat.S_IMODE(signature.mode))
+            )
 
     def roll_back(self) -> list[bytes]:
         """Undo everything, the last first.

@@ -1,7 +1,7 @@
 """What a restore would touch, and what speaks against it. Nothing is written here.
 
-The law: what no checkpoint of the thread has ever seen stays. What is in the way and captured nowhere is not
-overwritten, not even by force.
+The law: what no checkpoint of the thread has ever seen stays. What is in the way and captured
+nowhere is not overwritten, not even by force.
 """
 
 import os
@@ -39,9 +39,10 @@ class Step(msgspec.Struct, frozen=True):
 class Conflict(msgspec.Struct, frozen=True):
     """Returns why restoring `step` would overwrite foreign changes, or None.
 
-    `changed`: somebody else has changed `path` after the thread did. `unknown`: it cannot be told who did. `found`: neither can it, and the
-    thread is not known to have changed it. `open`: a process has it open
-    for writing. `inTheWay`: `path` is in no checkpoint (ignored, mostly) and where a file or folder must go.
+    `changed`: somebody else has changed `path` after the thread did. `unknown`: it cannot be told
+    who did. `found`: neither can it, and the thread is not known to have changed it. `open`: a
+    process has it open for writing. `inTheWay`: `path` is in no checkpoint (ignored, mostly) and
+    where a file or folder must go.
     """
 
     path: bytes
@@ -52,8 +53,8 @@ class Conflict(msgspec.Struct, frozen=True):
 class RestorePlan(msgspec.Struct, frozen=True):
     """Steps by path, removals and writes apart.
 
-    `kept_unknown` are files of others that stay; `left_alone` is what a checkpoint does not hold, or what a sparse
-    checkout keeps away.
+    `kept_unknown` are files of others that stay; `left_alone` is what a checkpoint does not hold,
+    or what a sparse checkout keeps away.
     """
 
     write: tuple[Step, ...] = ()
@@ -63,7 +64,9 @@ class RestorePlan(msgspec.Struct, frozen=True):
     left_alone: tuple[Omission, ...] = ()
 
     def forced(self) -> "RestorePlan":
-        """Overwrite what others changed, but nothing that is captured nowhere: those steps are left out."""
+        """Overwrite what others changed, but nothing that is captured nowhere: those steps are left
+        out.
+        """
         blocked = {conflict.step for conflict in self.conflicts if conflict.reason == "inTheWay"}
         write = tuple(step for step in self.write if step.path not in blocked)
         return msgspec.structs.replace(self, write=write, conflicts=())
@@ -71,14 +74,19 @@ class RestorePlan(msgspec.Struct, frozen=True):
     def reversed(self) -> "RestorePlan":
         """The way back."""
         steps = [Step(step.path, step.target, step.present) for step in (*self.write, *self.remove)]
-        return msgspec.structs.replace(self, write=_writes(steps), remove=_removals(steps), conflicts=())
+        return msgspec.structs.replace(
+            self, write=_writes(steps), remove=_removals(steps), conflicts=()
+        )
 
 
-async def plan_restore(repository: Repository, *, present: str, last_seen: str, target: str) -> RestorePlan:
+async def plan_restore(
+    repository: Repository, *, present: str, last_seen: str, target: str
+) -> RestorePlan:
     """The steps that make the files those of `target`.
 
-    All are commits of `capture`: `present` made just now, `last_seen` the thread's newest before it, `target` where
-    to go. The same three give the same steps again, which is how a restore that broke off is taken up.
+    All are commits of `capture`: `present` made just now, `last_seen` the thread's newest before
+    it, `target` where to go. The same three give the same steps again, which is how a restore that
+    broke off is taken up.
 
     :raises GitFailed: a checkpoint is gone, or git failed
     """
@@ -86,7 +94,11 @@ async def plan_restore(repository: Repository, *, present: str, last_seen: str, 
     meanwhile = {each.path: each for each in await differences(repository, last_seen, present)}
     left_alone = await _left_alone(repository, present, target)
     plan = _steps(to_do, meanwhile, left_alone)
-    changed = [Conflict(step.path, "changed", step.path) for step in (*plan.write, *plan.remove) if step.path in meanwhile]
+    changed = [
+        Conflict(step.path, "changed", step.path)
+        for step in (*plan.write, *plan.remove)
+        if step.path in meanwhile
+    ]
     found = await anyio.to_thread.run_sync(look_around, repository, plan)
     return msgspec.structs.replace(plan, conflicts=(*changed, *found))
 
@@ -107,15 +119,20 @@ async def sparse_paths(repository: Repository) -> list[Omission]:
     :raises GitFailed: git failed
     """
     listed = await git_answer(
-        ShadowRepository(repository, _DEADLINE_S).users("ls-files", "-t", "-z", doing="list the tracked files")
+        ShadowRepository(repository, _DEADLINE_S).users(
+            "ls-files", "-t", "-z", doing="list the tracked files"
+        )
     )
     return [Omission(line[2:], "sparse") for line in listed.split(b"\0") if line.startswith(b"S ")]
 
 
-def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left_alone: Sequence[Omission]) -> RestorePlan:
+def _steps(
+    to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left_alone: Sequence[Omission]
+) -> RestorePlan:
     steps: list[Step] = []
     unknown: list[bytes] = []
-    # A person wants to know of every file that stays as it is; that a checkout is sparse, only where it matters.
+    # A person wants to know of every file that stays as it is; that a checkout is sparse, only
+    # where it matters.
     left = {each.path: each for each in left_alone if each.reason != "sparse"}
     covering = Covering(left_alone)
     for each in to_do:
@@ -129,7 +146,9 @@ def _steps(to_do: Iterable[Difference], meanwhile: dict[bytes, Difference], left
     return plan_of(steps, tuple(left.values()), tuple(unknown))
 
 
-def plan_of(steps: Sequence[Step], left_alone: tuple[Omission, ...], kept_unknown: tuple[bytes, ...] = ()) -> RestorePlan:
+def plan_of(
+    steps: Sequence[Step], left_alone: tuple[Omission, ...], kept_unknown: tuple[bytes, ...] = ()
+) -> RestorePlan:
     """Returns those steps as a plan, with no conflicts."""
     return RestorePlan(_writes(steps), _removals(steps), (), kept_unknown, left_alone)
 
@@ -143,7 +162,14 @@ class Covering:
     def of(self, path: bytes) -> Omission | None:
         parts = path.split(b"/")
         folders = (b"/".join(parts[:depth]) + b"/" for depth in range(1, len(parts)))
-        return next((self._by_path[name] for name in (path, path + b"/", *folders) if name in self._by_path), None)
+        return next(
+            (
+                self._by_path[name]
+                for name in (path, path + b"/", *folders)
+                if name in self._by_path
+            ),
+            None,
+        )
 
 
 def _writes(steps: Iterable[Step]) -> tuple[Step, ...]:

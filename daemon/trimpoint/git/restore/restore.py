@@ -1,9 +1,10 @@
 """Bringing files back: what the plan says, nothing else, all of it or nothing.
 
-The law: no content that is not in a checkpoint is ever lost. All new contents are staged first. Then each file is
-exchanged with the staged one in one move, and what comes out is looked at: if it is not what was expected,
-everything goes back. The old files are kept until the end, so going back needs no space. A path that is as it is to
-be already is passed over, so a restore that was killed is finished by doing it again.
+The law: no content that is not in a checkpoint is ever lost. All new contents are staged first.
+Then each file is exchanged with the staged one in one move, and what comes out is looked at: if it
+is not what was expected, everything goes back. The old files are kept until the end, so going back
+needs no space. A path that is as it is to be already is passed over, so a restore that was killed
+is finished by doing it again.
 """
 
 import contextlib
@@ -31,13 +32,18 @@ _LOCK_DEADLINE_S = 120.0
 
 
 async def restore(
-    repository: Repository, plan: RestorePlan, *, keep_folder: bytes | None = None, on_progress: OnProgress | None = None
+    repository: Repository,
+    plan: RestorePlan,
+    *,
+    keep_folder: bytes | None = None,
+    on_progress: OnProgress | None = None,
 ) -> None:
-    """Carry out `plan`, conflicts or not: whether they are overruled is the caller's to say (`plan.forced`).
+    """Carry out `plan`, conflicts or not: whether they are overruled is the caller's to say
+    (`plan.forced`).
 
-    Folders that this empties are removed, except `keep_folder` (relative to the work tree) and what is above it.
-    `on_progress(done, total)` is called after each path; if it raises, everything is taken back. Not interrupted by
-    cancellation.
+    Folders that this empties are removed, except `keep_folder` (relative to the work tree) and what
+    is above it. `on_progress(done, total)` is called after each path; if it raises, everything is
+    taken back. Not interrupted by cancellation.
 
     :raises FilesChanged: a path is neither as `present` nor as `target` says; nothing was done
     :raises RestoreFailed: the file system refused; nothing was done, but for what the error names
@@ -48,15 +54,24 @@ async def restore(
 
 
 class _Task(NamedTuple):
-    """A step that is still to be done: where its new file is staged or its old one goes, and what is there now."""
+    """A step that is still to be done: where its new file is staged or its old one goes, and what
+    is there now.
+    """
 
     step: Step
     place: Place
     signature: Signature | None
 
 
-def _restore(repository: Repository, plan: RestorePlan, keep_folder: bytes | None, on_progress: OnProgress | None) -> None:
-    run = ShadowRepository(repository, _LOCK_DEADLINE_S).users("cat-file", "--batch", doing="read a checkpoint")
+def _restore(
+    repository: Repository,
+    plan: RestorePlan,
+    keep_folder: bytes | None,
+    on_progress: OnProgress | None,
+) -> None:
+    run = ShadowRepository(repository, _LOCK_DEADLINE_S).users(
+        "cat-file", "--batch", doing="read a checkpoint"
+    )
     with Worktree(repository.worktree, repository.hash_name) as worktree, Blobs(run) as blobs:
         staging = Staging(repository.private_dir, repository.worktree, worktree)
         with _blaming(b"."):
@@ -84,7 +99,12 @@ def _blaming(path: bytes) -> Generator[None]:
 
 class _Restore:
     def __init__(
-        self, plan: RestorePlan, worktree: Worktree, staging: Staging, blobs: Blobs, on_progress: OnProgress | None
+        self,
+        plan: RestorePlan,
+        worktree: Worktree,
+        staging: Staging,
+        blobs: Blobs,
+        on_progress: OnProgress | None,
     ) -> None:
         self._plan = plan
         self._worktree = worktree
@@ -96,7 +116,10 @@ class _Restore:
         self.not_rolled_back: list[bytes] = []
 
     def run(self, keep_folder: bytes | None) -> None:
-        tasks = [self._staged(number, step, signature) for number, (step, signature) in enumerate(self._still_to_do())]
+        tasks = [
+            self._staged(number, step, signature)
+            for number, (step, signature) in enumerate(self._still_to_do())
+        ]
         self._staging.complete()
         try:
             self._apply(tasks, keep_folder)
@@ -138,7 +161,11 @@ class _Restore:
         for task in writes:
             self._do(task, len(tasks))
         # Somebody may have had one of them open and written to it after it was put aside.
-        changed = [task.step.path for task in tasks if task.signature and signature_at(task.place) != task.signature]
+        changed = [
+            task.step.path
+            for task in tasks
+            if task.signature and signature_at(task.place) != task.signature
+        ]
         if changed:
             raise FilesChanged(changed)
 
@@ -157,7 +184,12 @@ class _Restore:
 
     def _remove_emptied_folders(self, keep_folder: bytes | None) -> None:
         """Returns those of removed files only, and none that the target has."""
-        kept = folders_of([*(step.path for step in self._plan.write), *([keep_folder + b"/"] if keep_folder else [])])
+        kept = folders_of(
+            [
+                *(step.path for step in self._plan.write),
+                *([keep_folder + b"/"] if keep_folder else []),
+            ]
+        )
         emptied = folders_of(step.path for step in self._plan.remove) - kept
         for folder in sorted(emptied, key=lambda path: path.count(b"/"), reverse=True):
             self._changes.remove_folder(folder)

@@ -1,8 +1,9 @@
 """Taking back what one author did to the files, and leaving what others did.
 
-What must always be true: a change of others is never undone without being named. Where nothing but the author's own
-changes lies between a path as it is and as it was, it goes back; what others did before the author's first change of
-the path is part of what it goes back to. Where others changed what the author had made, that is a conflict.
+What must always be true: a change of others is never undone without being named. Where nothing but
+the author's own changes lies between a path as it is and as it was, it goes back; what others did
+before the author's first change of the path is part of what it goes back to. Where others changed
+what the author had made, that is a conflict.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,8 +48,8 @@ class Leg(NamedTuple):
 class TakingBack(msgspec.Struct, frozen=True):
     """What to do so that the thread's own changes are gone. `plan` goes from the present to that.
 
-    `kept`: paths that others have changed since the start, and that stay as they are. `present`: the newest state.
-    Steps with a conflict `found` are for those who insist: see `cautious`.
+    `kept`: paths that others have changed since the start, and that stay as they are. `present`:
+    the newest state. Steps with a conflict `found` are for those who insist: see `cautious`.
     """
 
     present: str
@@ -59,13 +60,17 @@ class TakingBack(msgspec.Struct, frozen=True):
         """The same, with all left as it is that was found after the daemon had been away."""
         found = {conflict.step for conflict in self.plan.conflicts if conflict.reason == "found"}
         steps = [step for step in (*self.plan.remove, *self.plan.write) if step.path not in found]
-        conflicts = tuple(conflict for conflict in self.plan.conflicts if conflict.step not in found)
+        conflicts = tuple(
+            conflict for conflict in self.plan.conflicts if conflict.step not in found
+        )
         plan = msgspec.structs.replace(plan_of(steps, self.plan.left_alone), conflicts=conflicts)
         return msgspec.structs.replace(self, plan=plan, kept=tuple(sorted({*self.kept, *found})))
 
 
 class PathHistory:
-    """One path over time: `wanted` is what it would be without the thread's changes, `present` what it is."""
+    """One path over time: `wanted` is what it would be without the thread's changes, `present` what
+    it is.
+    """
 
     def __init__(self, start: Side | None) -> None:
         self.start = self.wanted = self.present = start
@@ -87,14 +92,19 @@ class PathHistory:
 
     @property
     def mixed(self) -> Author | None:
-        """Returns who, besides the thread, has made what the path is now; None when the thread alone, or others alone, did."""
+        """Returns who, besides the thread, has made what the path is now; None when the thread
+        alone, or others alone, did.
+        """
         if self.present == self.wanted:
             return None
-        return next((author for side, author in reversed(self._mixed) if side == self.present), None)
+        return next(
+            (author for side, author in reversed(self._mixed) if side == self.present), None
+        )
 
 
 async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> TakingBack:
-    """Returns what taking back the thread's changes of `legs`, the last of which is the present, comes to.
+    """Returns what taking back the thread's changes of `legs`, the last of which is the present,
+    comes to.
 
     :raises GitFailed: the first or the last state is gone, or git failed
     """
@@ -113,7 +123,9 @@ async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> 
         left_alone |= {each.path: each for each in (state.left_out if state is not None else ())}
     paths = _histories(zip(await all_differences(repository, trees), authors, strict=True))
     covering = [*left_alone.values(), *await sparse_paths(repository)]
-    return await anyio.to_thread.run_sync(_taking_back, repository, legs[-1].commit, paths, covering)
+    return await anyio.to_thread.run_sync(
+        _taking_back, repository, legs[-1].commit, paths, covering
+    )
 
 
 async def commit_of(repository: Repository, taking: TakingBack) -> str:
@@ -128,14 +140,18 @@ async def commit_of(repository: Repository, taking: TakingBack) -> str:
         private = ShadowRepository(repository, _DEADLINE_S)
         index = private.dir / "index.revert"
         try:
-            await git_answer(private.run("read-tree", taking.present, doing="read a tree", index=index))
+            await git_answer(
+                private.run("read-tree", taking.present, doing="read a tree", index=index)
+            )
             stdin = b"".join(_index_lines(taking.plan, len(taking.present)))
             arguments = ("update-index", "-z", "--index-info")
             await git_answer(private.run(*arguments, doing="make a tree", stdin=stdin, index=index))
             written = await git_answer(private.run("write-tree", doing="write a tree", index=index))
         finally:
             index.unlink(missing_ok=True)
-        commit = await private.commit_tree(written.decode().strip(), message_of(taking.plan.left_alone))
+        commit = await private.commit_tree(
+            written.decode().strip(), message_of(taking.plan.left_alone)
+        )
     return commit.id
 
 
@@ -150,7 +166,10 @@ def _histories(legs: Iterable[tuple[list[Difference], Author]]) -> dict[bytes, P
 
 
 def _taking_back(
-    repository: Repository, present: str, paths: dict[bytes, PathHistory], left_alone: Sequence[Omission]
+    repository: Repository,
+    present: str,
+    paths: dict[bytes, PathHistory],
+    left_alone: Sequence[Omission],
 ) -> TakingBack:
     covering = Covering(left_alone)
     steps: list[Step] = []
@@ -170,7 +189,9 @@ def _taking_back(
             kept.append(path)
     plan = plan_of(steps, tuple(left.values()))
     found = look_around(repository, plan)
-    return TakingBack(present, msgspec.structs.replace(plan, conflicts=(*conflicts, *found)), tuple(kept))
+    return TakingBack(
+        present, msgspec.structs.replace(plan, conflicts=(*conflicts, *found)), tuple(kept)
+    )
 
 
 def _index_lines(plan: RestorePlan, digits: int) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Long lists and indexes as a snapshot holds them: packed, until somebody looks. Pure.
 
-The law: what was unpacked stays unpacked, because whoever got an object may change it. Only what nobody ever
-looked at is still its packed bytes, and goes into the next snapshot as it is.
+The law: what was unpacked stays unpacked, because whoever got an object may change it. Only what
+nobody ever looked at is still its packed bytes, and goes into the next snapshot as it is.
 """
 
 from __future__ import annotations
@@ -25,9 +25,13 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class LazyList(MutableSequence[T]):
-    """A list whose first `CHUNK_ITEMS * len(chunks)` items were packed by `pack_list`; `decoder` unpacks a chunk."""
+    """A list whose first `CHUNK_ITEMS * len(chunks)` items were packed by `pack_list`; `decoder`
+    unpacks a chunk.
+    """
 
-    def __init__(self, chunks: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[list[T]]) -> None:
+    def __init__(
+        self, chunks: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[list[T]]
+    ) -> None:
         self._decoder = decoder
         whole = count // CHUNK_ITEMS
         self._packed: list[memoryview | list[T]] = list(chunks[:whole])
@@ -65,7 +69,11 @@ class LazyList(MutableSequence[T]):
         yield from self._materialized
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, list | LazyList) and len(self) == len(other) and list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType]
+        return (
+            isinstance(other, list | LazyList)
+            and len(self) == len(other)
+            and list(self) == list(other)
+        )  # pyright: ignore[reportUnknownArgumentType]
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -107,7 +115,9 @@ class LazyList(MutableSequence[T]):
         return found[start - offset : stop - offset]
 
     def _materialize(self, index: int | slice) -> Any:
-        """Unpack for good all that a change at `index` can touch; `index` as one of the loose items."""
+        """Unpack for good all that a change at `index` can touch; `index` as one of the loose
+        items.
+        """
         if not isinstance(index, slice):
             return self._materialize_from(self._place(index))
         start, stop, step = index.indices(len(self))
@@ -118,7 +128,9 @@ class LazyList(MutableSequence[T]):
 
     def _materialize_from(self, at: int) -> int:
         first = min(at // CHUNK_ITEMS, len(self._packed))
-        moved = list(chain.from_iterable(self._chunk(number) for number in range(first, len(self._packed))))
+        moved = list(
+            chain.from_iterable(self._chunk(number) for number in range(first, len(self._packed)))
+        )
         del self._packed[first:]
         self._materialized[:0] = moved
         return at - first * CHUNK_ITEMS
@@ -127,7 +139,9 @@ class LazyList(MutableSequence[T]):
 class LazyIndex(MutableMapping[str, T], Generic[T]):
     """A dict that was packed by `pack_index` into buckets, by the hash of the key."""
 
-    def __init__(self, buckets: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[dict[str, T]]) -> None:
+    def __init__(
+        self, buckets: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[dict[str, T]]
+    ) -> None:
         self._decoder = decoder
         self._buckets: list[memoryview | dict[str, T]] = list(buckets)
         self._count = count
@@ -154,7 +168,9 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
             yield from self._bucket(number)
 
     def packed_buckets(self) -> Iterator[Buffer]:
-        """As `pack_index` makes them; fewer and larger buckets than there could be are kept while they are not far too large."""
+        """As `pack_index` makes them; fewer and larger buckets than there could be are kept while
+        they are not far too large.
+        """
         if self._count > 2 * BUCKET_ITEMS * len(self._buckets):
             yield from _sorted_into_buckets(self)
             return
@@ -184,7 +200,9 @@ def pack_list(items: MutableSequence[Any]) -> Iterator[Buffer]:
 
 
 def pack_index(index: MutableMapping[str, Any]) -> Iterator[Buffer]:
-    """`index` as buckets, at least one. An empty buffer is no bucket: it lets the caller breathe in between."""
+    """`index` as buckets, at least one. An empty buffer is no bucket: it lets the caller breathe in
+    between.
+    """
     return index.packed_buckets() if isinstance(index, LazyIndex) else _sorted_into_buckets(index)
 
 

@@ -9,7 +9,9 @@ _decoder = msgspec.msgpack.Decoder(Record)
 
 
 class UnreadableRecord(Exception):
-    """The payload is whole but no record of this version, as when a later trimpoint wrote an event unknown here."""
+    """The payload is whole but no record of this version, as when a later trimpoint wrote an event
+    unknown here.
+    """
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

@@ -1,14 +1,15 @@
-"""A thread's state as a snapshot holds it, so that opening a thread reads the state and not its whole past.
+"""A thread's state as a snapshot holds it, so that opening a thread reads the state and not its
+whole past.
 
 Pure, but for a look at the code's own source:
 
-    snapshot  = directory length u32 · directory · parts
-    directory = msgpack of `Directory`; it names the parts of each field of the state, in order, by their lengths
+    snapshot  = directory length u32 · directory · parts directory = msgpack of `Directory`; it
+    names the parts of each field of the state, in order, by their lengths
 
-The law: a snapshot is derived. It is taken only by code that folds exactly as the code that wrote it, for exactly
-the journal that it was written for; else it is ignored. Nothing here names a field of the state: a field declared
-`MutableSequence` or `MutableMapping` is kept in chunks, which a loaded state unpacks when it looks at them, every
-other one as a whole.
+The law: a snapshot is derived. It is taken only by code that folds exactly as the code that wrote
+it, for exactly the journal that it was written for; else it is ignored. Nothing here names a field
+of the state: a field declared `MutableSequence` or `MutableMapping` is kept in chunks, which a
+loaded state unpacks when it looks at them, every other one as a whole.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class _Shape(NamedTuple):
 
 
 class SnapshotWriter:
-    """Takes a state apart, a little at a time: iterate for the parts, then ask for the `head` that stands before them.
+    """Takes a state apart, a little at a time: iterate for the parts, then ask for the `head` that
+    stands before them.
 
     An empty part lets the caller breathe. The state must not change before the last part is out.
     """
@@ -96,28 +98,41 @@ class SnapshotWriter:
 
 
 def decode_snapshot(payload: memoryview | None, thread_id: str) -> Snapshot | None:
-    """The snapshot in a checked file's payload; None when there is none, or it is not for this thread or this code."""
+    """The snapshot in a checked file's payload; None when there is none, or it is not for this
+    thread or this code.
+    """
     if payload is None or len(payload) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack_from(payload)
     at = _LENGTH.size + length
     try:
         directory = msgspec.msgpack.decode(payload[_LENGTH.size : at], type=Directory)
-        if (directory.format, directory.folded_by, directory.thread_id) != (FORMAT, fingerprint(), thread_id):
+        if (directory.format, directory.folded_by, directory.thread_id) != (
+            FORMAT,
+            fingerprint(),
+            thread_id,
+        ):
             return None
         state = _assembled(directory, payload[at:])
     except msgspec.MsgspecError:
         return None
-    return Snapshot(state, Bookmark(Position(directory.offset_bytes, directory.records), directory.digest))
+    return Snapshot(
+        state, Bookmark(Position(directory.offset_bytes, directory.records), directory.digest)
+    )
 
 
 @cache
 def fingerprint() -> bytes:
-    """Returns a digest of the code that folds events into state and of the code that encodes that state.
+    """Returns a digest of the code that folds events into state and of the code that encodes that
+    state.
 
     The core imports nothing beyond itself, so its sources and the journal's are all of that code.
     """
-    sources = [source for package in ("trimpoint.core", "trimpoint.journal") for source in _sources(files(package))]
+    sources = [
+        source
+        for package in ("trimpoint.core", "trimpoint.journal")
+        for source in _sources(files(package))
+    ]
     # The version too: an installation may have no sources.
     digest = hashlib.blake2b(__version__.encode(), digest_size=16)
     for source in sorted(sources, key=str):
@@ -169,4 +184,8 @@ def _assembled(directory: Directory, parts: memoryview) -> ThreadState:
 def _restored(shape: _Shape, count: int, slices: list[memoryview]) -> Any:
     if shape.kind is LazyList:
         return LazyList(slices, count, shape.decoder)
-    return LazyIndex(slices, count, shape.decoder) if shape.kind is LazyIndex else shape.decoder.decode(slices[0])
+    return (
+        LazyIndex(slices, count, shape.decoder)
+        if shape.kind is LazyIndex
+        else shape.decoder.decode(slices[0])
+    )

@@ -1,1 +1,3 @@
-"""What `trimpoint journal` does: `verification` finds damage, `repair` mends it, `event_export` prints events."""
+"""What `trimpoint journal` does: `verification` finds damage, `repair` mends it, `event_export`
+prints events.
+"""

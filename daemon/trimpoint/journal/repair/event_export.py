@@ -10,7 +10,9 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.view import envelopes, wire_name
 
 
-def exported(state: ThreadState, record: Record, *, private: bool = False) -> Iterator[dict[str, Any]]:
+def exported(
+    state: ThreadState, record: Record, *, private: bool = False
+) -> Iterator[dict[str, Any]]:
     """The events of a record that `state` ends with, in order.
 
     `private`: also what no client is shown, such as the raw items of the model.
@@ -18,7 +20,9 @@ def exported(state: ThreadState, record: Record, *, private: bool = False) -> It
     for event, envelope in zip(record.events, envelopes(state, record), strict=True):
         document: dict[str, Any] = {"threadId": state.id, **msgspec.to_builtins(envelope)}
         if private:
-            document["payload"] |= {wire_name(field): _plain(getattr(event, field)) for field in _hidden(event)}
+            document["payload"] |= {
+                wire_name(field): _plain(getattr(event, field)) for field in _hidden(event)
+            }
         yield document
 
 

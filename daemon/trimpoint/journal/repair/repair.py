@@ -1,4 +1,6 @@
-"""Mend a journal that no daemon has open. Nothing is deleted: what a mended file no longer holds is in a file beside it. Blocking."""
+"""Mend a journal that no daemon has open. Nothing is deleted: what a mended file no longer holds is
+in a file beside it. Blocking.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,26 @@ from trimpoint.journal.port import Damage
 from trimpoint.journal.repair.verification import bridges_damage
 from trimpoint.journal.storage import damage
 from trimpoint.journal.storage.file import open_file
-from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations, free_name, read_fully, write_atomically
+from trimpoint.journal.storage.file_ops import (
+    SYSTEM_FILES,
+    FileOperations,
+    free_name,
+    read_fully,
+    write_atomically,
+)
 from trimpoint.journal.storage.file_storage import refusals
 from trimpoint.journal.storage.inspection import Content, inspect
 
-# What one lost record can make unusable is the rest of its turn; a journal that refuses more than that is no case for a program.
+# What one lost record can make unusable is the rest of its turn; a journal that refuses more than
+# that is no case for a program.
 MAX_REFUSED = 1_000
 RECORDS_A_BATCH = 256
 
 
 class Outcome(Enum):
-    """SOUND: there was nothing to mend. LEFT: it is as it was, because mending it was not asked for or is not possible."""
+    """SOUND: there was nothing to mend. LEFT: it is as it was, because mending it was not asked for
+    or is not possible.
+    """
 
     SOUND = "sound"
     CUT = "cut"
@@ -38,8 +49,9 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """`kept_at` holds what was cut off, or the whole of the damaged file. `salvaged` records came from behind the damage, `refused`
-    ones were found there and do not follow from what is left; `detail` says why it was left, or what was wrong.
+    """`kept_at` holds what was cut off, or the whole of the damaged file. `salvaged` records came
+    from behind the damage, `refused` ones were found there and do not follow from what is left;
+    `detail` says why it was left, or what was wrong.
     """
 
     outcome: Outcome
@@ -49,10 +61,18 @@ class RepairResult:
     refused: int = 0
 
 
-def repair(path: Path, *, salvage: bool, snapshot: Snapshot | None = None, files: FileOperations = SYSTEM_FILES) -> RepairResult:
-    """Cut a torn tail; with `salvage`, write a damaged journal anew with all that can still be read.
+def repair(
+    path: Path,
+    *,
+    salvage: bool,
+    snapshot: Snapshot | None = None,
+    files: FileOperations = SYSTEM_FILES,
+) -> RepairResult:
+    """Cut a torn tail; with `salvage`, write a damaged journal anew with all that can still be
+    read.
 
-    A damaged journal whose `snapshot` still gives the whole thread is left: written anew it would lose what the snapshot has.
+    A damaged journal whose `snapshot` still gives the whole thread is left: written anew it would
+    lose what the snapshot has.
 
     :raises JournalWriteError: the disk refused; the journal is as it was.
     :raises OSError: it cannot be read.
@@ -66,7 +86,8 @@ def repair(path: Path, *, salvage: bool, snapshot: Snapshot | None = None, files
             return _cut(path, report.reason, files)
         case Damage.DAMAGED_MIDDLE if bridges_damage(path, report, snapshot):
             return RepairResult(
-                Outcome.UNREPAIRED, "the thread opens whole from its snapshot, which a salvaged journal would not fit"
+                Outcome.UNREPAIRED,
+                "the thread opens whole from its snapshot, which a salvaged journal would not fit",
             )
         case Damage.DAMAGED_MIDDLE if salvage:
             return _salvage(path, content, files)
@@ -92,15 +113,26 @@ def _salvage(path: Path, content: Content, files: FileOperations) -> RepairResul
         for payload in _payloads_beyond(memoryview(damaged), content.report.end.offset_bytes):
             gathered.add(payload)
     except (damage.ScanBudgetExceeded, _TooManyRefused):
-        return RepairResult(Outcome.UNREPAIRED, "what lies behind the damage cannot be told from noise")
+        return RepairResult(
+            Outcome.UNREPAIRED, "what lies behind the damage cannot be told from noise"
+        )
     if not gathered.state.exists:
-        return RepairResult(Outcome.UNREPAIRED, "the beginning of the thread is lost, and nothing can follow without it")
+        return RepairResult(
+            Outcome.UNREPAIRED,
+            "the beginning of the thread is lost, and nothing can follow without it",
+        )
     kept_at = free_name(files, path, "damaged")
     with refusals(path, "keeping the damaged journal"):
         write_atomically(files, kept_at, (damaged,))
     with refusals(path, "writing the salvaged journal"):
         write_atomically(files, path, _encoded(gathered.payloads))
-    return RepairResult(Outcome.SALVAGED, content.report.reason, kept_at, len(gathered.payloads) - intact, gathered.refused)
+    return RepairResult(
+        Outcome.SALVAGED,
+        content.report.reason,
+        kept_at,
+        len(gathered.payloads) - intact,
+        gathered.refused,
+    )
 
 
 class _TooManyRefused(Exception):
@@ -135,7 +167,9 @@ class _SalvagedRecords:
             apply(self.state, record)
         except UnreadableRecord:
             return False
-        except Exception:  # the boundary of replay: whatever a record that does not follow makes of the state
+        except (
+            Exception
+        ):  # the boundary of replay: whatever a record that does not follow makes of the state
             return False
         return True
 

@@ -1,4 +1,6 @@
-"""Is a thread's journal what it should be? Reads all of it and touches nothing; works while a daemon appends. Blocking."""
+"""Is a thread's journal what it should be? Reads all of it and touches nothing; works while a
+daemon appends. Blocking.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ PAUSE_S = 0.1
 
 
 class SnapshotState(Enum):
-    """The state of a snapshot. `UNUSED`: damaged, or of other code or another journal; it will be written anew."""
+    """The state of a snapshot. `UNUSED`: damaged, or of other code or another journal; it will be
+    written anew.
+    """
 
     NONE = "none"
     FITS = "fits"
@@ -45,7 +49,8 @@ class Problem:
 _BEHIND_DAMAGE = Problem(
     "damaged_before_snapshot",
     "the old part of the journal is damaged; the thread still opens whole, from its snapshot",
-    "Export it with `trimpoint export`, and restore the file from a backup: another version of trimpoint will not take the snapshot.",
+    "Export it with `trimpoint export`, and restore the file from a backup: another version of "
+    "trimpoint will not take the snapshot.",
 )
 
 
@@ -69,23 +74,35 @@ class Verified:
 
 
 def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> Verified:
-    """Read the thread's journal from end to end and hold its snapshot against it; `is_live`: a daemon may be writing."""
+    """Read the thread's journal from end to end and hold its snapshot against it; `is_live`: a
+    daemon may be writing.
+    """
     found = Verified(thread_id, store.journal_path(thread_id))
     try:
         content = read_settled(found.path, looks=TORN_READ_ATTEMPTS if is_live else 1)
     except OSError as error:
-        found.problems.append(Problem("unreadable", f"{error.strerror}", "Let the user that the daemon runs as read the file."))
+        found.problems.append(
+            Problem(
+                "unreadable",
+                f"{error.strerror}",
+                "Let the user that the daemon runs as read the file.",
+            )
+        )
         return found
     found.size_bytes = found.path.stat().st_size
     found.report, snapshot = content.report, _snapshot_beside(store, found)
     if (problem := _problem_of(content.report)) is not None:
-        found.problems.append(_BEHIND_DAMAGE if bridges_damage(found.path, content.report, snapshot) else problem)
+        found.problems.append(
+            _BEHIND_DAMAGE if bridges_damage(found.path, content.report, snapshot) else problem
+        )
     _fold(found, content, snapshot)
     return found
 
 
 def bridges_damage(path: Path, report: OpenReport, snapshot: Snapshot | None) -> bool:
-    """Returns whether the thread opens whole though its journal is damaged, because its snapshot ends behind the damage."""
+    """Returns whether the thread opens whole though its journal is damaged, because its snapshot
+    ends behind the damage.
+    """
     if report.damage is not Damage.DAMAGED_MIDDLE or snapshot is None:
         return False
     behind = inspect(path, after=snapshot.bookmark).report
@@ -128,14 +145,26 @@ def _fold(found: Verified, content: Content, snapshot: Snapshot | None) -> None:
             if snapshot is not None and found.records == snapshot.bookmark.position.records:
                 _compare(found, snapshot)
     except UnreadableRecord as error:
-        found.problems.append(Problem("unknown_record", str(error), "Run the version of trimpoint that wrote it."))
-    except Exception as error:  # the boundary of replay: whatever a record that does not follow makes of the state
-        detail = f"record {found.records + 1} does not follow from those before it ({type(error).__name__})"
-        advice = "Its thread is readable up to there. Keep the file, and report it with the version of trimpoint."
+        found.problems.append(
+            Problem("unknown_record", str(error), "Run the version of trimpoint that wrote it.")
+        )
+    except (
+        Exception
+    ) as error:  # the boundary of replay: whatever a record that does not follow makes of the state
+        detail = (
+            f"record {found.records + 1} does not follow from those before it "
+            f"({type(error).__name__})"
+        )
+        advice = (
+            "Its thread is readable up to there. Keep the file, and report it with the version of "
+            "trimpoint."
+        )
         found.problems.append(Problem("does_not_follow", detail, advice))
     if found.records and found.state.id != found.thread_id:
         detail = f"the file holds the thread {found.state.id!r}"
-        found.problems.append(Problem("misnamed", detail, "Give the file back the name that it had."))
+        found.problems.append(
+            Problem("misnamed", detail, "Give the file back the name that it had.")
+        )
 
 
 def _count(found: Verified, record: Record) -> None:
@@ -153,7 +182,9 @@ def _compare(found: Verified, snapshot: Snapshot) -> None:
         return
     found.snapshot = SnapshotState.DIFFERS
     advice = "Run `trimpoint journal repair`: it puts the snapshot aside, and the journal counts."
-    found.problems.append(Problem("snapshot_differs", "the snapshot is not what the journal tells", advice))
+    found.problems.append(
+        Problem("snapshot_differs", "the snapshot is not what the journal tells", advice)
+    )
 
 
 def _problem_of(report: OpenReport) -> Problem | None:
@@ -163,15 +194,29 @@ def _problem_of(report: OpenReport) -> Problem | None:
             return None
         case Damage.TORN_TAIL:
             detail = f"torn at {at}: {report.reason}; {report.damaged_bytes} bytes beyond"
-            advice = "Nothing that was answered is in them. The next start cuts them off and keeps them; `trimpoint journal repair` too."
+            advice = (
+                "Nothing that was answered is in them. The next start cuts them off and keeps "
+                "them; `trimpoint journal repair` too."
+            )
             return Problem("torn", detail, advice)
         case Damage.DAMAGED_MIDDLE:
             detail = f"damaged at {at}: {report.reason}; {report.damaged_bytes} bytes from there on"
-            advice = "Restore the file from a backup, or stop the daemon and run `trimpoint journal repair --salvage`."
+            advice = (
+                "Restore the file from a backup, or stop the daemon and run `trimpoint journal "
+                "repair --salvage`."
+            )
             return Problem("damaged", detail, advice)
         case Damage.FOREIGN:
-            return Problem("foreign", report.reason, "trimpoint did not write it and leaves it alone; move it elsewhere.")
+            return Problem(
+                "foreign",
+                report.reason,
+                "trimpoint did not write it and leaves it alone; move it elsewhere.",
+            )
         case Damage.NEWER_VERSION:
-            return Problem("newer", report.reason, "Run the version of trimpoint that wrote it, or a later one.")
+            return Problem(
+                "newer",
+                report.reason,
+                "Run the version of trimpoint that wrote it, or a later one.",
+            )
         case _:
             assert_never(report.damage)

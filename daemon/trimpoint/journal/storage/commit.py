@@ -1,8 +1,8 @@
 """Group commit: many callers, one write and one sync.
 
-The law: at most one batch is being written; what is appended meanwhile is the next one. A group that failed
-stays failed; its owner makes a new one, so that a caller who waited on the old never mistakes the new
-one's success for its own.
+The law: at most one batch is being written; what is appended meanwhile is the next one. A group
+that failed stays failed; its owner makes a new one, so that a caller who waited on the old never
+mistakes the new one's success for its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ WriteBatch = Callable[[list[bytes]], Awaitable[None]]
 
 
 class GroupCommit:
-    """`write_batch` returns when its batch is durable, or raises JournalWriteError and none of it counts."""
+    """`write_batch` returns when its batch is durable, or raises JournalWriteError and none of it
+    counts.
+    """
 
     def __init__(self, path: Path, write_batch: WriteBatch) -> None:
         self.failure: JournalWriteError | None = None
@@ -38,7 +40,9 @@ class GroupCommit:
         self._appended += 1
 
     async def commit(self) -> None:
-        """:raises JournalWriteError: when the group has failed, or fails before these records are durable."""
+        """:raises JournalWriteError: when the group has failed, or fails before these records are
+        durable.
+        """
         self._raise_failure()
         target = self._appended
         while self._durable < target:
@@ -61,7 +65,8 @@ class GroupCommit:
         self._round = ended = anyio.Event()
         try:
             with anyio.CancelScope(shield=True):
-                # Those whom the last round woke append before this one is sealed: 64 a sync, not 1 and 63.
+                # Those whom the last round woke append before this one is sealed: 64 a sync, not 1
+                # and 63.
                 await cancel_shielded_checkpoint()
                 await self._write_queued()
         except JournalWriteError as error:

@@ -1,9 +1,9 @@
 """Torn by a crash, or damaged later? The judgement on bytes that are no record. Pure.
 
-A crash can only hurt the last batch (`framing`: a batch is written when all before it is durable), and it
-hurts in two ways: the file ends early, or sectors of the batch were never written and read as zeros, in any
-order the disk liked. Everything else is damage to what once was durable, perhaps acknowledged, and is not
-ours to cut. With p the first byte that is no record, in this order:
+A crash can only hurt the last batch (`framing`: a batch is written when all before it is durable),
+and it hurts in two ways: the file ends early, or sectors of the batch were never written and read
+as zeros, in any order the disk liked. Everything else is damage to what once was durable, perhaps
+acknowledged, and is not ours to cut. With p the first byte that is no record, in this order:
 
 1. A valid first-of-batch record lies after p: what stood at p had been durable. -> middle
 2. A sector after p, up to the next valid record, is all zeros: never written.   -> torn
@@ -25,11 +25,13 @@ from trimpoint.journal import framing
 
 SECTOR_BYTES = 512
 
-# A record's length stays below 2**28, so the last byte of its word has few values, rare ones in text.
+# A record's length stays below 2**28, so the last byte of its word has few values, rare ones in
+# text.
 _TOP = framing.RECORD_OVERHEAD_BYTES - 1
 _WORD_TOP = re.compile(rb"[\x00-\x0f\x80-\x8f]", re.DOTALL)
 
-# Hostile payloads can hold any number of plausible lengths, each of which costs a checksum over that length.
+# Hostile payloads can hold any number of plausible lengths, each of which costs a checksum over
+# that length.
 _SEARCH_BUDGET_BYTES = 1 << 28
 
 
@@ -39,14 +41,18 @@ class ScanBudgetExceeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TailState:
-    """`torn`: cut here and go on. Otherwise the journal is read-only from here; `reason` says why."""
+    """`torn`: cut here and go on. Otherwise the journal is read-only from here; `reason` says
+    why.
+    """
 
     torn: bool
     reason: str
 
 
 def classify_tail(view: memoryview, base: int, position: int) -> TailState:
-    """Say what happened at `position`, where `framing.scan` stopped; `view` starts at file offset `base`."""
+    """Say what happened at `position`, where `framing.scan` stopped; `view` starts at file offset
+    `base`.
+    """
     try:
         next_valid, later_batch = _look_ahead(view, base, position)
     except ScanBudgetExceeded:
@@ -63,7 +69,9 @@ def classify_tail(view: memoryview, base: int, position: int) -> TailState:
 
 
 def _look_ahead(view: memoryview, base: int, position: int) -> tuple[int | None, int | None]:
-    """Positions after `position` of the first valid record and of the first one that opens a batch."""
+    """Positions after `position` of the first valid record and of the first one that opens a
+    batch.
+    """
     first: int | None = None
     for found, opens_batch in records_after(view, base, position):
         first = found if first is None else first
@@ -92,7 +100,9 @@ def records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[
 
 
 def _has_unwritten_sector(view: memoryview, base: int, start: int, stop: int) -> bool:
-    """Returns whether a sector reaching into start..stop is zeros, as far as it lies after start and in the file."""
+    """Returns whether a sector reaching into start..stop is zeros, as far as it lies after start
+    and in the file.
+    """
     at = start
     while at < stop:
         sector_end = at + SECTOR_BYTES - (base + at) % SECTOR_BYTES

@@ -3,8 +3,9 @@
 <root>/lock                          held by the daemon (flock), its pid as text
 <root>/threads/<thread>.journal      one per thread; the id percent-encoded
 <root>/threads/<thread>.journal.torn-<n>      what was cut off a torn journal
-<root>/threads/<thread>.journal.damaged-<n>   a damaged one, whole, whose salvaged records are in the journal now
-<root>/catalogue, snapshots/<thread> checked files: derived, written anew when they are not intact
+<root>/threads/<thread>.journal.damaged-<n>   a damaged one, whole, whose salvaged records are in
+the journal now <root>/catalogue, snapshots/<thread> checked files: derived, written anew when they
+are not intact
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ from trimpoint.journal.storage.inspection import inspect
 
 _SUFFIX = ".journal"
 _MAX_STEM_BYTES = 200
-_NAME = re.compile(r"[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]{0,199}(/[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]{0,199})*")
+_NAME = re.compile(
+    r"[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]{0,199}(/[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]{0,199})*"
+)
 _RESERVED = ("lock", "threads")
 
 
@@ -72,7 +75,13 @@ def check_name(name: str) -> None:
 class StateDirectory:
     """`port.StateStore` over a directory, which is made when the first thing is put in."""
 
-    def __init__(self, root: Path, *, files: FileOperations = SYSTEM_FILES, limiter: CapacityLimiter | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        files: FileOperations = SYSTEM_FILES,
+        limiter: CapacityLimiter | None = None,
+    ) -> None:
         self.root = root
         self._files = files
         self._limiter = limiter
@@ -125,13 +134,16 @@ class StateDirectory:
     def _make_directories(self, path: Path) -> None:
         """Makes `path` below the root.
 
-        A directory that was deleted is not made anew by the daemon that held it: another may lock what stands there then.
+        A directory that was deleted is not made anew by the daemon that held it: another may lock
+        what stands there then.
 
         :raises OSError: also when the root is no longer the one that was locked.
         """
         lock = self.root / "lock"
         if self._lock_fd is not None and not self._files.is_at(lock, self._lock_fd):
-            raise FileNotFoundError(ENOENT, "the state directory was deleted or replaced", str(lock))
+            raise FileNotFoundError(
+                ENOENT, "the state directory was deleted or replaced", str(lock)
+            )
         _make_directories(self._files, path)
 
     def holder(self) -> int | None:
@@ -165,7 +177,9 @@ class StateDirectory:
         check_name(name)
         # Two writers of one name would share its temporary file.
         async with self._replacing:
-            await to_thread.run_sync(self._replace, self.root / name, payload, limiter=self._limiter)
+            await to_thread.run_sync(
+                self._replace, self.root / name, payload, limiter=self._limiter
+            )
 
     async def read_checked(self, name: str) -> memoryview | None:
         check_name(name)
@@ -179,7 +193,10 @@ class StateDirectory:
             return []
         with entries:
             return sorted(
-                (unquote(entry.name.removesuffix(_SUFFIX)), entry.stat(follow_symlinks=False).st_size)
+                (
+                    unquote(entry.name.removesuffix(_SUFFIX)),
+                    entry.stat(follow_symlinks=False).st_size,
+                )
                 for entry in entries
                 if entry.name.endswith(_SUFFIX)
             )
@@ -203,7 +220,9 @@ class StateDirectory:
 
 
 def _make_directories(files: FileOperations, path: Path) -> None:
-    """Each level 0700 and durable in its parent; `mkdir(parents=True)` gives parents the umask's mode."""
+    """Each level 0700 and durable in its parent; `mkdir(parents=True)` gives parents the umask's
+    mode.
+    """
     if path.is_dir():
         return
     _make_directories(files, path.parent)
@@ -216,7 +235,9 @@ def _refuse_if_unsafe(root: Path) -> None:
     if found.st_uid != os.geteuid():
         raise StateDirectoryUnsafe(root, f"belongs to uid {found.st_uid}")
     if found.st_mode & 0o022:
-        raise StateDirectoryUnsafe(root, f"can be written to by others (mode {found.st_mode & 0o7777:04o})")
+        raise StateDirectoryUnsafe(
+            root, f"can be written to by others (mode {found.st_mode & 0o7777:04o})"
+        )
 
 
 def _pid_in(fd: int) -> int | None:

@@ -16,9 +16,13 @@ from trimpoint.journal.storage.inspection import NEW, Content, bookmark, inspect
 
 
 class ThreadedStorage:
-    """A JournalFile seen from the event loop. Without a limiter anyio's default bounds the threads."""
+    """A JournalFile seen from the event loop. Without a limiter anyio's default bounds the
+    threads.
+    """
 
-    def __init__(self, file: JournalFile, files: FileOperations, limiter: CapacityLimiter | None) -> None:
+    def __init__(
+        self, file: JournalFile, files: FileOperations, limiter: CapacityLimiter | None
+    ) -> None:
         self._file = file
         self._files = files
         self._limiter = limiter
@@ -38,7 +42,9 @@ class ThreadedStorage:
         await to_thread.run_sync(self._file.restore, to, limiter=self._limiter)
 
     async def bookmark(self, at: Position) -> Bookmark:
-        return await to_thread.run_sync(bookmark, self._file.path, at, self._files, limiter=self._limiter)
+        return await to_thread.run_sync(
+            bookmark, self._file.path, at, self._files, limiter=self._limiter
+        )
 
     async def close(self) -> None:
         await to_thread.run_sync(self._file.close, limiter=self._limiter)
@@ -58,17 +64,23 @@ class FileJournal(GroupedJournal):
     ) -> FileJournal:
         """Open or create the journal at `path`; the contract is `StateStore.open_journal`.
 
-        A torn tail is cut and kept beside. Where the disk refuses that (full, read-only), the journal opens
-        all the same, readable and failed; `reopen` tries again.
+        A torn tail is cut and kept beside. Where the disk refuses that (full, read-only), the
+        journal opens all the same, readable and failed; `reopen` tries again.
         """
-        file, content, failure = await to_thread.run_sync(open_file, path, after, files, limiter=limiter)
+        file, content, failure = await to_thread.run_sync(
+            open_file, path, after, files, limiter=limiter
+        )
         return cls(ThreadedStorage(file, files, limiter), content.records, failure=failure)
 
 
-def open_file(path: Path, after: Bookmark | None, files: FileOperations) -> tuple[JournalFile, Content, JournalWriteError | None]:
-    """The blocking part of `FileJournal.open`: the file, what it held, and the disk's refusal to repair it.
+def open_file(
+    path: Path, after: Bookmark | None, files: FileOperations
+) -> tuple[JournalFile, Content, JournalWriteError | None]:
+    """The blocking part of `FileJournal.open`: the file, what it held, and the disk's refusal to
+    repair it.
 
-    :raises JournalForeign, JournalNewer, JournalWriteError, OSError: as `StateStore.open_journal` says.
+    :raises JournalForeign, JournalNewer, JournalWriteError, OSError: as `StateStore.open_journal`
+        says.
     """
     try:
         content = inspect(path, after=after, files=files)
@@ -84,7 +96,9 @@ def open_file(path: Path, after: Bookmark | None, files: FileOperations) -> tupl
 
 
 def _repair(file: JournalFile, content: Content) -> JournalWriteError | None:
-    """Bring the file into a state to append to; the refusal, where what it holds can be read all the same."""
+    """Bring the file into a state to append to; the refusal, where what it holds can be read all
+    the same.
+    """
     if content.report.damage is Damage.DAMAGED_MIDDLE:
         return None
     try:

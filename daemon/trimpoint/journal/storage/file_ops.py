@@ -17,7 +17,9 @@ PIECE_BYTES = 1 << 20
 
 
 class FileOperations(Protocol):
-    """Positions are explicit in reads and writes, so that a failed call leaves no hidden file position."""
+    """Positions are explicit in reads and writes, so that a failed call leaves no hidden file
+    position.
+    """
 
     def open(self, path: Path, flags: int) -> int: ...
 
@@ -36,7 +38,9 @@ class FileOperations(Protocol):
     def truncate(self, fd: int, size_bytes: int) -> None: ...
 
     def is_at(self, path: Path, fd: int) -> bool:
-        """Returns whether `path` leads to the open file: not when it was deleted, or another file stands there."""
+        """Returns whether `path` leads to the open file: not when it was deleted, or another file
+        stands there.
+        """
         ...
 
     def exists(self, path: Path) -> bool: ...
@@ -93,7 +97,9 @@ class SystemFiles:
 SYSTEM_FILES = SystemFiles()
 
 
-def write_fully(files: FileOperations, fd: int, data: bytes | memoryview, offset_bytes: int) -> None:
+def write_fully(
+    files: FileOperations, fd: int, data: bytes | memoryview, offset_bytes: int
+) -> None:
     """Write all of `data`, however short the single writes come out."""
     view = memoryview(data)
     while view:
@@ -106,15 +112,22 @@ def read_fully(files: FileOperations, fd: int, offset_bytes: int, end_bytes: int
     """The bytes from `offset_bytes` to `end_bytes`, fewer only when the file ends before."""
     chunks: list[bytes] = []
     # One pread answers at most about 2 GiB on Linux.
-    while offset_bytes < end_bytes and (chunk := files.read(fd, end_bytes - offset_bytes, offset_bytes)):
+    while offset_bytes < end_bytes and (
+        chunk := files.read(fd, end_bytes - offset_bytes, offset_bytes)
+    ):
         chunks.append(chunk)
         offset_bytes += len(chunk)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def write_atomically(files: FileOperations, target: Path, content: Iterable[bytes | memoryview]) -> None:
-    """Make `target` hold `content`, joined, durably; after a crash it holds either that or what it held before."""
-    # A fixed name: what an earlier attempt left behind (no room, a crash) is overwritten, not collected.
+def write_atomically(
+    files: FileOperations, target: Path, content: Iterable[bytes | memoryview]
+) -> None:
+    """Make `target` hold `content`, joined, durably; after a crash it holds either that or what it
+    held before.
+    """
+    # A fixed name: what an earlier attempt left behind (no room, a crash) is overwritten, not
+    # collected.
     temporary = target.with_name(f".{target.name}.tmp")
     fd = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:

@@ -1,8 +1,8 @@
 """The writing end of a journal on disk, blocking.
 
-The law: a batch is written only behind durable bytes, and counts only after its sync. A sync that failed is
-never repeated over the same bytes (the kernel may have dropped them and answers "done"): the file is opened
-anew, cut back to its durable end and synced, before anything else is written.
+The law: a batch is written only behind durable bytes, and counts only after its sync. A sync that
+failed is never repeated over the same bytes (the kernel may have dropped them and answers "done"):
+the file is opened anew, cut back to its durable end and synced, before anything else is written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from threading import Lock
 from trimpoint.journal import framing
 from trimpoint.journal.errors import JournalWriteError
 from trimpoint.journal.port import Damage, Position
-from trimpoint.journal.storage.file_ops import FileOperations, free_name, write_atomically, write_fully
+from trimpoint.journal.storage.file_ops import (
+    FileOperations,
+    free_name,
+    write_atomically,
+    write_fully,
+)
 from trimpoint.journal.storage.inspection import Content
 
 
@@ -34,8 +39,9 @@ def refusals(path: Path, operation: str) -> Generator[None]:
 class JournalFile:
     """Owns the descriptor, opened when first written to. The durable end is the caller's to keep.
 
-    A caller can be torn away from a write that its thread then finishes, so the file's own end may get ahead
-    of the caller's. Whoever comes with another end than the file's breaks it; the next `restore` settles it.
+    A caller can be torn away from a write that its thread then finishes, so the file's own end may
+    get ahead of the caller's. Whoever comes with another end than the file's breaks it; the next
+    `restore` settles it.
     """
 
     def __init__(self, path: Path, files: FileOperations, content: Content) -> None:
@@ -46,14 +52,16 @@ class JournalFile:
         self._files = files
         self._fd: int | None = None
         self._end = content.report.end
-        # A whole journal with records needs no restoring, so that opening thousands of them syncs nothing.
+        # A whole journal with records needs no restoring, so that opening thousands of them syncs
+        # nothing.
         self._broken = content.report.damage is not Damage.NONE or self._end.records == 0
         self._lock = Lock()
 
     def write(self, batch: list[bytes], at: Position) -> Position:
         """Make `batch` durable behind `at`, the durable end; the new one.
 
-        :raises JournalWriteError: when it is not durable; `restore` must succeed before the next write.
+        :raises JournalWriteError: when it is not durable; `restore` must succeed before the next
+            write.
         """
         with self._lock:
             if self._broken:
@@ -65,7 +73,8 @@ class JournalFile:
             return self._end
 
     def restore(self, to: Position) -> None:
-        """Open the file anew and make it end at `to`; torn bytes found at opening are kept beside first.
+        """Open the file anew and make it end at `to`; torn bytes found at opening are kept beside
+        first.
 
         :raises JournalWriteError: when the disk refuses; may be tried again.
         """
@@ -123,7 +132,9 @@ class JournalFile:
     def _open_at_least(self, end: Position) -> int:
         """Open for writing; a file shorter than its durable end has lost what was acknowledged."""
         with refusals(self.path, "open"):
-            self._fd = fd = self._files.open(self.path, os.O_RDWR | (os.O_CREAT if self._headless else 0))
+            self._fd = fd = self._files.open(
+                self.path, os.O_RDWR | (os.O_CREAT if self._headless else 0)
+            )
             size = self._files.size(fd)
         if size < end.offset_bytes and not self._headless:
             self._release()

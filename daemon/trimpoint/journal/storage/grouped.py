@@ -45,9 +45,13 @@ class Storage(Protocol):
 
 
 class GroupedJournal:
-    """See `port.Journal`. `failure` is given when it opened readable, but the disk refused a repair."""
+    """See `port.Journal`. `failure` is given when it opened readable, but the disk refused a
+    repair.
+    """
 
-    def __init__(self, storage: Storage, records: memoryview, *, failure: JournalWriteError | None = None) -> None:
+    def __init__(
+        self, storage: Storage, records: memoryview, *, failure: JournalWriteError | None = None
+    ) -> None:
         self._storage = storage
         self._records: memoryview | None = records
         self._durable = storage.report.end
@@ -76,7 +80,9 @@ class GroupedJournal:
 
     def read(self) -> Iterator[memoryview]:
         if self._records is None:
-            raise RuntimeError(f"{self._storage.path}: the records found at opening were read before")
+            raise RuntimeError(
+                f"{self._storage.path}: the records found at opening were read before"
+            )
         records, self._records = self._records, None
         return framing.payloads(records)
 

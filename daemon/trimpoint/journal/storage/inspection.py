@@ -1,4 +1,6 @@
-"""Read a journal and say what it is, without touching it. Blocking; works while a daemon appends."""
+"""Read a journal and say what it is, without touching it. Blocking; works while a daemon
+appends.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,15 @@ from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations, rea
 
 START = Position(framing.HEADER_BYTES, 0)
 NOTHING = memoryview(b"")
-# How much of a journal a bookmark vouches for: some records, each with its own sequence, time and ids.
+# How much of a journal a bookmark vouches for: some records, each with its own sequence, time and
+# ids.
 BOOKMARKED_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The report, the whole records from `report.start` on, and the bytes to cut when the tail is torn.
+    """The report, the whole records from `report.start` on, and the bytes to cut when the tail is
+    torn.
 
     `headless`: there is no header yet; the file is new or its creation was cut short.
     """
@@ -47,14 +51,19 @@ def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
     """
     fd = files.open(path, os.O_RDONLY)
     try:
-        before = read_fully(files, fd, max(0, position.offset_bytes - BOOKMARKED_BYTES), position.offset_bytes)
+        before = read_fully(
+            files, fd, max(0, position.offset_bytes - BOOKMARKED_BYTES), position.offset_bytes
+        )
     finally:
         files.close(fd)
     return Bookmark(position, digest_before(before, len(before)))
 
 
-def inspect(path: Path, *, after: Bookmark | None = None, files: FileOperations = SYSTEM_FILES) -> Content:
-    """Returns what the file at `path` holds. With `after`, only records beyond it are read, if the file bears it out.
+def inspect(
+    path: Path, *, after: Bookmark | None = None, files: FileOperations = SYSTEM_FILES
+) -> Content:
+    """Returns what the file at `path` holds. With `after`, only records beyond it are read, if the
+    file bears it out.
 
     :raises OSError: when it cannot be read; FileNotFoundError when there is none.
     """
@@ -74,13 +83,19 @@ def inspect(path: Path, *, after: Bookmark | None = None, files: FileOperations 
 
 
 def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
-    """Returns all behind the bookmark, or None when this is not the file that it was made in, or no longer."""
+    """Returns all behind the bookmark, or None when this is not the file that it was made in, or no
+    longer.
+    """
     end = after.position.offset_bytes
     if end > size:
         return None
     start = max(0, end - BOOKMARKED_BYTES)
     content = read_fully(files, fd, start, size)
-    return memoryview(content)[end - start :] if digest_before(content, end - start) == after.digest else None
+    return (
+        memoryview(content)[end - start :]
+        if digest_before(content, end - start) == after.digest
+        else None
+    )
 
 
 def _without_records(header: Header, head: bytes, size: int) -> Content:
@@ -89,11 +104,15 @@ def _without_records(header: Header, head: bytes, size: int) -> Content:
 
     match header.state:
         case HeaderState.TORN:
-            return Content(report(Damage.TORN_TAIL, "the header is not whole"), torn=head, headless=True)
+            return Content(
+                report(Damage.TORN_TAIL, "the header is not whole"), torn=head, headless=True
+            )
         case HeaderState.FOREIGN:
             return Content(report(Damage.FOREIGN, "not a trimpoint journal"))
         case HeaderState.NEWER:
-            return Content(report(Damage.NEWER_VERSION, f"format {header.version} is not known here"))
+            return Content(
+                report(Damage.NEWER_VERSION, f"format {header.version} is not known here")
+            )
         case _:
             return Content(report(Damage.DAMAGED_MIDDLE, "the header does not match its checksum"))
 

@@ -1,4 +1,6 @@
-"""File operations that count: how often and how long the disk was waited for, and what was written."""
+"""File operations that count: how often and how long the disk was waited for, and what was
+written.
+"""
 
 import time
 from threading import Lock
@@ -7,7 +9,9 @@ from trimpoint.journal.storage.file_ops import SystemFiles
 
 
 class InstrumentedFiles(SystemFiles):
-    """Counts since it was made. Used from many threads; the figures are read without waiting for any of them."""
+    """Counts since it was made. Used from many threads; the figures are read without waiting for
+    any of them.
+    """
 
     def __init__(self) -> None:
         self.syncs = 0

@@ -21,7 +21,8 @@ from trimpoint.journal.storage.inspection import START, digest_before
 
 @dataclass(slots=True)
 class MemoryDisk:
-    """A disk in memory that survives a restart. With `refusal` set to an errno nothing becomes durable.
+    """A disk in memory that survives a restart. With `refusal` set to an errno nothing becomes
+    durable.
 
     `damaged` names threads whose journals open read-only after so many records.
     """
@@ -38,7 +39,9 @@ class MemoryDisk:
 
 
 class MemoryStorage:
-    def __init__(self, disk: MemoryDisk, path: Path, durable: list[bytes], report: OpenReport) -> None:
+    def __init__(
+        self, disk: MemoryDisk, path: Path, durable: list[bytes], report: OpenReport
+    ) -> None:
         self.path = path
         self.report = report
         self._disk = disk
@@ -82,11 +85,17 @@ class MemoryJournal(GroupedJournal):
 
 
 def _report(durable: list[bytes], after: Bookmark | None, damaged_after: int | None) -> OpenReport:
-    start = START if after is None or _bookmark(durable, after.position) != after else after.position
+    start = (
+        START if after is None or _bookmark(durable, after.position) != after else after.position
+    )
     if damaged_after is None:
-        return OpenReport(Damage.NONE, start, _position(durable, len(durable)), framing.FORMAT_VERSION)
+        return OpenReport(
+            Damage.NONE, start, _position(durable, len(durable)), framing.FORMAT_VERSION
+        )
     end = _position(durable, damaged_after)
-    report = OpenReport(Damage.DAMAGED_MIDDLE, start, end, framing.FORMAT_VERSION, "damaged on purpose")
+    report = OpenReport(
+        Damage.DAMAGED_MIDDLE, start, end, framing.FORMAT_VERSION, "damaged on purpose"
+    )
     beyond = _position(durable, len(durable)).offset_bytes - end.offset_bytes
     return replace(report, damaged_bytes=beyond)
 
@@ -102,7 +111,9 @@ def _position(durable: list[bytes], records: int) -> Position:
 
 
 class MemoryStateDirectory:
-    """`port.StateStore` over a MemoryDisk; a second one over the same disk is the daemon after a restart."""
+    """`port.StateStore` over a MemoryDisk; a second one over the same disk is the daemon after a
+    restart.
+    """
 
     def __init__(self, disk: MemoryDisk | None = None) -> None:
         self.root = Path("memory")
@@ -124,7 +135,9 @@ class MemoryStateDirectory:
     async def scan(self) -> list[tuple[str, int]]:
         await checkpoint()
         journals = sorted(self.disk.records.items())
-        return [(thread_id, _position(held, len(held)).offset_bytes) for thread_id, held in journals]
+        return [
+            (thread_id, _position(held, len(held)).offset_bytes) for thread_id, held in journals
+        ]
 
     async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> MemoryJournal:
         path = self.root / f"{file_stem(thread_id)}.journal"

@@ -1,1 +1,3 @@
-"""Files around turns: `turn_captures` takes checkpoints before and after a turn, `file_reverts` restores them."""
+"""Files around turns: `turn_captures` takes checkpoints before and after a turn, `file_reverts`
+restores them.
+"""

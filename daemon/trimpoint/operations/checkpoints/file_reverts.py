@@ -1,6 +1,8 @@
-"""The files' part of a revert (docs/spec/checkpoints.md): secured first, restored only where they differ, put back when it goes wrong.
+"""The files' part of a revert (docs/spec/checkpoints.md): secured first, restored only where they
+differ, put back when it goes wrong.
 
-`plan_restore` is asked again in every step instead of being kept: it follows from three commits, and those are journaled.
+`plan_restore` is asked again in every step instead of being kept: it follows from three commits,
+and those are journaled.
 """
 
 import os
@@ -30,11 +32,16 @@ from trimpoint.threads.writer import ThreadWriter
 
 SHOWN_PATHS = 10
 MAX_PATHS = 1_000
-FORCE_HINT = "Save or undo those changes and try again, or revert with --force: the safety checkpoint will have them."
+FORCE_HINT = (
+    "Save or undo those changes and try again, or revert with --force: the safety checkpoint will "
+    "have them."
+)
 
 
 class _Looked(NamedTuple):
-    """What was found before a revert: the files as they are, what taking back comes to, and what would be lost by it."""
+    """What was found before a revert: the files as they are, what taking back comes to, and what
+    would be lost by it.
+    """
 
     repository: Repository
     present: Checkpoint
@@ -55,19 +62,27 @@ class FileReverts:
             looked = await self._look(writer, reverting)
         return Preview(*_paths(looked.taking), tuple(looked.lost))
 
-    async def secure(self, writer: ThreadWriter, reverting: Reverting, operation_id: str) -> Secured:
+    async def secure(
+        self, writer: ThreadWriter, reverting: Reverting, operation_id: str
+    ) -> Secured:
         """See `Worktrees.secure`."""
-        async with self._captures.in_order(writer.thread_id):  # what the last turn left is captured first
+        async with self._captures.in_order(
+            writer.thread_id
+        ):  # what the last turn left is captured first
             self._refuse_if_others_work(writer, reverting)
             looked = await self._look(writer, reverting)
             if looked.lost and not reverting.force:
-                raise WorktreeRefuses(Reason.FILES_CHANGED, f"files would be lost: {_some(looked.lost)}.", FORCE_HINT)
+                raise WorktreeRefuses(
+                    Reason.FILES_CHANGED, f"files would be lost: {_some(looked.lost)}.", FORCE_HINT
+                )
             try:
                 return await self._kept(writer, reverting, operation_id, looked)
             except GitError as error:
                 raise WorktreeRefuses(Reason.WORKTREE_FAILED, str(error)) from error
 
-    async def _kept(self, writer: ThreadWriter, reverting: Reverting, operation_id: str, looked: _Looked) -> Secured:
+    async def _kept(
+        self, writer: ThreadWriter, reverting: Reverting, operation_id: str, looked: _Looked
+    ) -> Secured:
         repository, present, taking, _ = looked
         target = await commit_of(repository, taking)
         safety_ref = checkpoint_ref(writer.thread_id, f"safety-{present.commit[:12]}")
@@ -75,7 +90,9 @@ class FileReverts:
         await keep(repository, safety_ref, present.commit)
         await keep(repository, target_ref, target)
         notes = tuple(notes_of(present.left_out))
-        safety = ev.CheckpointCaptured(None, "safety", reverting.repository, safety_ref, present.commit, notes)
+        safety = ev.CheckpointCaptured(
+            None, "safety", reverting.repository, safety_ref, present.commit, notes
+        )
         return Secured(safety, ev.RevertPlanned(operation_id, target_ref, target, *_paths(taking)))
 
     async def _look(self, writer: ThreadWriter, reverting: Reverting) -> _Looked:
@@ -84,9 +101,14 @@ class FileReverts:
             await self._captures.catch_up(writer)
             present = await capture(repository, self._captures.limits)
             if await find(repository, reverting.commit) is None:
-                raise WorktreeRefuses(Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository.")
+                raise WorktreeRefuses(
+                    Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository."
+                )
             history = file_history(writer.state, reverting)
-            legs = [*(Leg(leg.commit, leg.author) for leg in history.legs), Leg(present.commit, history.now)]
+            legs = [
+                *(Leg(leg.commit, leg.author) for leg in history.legs),
+                Leg(present.commit, history.now),
+            ]
             taking = await take_back(repository, history.start, legs)
             taking = taking if reverting.force else taking.cautious()
             lost = [*_named(taking.plan.conflicts), *await _unsteady(repository, writer, present)]
@@ -113,7 +135,9 @@ class FileReverts:
                 folder = _relative(repository, self._captures.folder_of(writer.state))
                 await restore(repository, plan.reversed() if back else plan, keep_folder=folder)
         except FilesChanged as error:
-            raise WorktreeRefuses(Reason.FILES_CHANGED, _changed(error.paths), FORCE_HINT) from error
+            raise WorktreeRefuses(
+                Reason.FILES_CHANGED, _changed(error.paths), FORCE_HINT
+            ) from error
         except GitError as error:
             raise WorktreeRefuses(Reason.WORKTREE_FAILED, str(error)) from error
         return Restored(len(plan.write), len(plan.remove))
@@ -145,15 +169,23 @@ async def _repository(reverting: Reverting) -> Repository:
 
 
 async def _plan(repository: Repository, writer: ThreadWriter, reverting: Reverting) -> RestorePlan:
-    # A revert of an earlier version has planned nothing, and goes to its target as that version would have.
+    # A revert of an earlier version has planned nothing, and goes to its target as that version
+    # would have.
     known = reverting.safety if reverting.planned else writer.state.known_files or reverting.commit
-    return await plan_restore(repository, present=reverting.safety, last_seen=known, target=reverting.files)
+    return await plan_restore(
+        repository, present=reverting.safety, last_seen=known, target=reverting.files
+    )
 
 
 def _paths(taking: TakingBack) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Returns what is written, what is removed, and what others have changed and keep."""
-    written, removed = ([step.path for step in steps] for steps in (taking.plan.write, taking.plan.remove))
-    named = [tuple(name_path(path) for path in paths[:MAX_PATHS]) for paths in (written, removed, taking.kept)]
+    written, removed = (
+        [step.path for step in steps] for steps in (taking.plan.write, taking.plan.remove)
+    )
+    named = [
+        tuple(name_path(path) for path in paths[:MAX_PATHS])
+        for paths in (written, removed, taking.kept)
+    ]
     return named[0], named[1], named[2]
 
 
@@ -178,11 +210,15 @@ def _named(conflicts: Iterable[Conflict]) -> list[str]:
 
 
 async def _unsteady(repository: Repository, writer: ThreadWriter, present: Checkpoint) -> list[str]:
-    """Files that the thread could read when it last looked and that cannot be read now, be it because somebody keeps writing them."""
+    """Files that the thread could read when it last looked and that cannot be read now, be it
+    because somebody keeps writing them.
+    """
     known = await find(repository, writer.state.known_files) if writer.state.known_files else None
     before = known.left_out if known is not None else ()
     news = [each for each in present.left_out if each.reason == "unreadable" and each not in before]
-    return [f"{name_path(each.path)} (it cannot be read, or is being written just now)" for each in news]
+    return [
+        f"{name_path(each.path)} (it cannot be read, or is being written just now)" for each in news
+    ]
 
 
 def _changed(paths: Iterable[bytes]) -> str:

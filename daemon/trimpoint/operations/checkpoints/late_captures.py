@@ -1,7 +1,8 @@
 """The files after a turn that ended while no daemon was there to capture them.
 
-What was changed before the turn was last heard of is the turn's. Whoever changed the rest cannot be told: a command of
-the agent's that ran on, or a person. So it is captured apart, as `found`, and a revert asks before it takes it back.
+What was changed before the turn was last heard of is the turn's. Whoever changed the rest cannot be
+told: a command of the agent's that ran on, or a person. So it is captured apart, as `found`, and a
+revert asks before it takes it back.
 """
 
 import os
@@ -27,7 +28,9 @@ _MS = 1_000_000
 
 
 def uncaptured_turn(state: ThreadState) -> Turn | None:
-    """The last turn, if it has ended, began with a known state of the files, and was never looked at after that."""
+    """The last turn, if it has ended, began with a known state of the files, and was never looked
+    at after that.
+    """
     turn = state.turns[-1] if state.turns else None
     if turn is None or turn.id == state.running_turn_id or not state.known_files:
         return None
@@ -37,7 +40,9 @@ def uncaptured_turn(state: ThreadState) -> Turn | None:
     return None if "after" in moments else turn
 
 
-async def late_facts(state: ThreadState, turn: Turn, repository: Repository, present: Checkpoint) -> tuple[ev.AnyEvent, ...]:
+async def late_facts(
+    state: ThreadState, turn: Turn, repository: Repository, present: Checkpoint
+) -> tuple[ev.AnyEvent, ...]:
     """Returns what to record of a turn whose files are looked at only now.
 
     :raises GitError: git failed
@@ -58,7 +63,9 @@ async def late_facts(state: ThreadState, turn: Turn, repository: Repository, pre
     if doubtful:
         ref = checkpoint_ref(state.id, f"{turn.id}-found")
         await keep(repository, ref, present.commit)
-        facts.append(ev.CheckpointCaptured(turn.id, "found", where, ref, present.commit, (FOUND, *notes[1:])))
+        facts.append(
+            ev.CheckpointCaptured(turn.id, "found", where, ref, present.commit, (FOUND, *notes[1:]))
+        )
     return tuple(facts)
 
 
@@ -71,14 +78,21 @@ def _last_heard_ms(state: ThreadState, turn: Turn) -> int:
     return max(heard, default=turn.started_at_ms)
 
 
-def _changed_since(repository: Repository, changed: Iterable[Difference], since_ms: int) -> list[Difference]:
-    return [each for each in changed if not _is_older(os.path.join(os.fsencode(repository.worktree), each.path), since_ms)]
+def _changed_since(
+    repository: Repository, changed: Iterable[Difference], since_ms: int
+) -> list[Difference]:
+    return [
+        each
+        for each in changed
+        if not _is_older(os.path.join(os.fsencode(repository.worktree), each.path), since_ms)
+    ]
 
 
 def _is_older(path: bytes, than_ms: int) -> bool:
     """False for what is gone: nothing tells when it went."""
     try:
-        # The time of the last change of any kind; unlike that of the content, no program can set it.
+        # The time of the last change of any kind; unlike that of the content, no program can set
+        # it.
         return os.lstat(path).st_ctime_ns // _MS <= than_ms
     except OSError:
         return False

@@ -1,7 +1,8 @@
 """Checkpoints around turns: a baseline before each, a capture after it (docs/spec/checkpoints.md).
 
-The law: a checkpoint that cannot be made is said and never fatal to the turn. A thread's captures are made in the order of its turns,
-so that a baseline never holds what the turn before it still had to be captured with.
+The law: a checkpoint that cannot be made is said and never fatal to the turn. A thread's captures
+are made in the order of its turns, so that a baseline never holds what the turn before it still had
+to be captured with.
 """
 
 from collections.abc import Callable
@@ -32,10 +33,11 @@ log = structlog.get_logger()
 
 
 class CaptureRules(NamedTuple):
-    """`baseline_deadline_s` bounds how long a turn waits for its baseline, `deadline_s` any other capture.
+    """`baseline_deadline_s` bounds how long a turn waits for its baseline, `deadline_s` any other
+    capture.
 
-    `completion_grace_s` bounds how long the word that a turn has ended is kept back for its capture: what a person then changes at once
-    must not pass for the agent's.
+    `completion_grace_s` bounds how long the word that a turn has ended is kept back for its
+    capture: what a person then changes at once must not pass for the agent's.
     """
 
     enabled: bool = True
@@ -59,7 +61,11 @@ class TurnCaptures:
     """Listens to the engine; `before_turn` is called by whoever is about to start a turn."""
 
     def __init__(
-        self, engine: ThreadRegistry, folder_of: Callable[[ThreadState], str], rules: CaptureRules, tasks: TaskGroup
+        self,
+        engine: ThreadRegistry,
+        folder_of: Callable[[ThreadState], str],
+        rules: CaptureRules,
+        tasks: TaskGroup,
     ) -> None:
         self._engine = engine
         self.folder_of = folder_of
@@ -77,7 +83,9 @@ class TurnCaptures:
     def limits(self) -> CaptureLimits:
         """Returns what a capture may cost."""
         rules = self._rules
-        return CaptureLimits(rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names)
+        return CaptureLimits(
+            rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names
+        )
 
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Held while something is captured of the thread, first come first served."""
@@ -90,31 +98,49 @@ class TurnCaptures:
                 await capture_made.wait()
 
     async def before_turn(self, writer: ThreadWriter) -> Baseline | None:
-        """The worktree as it is; None when captures are off or a turn runs already. Never raises."""
+        """The worktree as it is; None when captures are off or a turn runs already. Never
+        raises.
+        """
         if not self._rules.enabled or writer.state.running_turn_id is not None:
             return None
         with anyio.move_on_after(self._rules.baseline_deadline_s):
             async with self.in_order(writer.thread_id):
                 return await self._look(writer, await self.catch_up(writer))
-        return Baseline(None, None, f"Capturing the files took longer than {self._rules.baseline_deadline_s:g} seconds.")
+        return Baseline(
+            None,
+            None,
+            f"Capturing the files took longer than {self._rules.baseline_deadline_s:g} seconds.",
+        )
 
     async def catch_up(self, writer: ThreadWriter) -> Baseline | None:
-        """Capture the files after the thread's last turn if a daemon died before it could. Never raises.
+        """Capture the files after the thread's last turn if a daemon died before it could. Never
+        raises.
 
         Whoever calls it holds the thread's captures in order.
 
         :returns: what was found, if anything was captured
         """
         turn = uncaptured_turn(writer.state)
-        if turn is None or not self._rules.enabled or len(self._under_way.get(writer.thread_id, ())) > 0:
+        if (
+            turn is None
+            or not self._rules.enabled
+            or len(self._under_way.get(writer.thread_id, ())) > 0
+        ):
             return None
         looked = await self._look(writer)
         if looked.repository is None or looked.checkpoint is None:
             return None
         try:
-            writer.record_facts(*await late_facts(writer.state, turn, looked.repository, looked.checkpoint))
+            writer.record_facts(
+                *await late_facts(writer.state, turn, looked.repository, looked.checkpoint)
+            )
         except (GitError, EngineError) as error:
-            log.warning("checkpoint_not_recorded", thread_id=writer.thread_id, turn_id=turn.id, detail=str(error))
+            log.warning(
+                "checkpoint_not_recorded",
+                thread_id=writer.thread_id,
+                turn_id=turn.id,
+                detail=str(error),
+            )
         return looked
 
     async def _catch_up_all(self, thread_ids: list[str]) -> None:
@@ -126,7 +152,9 @@ class TurnCaptures:
                 log.warning("checkpoint_not_recorded", thread_id=thread_id, detail=str(error))
 
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
-        """The turn that `baseline` was made for has its id; call it before the turn's start is recorded."""
+        """The turn that `baseline` was made for has its id; call it before the turn's start is
+        recorded.
+        """
         if baseline is not None and turn_id not in writer.state.turn_index:
             self._pending.add((writer.thread_id, turn_id))
             self._spawn(writer.thread_id, turn_id, "before", baseline)
@@ -141,7 +169,9 @@ class TurnCaptures:
                     self._pending.discard((thread_id, event.turn_id))
                 case ev.TurnStarted() if self._runs(thread_id, event.turn_id):
                     self._spawn(thread_id, event.turn_id, "before", None)
-                case ev.TurnCompleted() if event.turn_id not in begun:  # one that began in the same record is history, read back
+                case ev.TurnCompleted() if (
+                    event.turn_id not in begun
+                ):  # one that began in the same record is history, read back
                     self._spawn(thread_id, event.turn_id, "after", None)
                 case _:
                     pass
@@ -158,7 +188,14 @@ class TurnCaptures:
         self._under_way.setdefault(thread_id, set()).add(made)
         self._tasks.start_soon(self._capture, thread_id, turn_id, moment, baseline, made)
 
-    async def _capture(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None, made: anyio.Event) -> None:
+    async def _capture(
+        self,
+        thread_id: str,
+        turn_id: str,
+        moment: str,
+        baseline: Baseline | None,
+        made: anyio.Event,
+    ) -> None:
         try:
             async with self.in_order(thread_id):
                 writer = await self._engine.thread(thread_id)
@@ -168,7 +205,9 @@ class TurnCaptures:
             if moment == "after" and looked.repository is not None:
                 self._tasks.start_soon(upkeep, looked.repository)
         except EngineError as error:
-            log.warning("checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error))
+            log.warning(
+                "checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error)
+            )
         finally:
             made.set()
             self._under_way[thread_id].discard(made)
@@ -191,19 +230,30 @@ class TurnCaptures:
             return Baseline(None, None, str(error))
 
     async def _facts(
-        self, writer: ThreadWriter, turn_id: str, moment: str, looked: Baseline, notes: tuple[str, ...]
+        self,
+        writer: ThreadWriter,
+        turn_id: str,
+        moment: str,
+        looked: Baseline,
+        notes: tuple[str, ...],
     ) -> tuple[ev.AnyEvent, ...]:
         newest = writer.state.checkpoints[-1] if writer.state.checkpoints else None
         if looked.repository is None or looked.checkpoint is None:
-            # Once is enough: a thread outside of a repository has nothing new to say with every turn.
+            # Once is enough: a thread outside of a repository has nothing new to say with every
+            # turn.
             repeated = newest is not None and newest.problem == looked.problem
             return () if repeated else (ev.CheckpointFailed(turn_id, moment, looked.problem),)
         commit = looked.checkpoint.commit
         notes = (*notes, *notes_of(looked.checkpoint.left_out))
         if newest is not None and newest.commit == commit and newest.ref:
-            # Nothing has changed since, so the ref that is there keeps it; a baseline that says no more than that is left out.
+            # Nothing has changed since, so the ref that is there keeps it; a baseline that says no
+            # more than that is left out.
             ref = newest.ref
-            if moment == "before" and newest.moment == "after" and newest.turn_id == _turn_before(writer.state, turn_id):
+            if (
+                moment == "before"
+                and newest.moment == "after"
+                and newest.turn_id == _turn_before(writer.state, turn_id)
+            ):
                 return ()
         else:
             ref = checkpoint_ref(writer.thread_id, f"{turn_id}-{moment}")
@@ -211,7 +261,11 @@ class TurnCaptures:
                 await keep(looked.repository, ref, commit)
             except GitError as error:
                 return (ev.CheckpointFailed(turn_id, moment, str(error)),)
-        return (ev.CheckpointCaptured(turn_id, moment, str(looked.repository.worktree), ref, commit, notes),)
+        return (
+            ev.CheckpointCaptured(
+                turn_id, moment, str(looked.repository.worktree), ref, commit, notes
+            ),
+        )
 
 
 def _turn_before(state: ThreadState, turn_id: str) -> str | None:

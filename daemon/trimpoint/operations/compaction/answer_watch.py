@@ -15,7 +15,9 @@ _NOT_THE_MODEL_S = frozenset({"userMessage", "hookPrompt", COMPACTION})
 
 
 class AnswerWatch:
-    """Follows a turn until the model answers something, or it ends without that; what it answers to a compaction does not count."""
+    """Follows a turn until the model answers something, or it ends without that; what it answers to
+    a compaction does not count.
+    """
 
     def __init__(self) -> None:
         self.turn_id: str | None = None
@@ -59,7 +61,12 @@ class AnswerWatch:
         self._on_answer(kind not in _NOT_THE_MODEL_S)
 
     def _on_answer(self, is_one: bool) -> None:
-        if is_one and self.turn_id is not None and not self._is_compacting and not self._decided.is_set():
+        if (
+            is_one
+            and self.turn_id is not None
+            and not self._is_compacting
+            and not self._decided.is_set()
+        ):
             self.is_answered = True
             self._decided.set()
 

@@ -1,7 +1,9 @@
-"""Gives automatic compaction its occasions: the end of a turn, once that is durable, and the moment before the next one.
+"""Gives automatic compaction its occasions: the end of a turn, once that is durable, and the moment
+before the next one.
 
-The rule itself is the core's (`core/decide/auto_compaction.py`). A daemon that starts compacts nothing by itself: a thread that it finds
-critical is compacted when it is used again, before its next prompt.
+The rule itself is the core's (`core/decide/auto_compaction.py`). A daemon that starts compacts
+nothing by itself: a thread that it finds critical is compacted when it is used again, before its
+next prompt.
 """
 
 import structlog
@@ -31,25 +33,38 @@ class AutoCompaction:
 
     def is_due(self, writer: ThreadWriter) -> bool:
         """Returns whether the thread has to be compacted now, being idle."""
-        if writer.read_only is not None or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED:
+        if (
+            writer.read_only is not None
+            or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED
+        ):
             return False
         return is_due(writer.state, self._engine.policy) and busy(writer.state) is None
 
     async def begin(self, writer: ThreadWriter) -> None:
-        """Begin the compaction of a thread, if it is still due and the thread idle. Never raises: a turn does not depend on it."""
+        """Begin the compaction of a thread, if it is still due and the thread idle. Never raises: a
+        turn does not depend on it.
+        """
         try:
             await writer.execute(CompactWhenCritical())
         except EngineError as error:
-            log.warning("automatic_compaction_not_begun", thread_id=writer.thread_id, detail=str(error))
+            log.warning(
+                "automatic_compaction_not_begun", thread_id=writer.thread_id, detail=str(error)
+            )
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         writer = self._engine.loaded(thread_id)
-        if writer is not None and any(_may_end_business(event) for event in record.events) and self.is_due(writer):
+        if (
+            writer is not None
+            and any(_may_end_business(event) for event in record.events)
+            and self.is_due(writer)
+        ):
             self._tasks.start_soon(self.begin, writer)
 
 
 def _may_end_business(event: ev.AnyEvent) -> bool:
-    """Returns whether the event ends a turn, or a request or sub-agent that outlived it; not for a broken-off turn."""
+    """Returns whether the event ends a turn, or a request or sub-agent that outlived it; not for a
+    broken-off turn.
+    """
     match event:
         case ev.TurnCompleted(items_heard=items_heard):
             return items_heard

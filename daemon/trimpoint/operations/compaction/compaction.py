@@ -1,7 +1,8 @@
-"""Runs one compaction on a fork (docs/adr/0005), so that the thread's own provider thread never changes.
+"""Runs one compaction on a fork (docs/adr/0005), so that the thread's own provider thread never
+changes.
 
-It succeeds when `contextCompaction` and its turn are completed and the summary is the model's own answer
-(docs/spec/sessions.md, docs/spec/traps.md).
+It succeeds when `contextCompaction` and its turn are completed and the summary is the model's own
+answer (docs/spec/sessions.md, docs/spec/traps.md).
 """
 
 from collections import Counter
@@ -32,7 +33,9 @@ class CompactionFailed(Exception):
 
 
 class Compacted(NamedTuple):
-    """`summary` is None when only Codex can read its own; `fork_id` is the compacted thread, `rollout_path` its file."""
+    """`summary` is None when only Codex can read its own; `fork_id` is the compacted thread,
+    `rollout_path` its file.
+    """
 
     summary: str | None
     fork_id: str
@@ -41,17 +44,27 @@ class Compacted(NamedTuple):
 
 
 def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent, ...]:
-    """Codex's estimate of a compacted thread that carries on, with what was put into it since: the first that is known of it."""
-    heard = translate("thread/tokenUsage/updated", bytes(usage), 0, b"{}") if usage is not None else ()
+    """Codex's estimate of a compacted thread that carries on, with what was put into it since: the
+    first that is known of it.
+    """
+    heard = (
+        translate("thread/tokenUsage/updated", bytes(usage), 0, b"{}") if usage is not None else ()
+    )
     weight = sum(estimate_tokens(item) for item in injected)
     estimates = [fact for fact in heard if isinstance(fact, ev.UsageReported) and not fact.input]
-    return tuple(msgspec.structs.replace(fact, last_total=fact.last_total + weight) for fact in estimates)
+    return tuple(
+        msgspec.structs.replace(fact, last_total=fact.last_total + weight) for fact in estimates
+    )
 
 
 class Compaction:
-    """Runs `thread/compact/start` on a fork that the caller made and watches, and finds the summary."""
+    """Runs `thread/compact/start` on a fork that the caller made and watches, and finds the
+    summary.
+    """
 
-    def __init__(self, link: CodexLink, fork_id: str, rollout_path: str | None, watch: TurnWatch) -> None:
+    def __init__(
+        self, link: CodexLink, fork_id: str, rollout_path: str | None, watch: TurnWatch
+    ) -> None:
         self._link = link
         self._fork_id = fork_id
         self._rollout_path = rollout_path
@@ -60,7 +73,8 @@ class Compaction:
     async def run(self, guidance: str | None, deadline_s: float) -> Compacted:
         """Compact the fork.
 
-        :raises CompactionFailed: when it failed, took longer than `deadline_s`, or the model's summary was empty.
+        :raises CompactionFailed: when it failed, took longer than `deadline_s`, or the model's
+            summary was empty.
         :raises ProviderFailure: when Codex could not be asked at all.
         """
         if guidance:
@@ -79,23 +93,30 @@ class Compaction:
         raise CompactionFailed(f"it did not finish within {deadline_s:g} seconds")
 
     async def _inject(self, guidance: str) -> None:
-        # A developer message: the summarizer reads it, and a compaction drops it (measured: 0.163, inline and sealed).
+        # A developer message: the summarizer reads it, and a compaction drops it (measured: 0.163,
+        # inline and sealed).
         item = {
             "type": "message",
             "role": "developer",
             "content": [{"type": "input_text", "text": GUIDANCE_PREFIX + guidance}],
         }
-        await self._link.request("thread/inject_items", {"threadId": self._fork_id, "items": [item]})
+        await self._link.request(
+            "thread/inject_items", {"threadId": self._fork_id, "items": [item]}
+        )
 
     def _check(self, outcome: TurnOutcome) -> None:
         if outcome.status == "completed" and outcome.compacted:
             return
-        detail = outcome.error or f"its turn ended as {outcome.status or 'unknown'} without a compaction"
+        detail = (
+            outcome.error or f"its turn ended as {outcome.status or 'unknown'} without a compaction"
+        )
         raise CompactionFailed(detail)
 
     async def _read_summary(self, outcome: TurnOutcome) -> Compacted:
         if self._rollout_path is None:
-            raise CompactionFailed("Codex names no file for the compacted conversation, so its summary cannot be read")
+            raise CompactionFailed(
+                "Codex names no file for the compacted conversation, so its summary cannot be read"
+            )
         lines = await anyio.to_thread.run_sync(own_lines, self._rollout_path)
         summary = compaction_summary(lines, outcome.turn_id)
         if summary is None:
@@ -105,7 +126,9 @@ class Compaction:
         return Compacted(summary, self._fork_id, self._rollout_path, sealed=False)
 
     async def _interrupt(self) -> None:
-        """End the turn, and wait until it has ended: Codex answers first, and clients may be shown it."""
+        """End the turn, and wait until it has ended: Codex answers first, and clients may be shown
+        it.
+        """
         if self._watch.turn_id is None or self._watch.has_ended:
             return
         params = {"threadId": self._fork_id, "turnId": self._watch.turn_id}
@@ -118,14 +141,19 @@ class Compaction:
 
 
 async def sealed_context(rollout_path: str | None, kept: Sequence[bytes]) -> list[bytes]:
-    """Returns what a compacted thread holds, its sealed summary last, without the prompts of the turns whose items are `kept`.
+    """Returns what a compacted thread holds, its sealed summary last, without the prompts of the
+    turns whose items are `kept`.
 
     :raises CompactionFailed: it cannot be read.
     """
-    lines = await anyio.to_thread.run_sync(own_lines, rollout_path) if rollout_path is not None else []
+    lines = (
+        await anyio.to_thread.run_sync(own_lines, rollout_path) if rollout_path is not None else []
+    )
     found = since_compaction(lines)
     if found is None:
-        raise CompactionFailed("only Codex can read the summary, and its file does not say what it kept beside it")
+        raise CompactionFailed(
+            "only Codex can read the summary, and its file does not say what it kept beside it"
+        )
     prompts = Counter(text for item in kept if (text := _prompt_text(item)) is not None)
     held: list[bytes] = []
     for item in reversed(found[0]):  # of prompts of the same words the newest are the kept ones

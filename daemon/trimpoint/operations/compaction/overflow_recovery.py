@@ -1,7 +1,9 @@
-"""A turn that did not fit is tried again, once, with the oldest part of the context summarized (docs/spec/context.md, docs/adr/0012).
+"""A turn that did not fit is tried again, once, with the oldest part of the context summarized
+(docs/spec/context.md, docs/adr/0012).
 
-The law: nothing of the thread changes before the model has begun to answer in the smaller context; until then everything happens on
-provider threads that nobody sees and that are thrown away. From then on the turn is a turn like any other.
+The law: nothing of the thread changes before the model has begun to answer in the smaller context;
+until then everything happens on provider threads that nobody sees and that are thrown away. From
+then on the turn is a turn like any other.
 """
 
 import time
@@ -15,7 +17,12 @@ from trimpoint.codex.history.rollout import since_compaction
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.context.provider_compactions import COMPACTION
-from trimpoint.core.decide.overflow import OverflowPlan, ProviderCompaction, compacted_by_codex, plan_overflow
+from trimpoint.core.decide.overflow import (
+    OverflowPlan,
+    ProviderCompaction,
+    compacted_by_codex,
+    plan_overflow,
+)
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompleteRecovery
 from trimpoint.core.model.lenient import as_dict
@@ -33,7 +40,10 @@ from trimpoint.operations.routing.notification_router import Buffered, Route, Th
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writer import ThreadWriter
 
-BEGUN = "The context window is full. The oldest part of the conversation is being summarized, then the turn goes on."
+BEGUN = (
+    "The context window is full. The oldest part of the conversation is being summarized, then the "
+    "turn goes on."
+)
 
 
 class _Attempt:
@@ -49,7 +59,9 @@ class OverflowRecovery:
         self._threads = threads
         self._deadline_s = deadline_s
         self._attempts: dict[str, _Attempt] = {}
-        threads.inbound.turn_ends.subscribe_superseded(lambda thread_id: self._stop(thread_id, "another prompt was begun"))
+        threads.inbound.turn_ends.subscribe_superseded(
+            lambda thread_id: self._stop(thread_id, "another prompt was begun")
+        )
 
     def interrupt(self, thread_id: str) -> None:
         """A person does not want the turn any more."""
@@ -58,11 +70,16 @@ class OverflowRecovery:
     async def step(self, writer: ThreadWriter, operation: Operation) -> None:
         """See the operation through.
 
-        :raises CompactionFailed: the turn's failure stands, and nothing has changed; in a person's words why.
+        :raises CompactionFailed: the turn's failure stands, and nothing has changed; in a person's
+            words why.
         :raises ProviderFailure: the same, because Codex is gone or does not answer.
-        :raises JournalRefuses: the same, because nothing can be written down; to be called again until the operation has ended.
+        :raises JournalRefuses: the same, because nothing can be written down; to be called again
+            until the operation has ended.
         """
-        if operation.phase is not Phase.REQUESTED or not self._threads.inbound.turn_ends.is_buffered(writer.thread_id):
+        if (
+            operation.phase is not Phase.REQUESTED
+            or not self._threads.inbound.turn_ends.is_buffered(writer.thread_id)
+        ):
             await self._threads.delete_quietly(operation.compaction_fork)
             raise CompactionFailed("it was broken off")
         attempt = self._attempts[writer.thread_id] = _Attempt()
@@ -70,7 +87,8 @@ class OverflowRecovery:
             with attempt.scope:
                 await self._recover(writer, operation)
         except JournalRefuses:
-            # The disk may stay full for long; nobody has to wait for it to hear that the turn is over.
+            # The disk may stay full for long; nobody has to wait for it to hear that the turn is
+            # over.
             self._threads.inbound.turn_ends.release(writer.thread_id)
             raise
         finally:
@@ -89,11 +107,15 @@ class OverflowRecovery:
         lost = await complete_items(writer, writer.state.active_turns)
         plan = plan_overflow(writer.state, turn_id, await self._compaction(writer.state))
         if plan is None:
-            raise CompactionFailed("the conversation before it is too short to be summarized in part")
+            raise CompactionFailed(
+                "the conversation before it is too short to be summarized in part"
+            )
         say = self._threads.inbound.notify
         say(writer.thread_id, "warning", {"message": BEGUN})
         say(writer.thread_id, "item/started", _compaction(operation, "startedAtMs"))
-        await journal_phase(writer, operation, Phase.COMPACTING, "Summarizing the oldest part of the context.")
+        await journal_phase(
+            writer, operation, Phase.COMPACTING, "Summarizing the oldest part of the context."
+        )
         summary = await self._summary(writer, operation, plan)
         if estimate_tokens(summary_item(summary, plan.messages)) >= plan.before_tokens:
             raise CompactionFailed("the summary is no shorter than what it stands for")
@@ -103,11 +125,20 @@ class OverflowRecovery:
         if not compacted_by_codex(state):
             return None
         path = state.generation.rollout_path
-        found = since_compaction(await anyio.to_thread.run_sync(conversation_lines, path)) if path is not None else None
+        found = (
+            since_compaction(await anyio.to_thread.run_sync(conversation_lines, path))
+            if path is not None
+            else None
+        )
         if found is None:
-            raise CompactionFailed("Codex had compacted the context by itself, and what it holds since cannot be read")
+            raise CompactionFailed(
+                "Codex had compacted the context by itself, and what it holds since cannot be read"
+            )
         items, since = found
-        return ProviderCompaction(items, {state.turn_aliases.get(turn_id, turn_id): count for turn_id, count in since.items()})
+        return ProviderCompaction(
+            items,
+            {state.turn_aliases.get(turn_id, turn_id): count for turn_id, count in since.items()},
+        )
 
     async def _summary(self, writer: ThreadWriter, operation: Operation, plan: OverflowPlan) -> str:
         scratch = await self._threads.start_temporary(writer)
@@ -123,7 +154,9 @@ class OverflowRecovery:
         return summary
 
     async def _note(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
-        """Have it written down before there is anything in it: Codex lists no empty thread, and a filled one must not show up."""
+        """Have it written down before there is anything in it: Codex lists no empty thread, and a
+        filled one must not show up.
+        """
         writer.record_facts(ev.CompactionForked(operation.id, provider_id))
         await writer.flush()
 
@@ -147,11 +180,17 @@ class OverflowRecovery:
             await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
             await watch.answered()
             if not self._threads.inbound.is_quarantined(provider_id):
-                raise CompactionFailed("Codex went away")  # nobody would ever hear the end of a turn that went on now
+                raise CompactionFailed(
+                    "Codex went away"
+                )  # nobody would ever hear the end of a turn that went on now
             took_ms = round((time.monotonic() - began) * 1000)
             with anyio.CancelScope(shield=True):
                 message = recovered_message(writer.state, plan.messages, not_carried)
-                await writer.execute(_completed(operation, plan, summary, took_ms, thread, str(watch.turn_id), message))
+                await writer.execute(
+                    _completed(
+                        operation, plan, summary, took_ms, thread, str(watch.turn_id), message
+                    )
+                )
             goes_on = True
             self._continue(writer, operation, provider_id)
         finally:
@@ -160,20 +199,32 @@ class OverflowRecovery:
                     await self._threads.delete_quietly(provider_id)
         await self._threads.archive_previous(writer)
 
-    async def _fill(self, writer: ThreadWriter, plan: OverflowPlan, summary: str, provider_id: str) -> list[str]:
-        """Give the provider thread what the turn is to be tried again in; what could not be carried over."""
+    async def _fill(
+        self, writer: ThreadWriter, plan: OverflowPlan, summary: str, provider_id: str
+    ) -> list[str]:
+        """Give the provider thread what the turn is to be tried again in; what could not be carried
+        over.
+        """
         await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
-        # A prompt that was queued has been begun by Codex when the turn failed, and then the turn is not tried again.
+        # A prompt that was queued has been begun by Codex when the turn failed, and then the turn
+        # is not tried again.
         previous = writer.state.generation.provider_thread_id
-        return await inherit_state(self._threads.link, writer, previous, provider_id, with_queue=False)
+        return await inherit_state(
+            self._threads.link, writer, previous, provider_id, with_queue=False
+        )
 
     def _continue(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
-        """Releases the turn's quarantined notifications to clients. It must not await, or their order would break."""
+        """Releases the turn's quarantined notifications to clients. It must not await, or their
+        order would break.
+        """
         inbound, state = self._threads.inbound, writer.state
         self._attempts.pop(writer.thread_id, None)
         inbound.turn_ends.forget(writer.thread_id)
         previous = state.generations[-2]
-        inbound.bind(str(previous.provider_thread_id), Route(writer.thread_id, ThreadRole.RETIRED, previous.number))
+        inbound.bind(
+            str(previous.provider_thread_id),
+            Route(writer.thread_id, ThreadRole.RETIRED, previous.number),
+        )
         route = Route(writer.thread_id, ThreadRole.CURRENT, state.generation.number)
         self._threads.use(provider_id, route)
         inbound.watches.pop(provider_id, None)
@@ -188,7 +239,9 @@ class OverflowRecovery:
     def _forward(self, buffered: Buffered, route: Route, provider_turn_id: str) -> None:
         """Drops the facts that repeat the prompt and journals that it is in the context."""
         if buffered.request_id is not None:
-            self._threads.inbound.on_server_request(buffered.request_id, buffered.method, buffered.params)
+            self._threads.inbound.on_server_request(
+                buffered.request_id, buffered.method, buffered.params
+            )
         elif not _is_forwarded(buffered, provider_turn_id):
             self._threads.inbound.on_notification(buffered.method, buffered.params, buffered.line)
         elif buffered.method == "rawResponseItem/completed":
@@ -204,7 +257,10 @@ def _is_forwarded(buffered: Buffered, provider_turn_id: str) -> bool:
         case "item/started" | "item/completed":
             return item.get("type") == "userMessage"
         case "rawResponseItem/completed":
-            return params.get("turnId") != provider_turn_id or item.get("role") in ("user", "developer")
+            return params.get("turnId") != provider_turn_id or item.get("role") in (
+                "user",
+                "developer",
+            )
         case _:
             return False
 
@@ -216,7 +272,13 @@ def _compaction(operation: Operation, at: str) -> dict[str, Any]:
 
 
 def _completed(
-    operation: Operation, plan: OverflowPlan, summary: str, took_ms: int, thread: Thread, provider_turn_id: str, message: str
+    operation: Operation,
+    plan: OverflowPlan,
+    summary: str,
+    took_ms: int,
+    thread: Thread,
+    provider_turn_id: str,
+    message: str,
 ) -> CompleteRecovery:
     cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
     serving = (str(thread["id"]), thread.get("path"), provider_turn_id)

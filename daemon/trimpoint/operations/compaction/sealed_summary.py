@@ -1,6 +1,8 @@
-"""A readable text for a compaction that only the provider can read: one sample over the compacted thread (docs/spec/sessions.md).
+"""A readable text for a compaction that only the provider can read: one sample over the compacted
+thread (docs/spec/sessions.md).
 
-`thread/sample` where Codex has it (0.171), else a turn on an ephemeral fork. Neither changes the compacted thread.
+`thread/sample` where Codex has it (0.171), else a turn on an ephemeral fork. Neither changes the
+compacted thread.
 """
 
 import anyio
@@ -16,15 +18,23 @@ from trimpoint.threads.writer import ThreadWriter
 log = structlog.get_logger()
 
 PROMPT = (
-    "Write down a summary of this conversation for somebody who takes it over and sees nothing else of it: what was asked, "
-    "what was done and decided, the state of the files, what remains to be done. Answer with the summary alone and use no tools."
+    "Write down a summary of this conversation for somebody who takes it over and sees nothing "
+    "else of it: what was asked, "
+    "what was done and decided, the state of the files, what remains to be done. Answer with the "
+    "summary alone and use no tools."
 )
 
 
 async def read_sealed_summary(
-    threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, turn_id: str, guidance: str | None, deadline_s: float
+    threads: ProviderThreads,
+    writer: ThreadWriter,
+    compacted_id: str,
+    turn_id: str,
+    guidance: str | None,
+    deadline_s: float,
 ) -> str | None:
-    """The summary as text, or None when the model gave none: then the compacted thread itself has to carry on.
+    """The summary as text, or None when the model gave none: then the compacted thread itself has
+    to carry on.
 
     :raises ProviderFailure: when Codex is gone.
     """
@@ -43,16 +53,22 @@ async def read_sealed_summary(
         return None
 
 
-async def _sample(threads: ProviderThreads, compacted_id: str, turn_id: str, prompt: str, deadline_s: float) -> str:
+async def _sample(
+    threads: ProviderThreads, compacted_id: str, turn_id: str, prompt: str, deadline_s: float
+) -> str:
     params = {"threadId": compacted_id, "expectedTurnId": turn_id, "prompt": prompt}
     raw = await threads.link.request("thread/sample", params, deadline_s=deadline_s)
     return str(msgspec.json.decode(raw).get("text") or "").strip()
 
 
-async def _ask_hidden(threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, prompt: str) -> str:
+async def _ask_hidden(
+    threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, prompt: str
+) -> str:
     fork = await threads.fork_temporary(writer, compacted_id, ephemeral=True)
     try:
-        await threads.link.request("turn/start", {"threadId": fork.id, "input": [{"type": "text", "text": prompt}]})
+        await threads.link.request(
+            "turn/start", {"threadId": fork.id, "input": [{"type": "text", "text": prompt}]}
+        )
         outcome = await fork.watch.outcome()
     finally:
         with anyio.CancelScope(shield=True):

@@ -9,7 +9,11 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 async def summarize(
-    threads: ProviderThreads, writer: ThreadWriter, temporary: TemporaryThread, guidance: str | None, deadline_s: float
+    threads: ProviderThreads,
+    writer: ThreadWriter,
+    temporary: TemporaryThread,
+    guidance: str | None,
+    deadline_s: float,
 ) -> str | None:
     """Compact the scratch thread; None when only the provider can read the summary.
 
@@ -24,5 +28,7 @@ async def summarize(
     # What is left of the one deadline.
     left_s = max(deadline - anyio.current_time(), 1.0)
     with anyio.move_on_after(left_s):
-        return await read_sealed_summary(threads, writer, temporary.id, temporary.watch.turn_id or "", guidance, left_s)
+        return await read_sealed_summary(
+            threads, writer, temporary.id, temporary.watch.turn_id or "", guidance, left_s
+        )
     return None

@@ -1,6 +1,8 @@
-"""What a new provider thread inherits from the one it replaces, beyond its context (docs/spec/sessions.md, "Carried over").
+"""What a new provider thread inherits from the one it replaces, beyond its context
+(docs/spec/sessions.md, "Carried over").
 
-Each piece is carried as far as this Codex has a method for it; what could not be carried is said in the command's message.
+Each piece is carried as far as this Codex has a method for it; what could not be carried is said in
+the command's message.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,13 +28,20 @@ QUEUED_MEMBERS = ("input", "clientUserMessageId", "responsesapiClientMetadata")
 
 
 async def inherit_state(
-    link: CodexLink, writer: ThreadWriter, old_id: str | None, new_id: str, *, with_queue: bool = True
+    link: CodexLink,
+    writer: ThreadWriter,
+    old_id: str | None,
+    new_id: str,
+    *,
+    with_queue: bool = True,
 ) -> list[str]:
-    """Carry settings, name, goal, metadata and, unless told otherwise, queued prompts; returns what could not be carried, in words.
+    """Carry settings, name, goal, metadata and, unless told otherwise, queued prompts; returns what
+    could not be carried, in words.
 
     A thread that is idle begins the first prompt that is queued at once (measured: 0.163).
 
-    :raises ProviderFailure: when Codex is gone or does not answer; a refusal of one piece is no failure.
+    :raises ProviderFailure: when Codex is gone or does not answer; a refusal of one piece is no
+        failure.
     """
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
         ("settings", lambda: _settings(link, writer, new_id)),
@@ -41,7 +50,9 @@ async def inherit_state(
     ]
     if old_id is not None:
         steps.append(("goal", lambda: _goal(link, old_id, new_id)))
-        steps.append(("Git information, project and section", lambda: _metadata(link, old_id, new_id)))
+        steps.append(
+            ("Git information, project and section", lambda: _metadata(link, old_id, new_id))
+        )
         steps.append(("attachments", lambda: _attachments(link, old_id, new_id)))
     if old_id is not None and with_queue:
         steps.append(("queued prompts", lambda: _queue(link, old_id, new_id)))
@@ -63,12 +74,21 @@ async def inherit_state(
 
 
 def _has_nothing_to_carry(error: ProviderFailure) -> bool:
-    return lacks_method(error) or is_missing_error(error) or (isinstance(error, ProviderError) and _is_unavailable(error))
+    return (
+        lacks_method(error)
+        or is_missing_error(error)
+        or (isinstance(error, ProviderError) and _is_unavailable(error))
+    )
 
 
 def _is_unavailable(error: ProviderError) -> bool:
-    """Returns whether the feature is switched off in this Codex, so that there is nothing to carry."""
-    return any(phrase in error.message for phrase in ("disabled", "not enabled", "not supported", "requires experimental"))
+    """Returns whether the feature is switched off in this Codex, so that there is nothing to
+    carry.
+    """
+    return any(
+        phrase in error.message
+        for phrase in ("disabled", "not enabled", "not supported", "requires experimental")
+    )
 
 
 async def _settings(link: CodexLink, writer: ThreadWriter, new_id: str) -> None:
@@ -90,10 +110,16 @@ async def _name(link: CodexLink, state: ThreadState, new_id: str) -> None:
 
 
 async def _goal(link: CodexLink, old_id: str, new_id: str) -> None:
-    goal: dict[str, Any] | None = _decode(await link.request("thread/goal/get", {"threadId": old_id})).get("goal")
+    goal: dict[str, Any] | None = _decode(
+        await link.request("thread/goal/get", {"threadId": old_id})
+    ).get("goal")
     if not goal:
         return
-    kept = {name: goal[name] for name in ("objective", "status", "tokenBudget") if goal.get(name) is not None}
+    kept = {
+        name: goal[name]
+        for name in ("objective", "status", "tokenBudget")
+        if goal.get(name) is not None
+    }
     await link.request("thread/goal/set", {"threadId": new_id, **kept})
 
 
@@ -122,10 +148,14 @@ async def _attachments(link: CodexLink, old_id: str, new_id: str) -> None:
 
 
 async def _queue(link: CodexLink, old_id: str, new_id: str) -> None:
-    listed = _decode(await link.request("thread/queue/list", {"threadId": old_id, "limit": MAX_QUEUED}))
+    listed = _decode(
+        await link.request("thread/queue/list", {"threadId": old_id, "limit": MAX_QUEUED})
+    )
     for queued in listed.get("data") or ():
         taken = {name: queued[name] for name in QUEUED_MEMBERS if queued.get(name) is not None}
-        await link.request("thread/queue/add", {"threadId": new_id, "clientUserMessageId": new_uuid7(), **taken})
+        await link.request(
+            "thread/queue/add", {"threadId": new_id, "clientUserMessageId": new_uuid7(), **taken}
+        )
 
 
 def _decode(raw: msgspec.Raw) -> Any:

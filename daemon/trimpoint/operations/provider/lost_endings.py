@@ -1,7 +1,9 @@
-"""Turns whose end Codex never tells: found out, and told in its place, so that no thread stays busy for good.
+"""Turns whose end Codex never tells: found out, and told in its place, so that no thread stays busy
+for good.
 
-Codex says that a thread rests and then that its turn has ended. Where the second is missing, or an interrupt comes to nothing, Codex is
-asked how the turn ended. What it cannot tell is called interrupted, with the reason in the turn's error. Each wait has a bound.
+Codex says that a thread rests and then that its turn has ended. Where the second is missing, or an
+interrupt comes to nothing, Codex is asked how the turn ended. What it cannot tell is called
+interrupted, with the reason in the turn's error. Each wait has a bound.
 """
 
 from typing import Any, NamedTuple
@@ -34,7 +36,9 @@ _NEWEST_TURNS = 25
 
 
 class EndingLimits(NamedTuple):
-    """How long a turn may take to end once Codex rests, and once it has taken an interrupt; how long Codex may take to answer."""
+    """How long a turn may take to end once Codex rests, and once it has taken an interrupt; how
+    long Codex may take to answer.
+    """
 
     after_rest_s: float = 5.0
     after_interrupt_s: float = 15.0
@@ -44,7 +48,13 @@ class EndingLimits(NamedTuple):
 class LostEndings:
     """Waits in `tasks`."""
 
-    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, limits: EndingLimits, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        engine: ThreadRegistry,
+        threads: ProviderThreads,
+        limits: EndingLimits,
+        tasks: TaskGroup,
+    ) -> None:
         self.limits = limits
         self._engine = engine
         self._threads = threads
@@ -57,11 +67,14 @@ class LostEndings:
         self._watch_for(thread_id, turn_id, self.limits.after_interrupt_s, NOT_ENDED)
 
     def denied(self, thread_id: str, turn_id: str) -> None:
-        """Codex says that no such turn runs: unless it has only just begun, its end has come unheard."""
+        """Codex says that no such turn runs: unless it has only just begun, its end has come
+        unheard.
+        """
         self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
 
     async def end(self, thread_id: str, turn_id: str, why: str) -> None:
-        """End a turn of which Codex says nothing more, unless it has ended; `why` is said where Codex cannot tell how it ended.
+        """End a turn of which Codex says nothing more, unless it has ended; `why` is said where
+        Codex cannot tell how it ended.
 
         :raises EngineError: the thread cannot be opened.
         """
@@ -98,18 +111,28 @@ class LostEndings:
             self._watched.discard((turn_id, why))
 
     async def _is_at_work(self, state: ThreadState) -> bool:
-        """Returns whether Codex has set to work again since it was said to rest. One that does not answer is not waited for."""
+        """Returns whether Codex has set to work again since it was said to rest. One that does not
+        answer is not waited for.
+        """
         params = {"threadId": state.generation.provider_thread_id, "includeTurns": False}
         thread = as_dict((await self._ask("thread/read", params)).get("thread"))
         status = as_dict(thread.get("status")).get("type")
         return bool(thread) and status not in RESTING
 
     async def _as_codex_has_it(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
-        """The turn in Codex's display form; without anything but its id when Codex does not have it, or does not answer."""
+        """The turn in Codex's display form; without anything but its id when Codex does not have
+        it, or does not answer.
+        """
         provider_turn_id = _provider_turn_id(state, turn_id)
-        params = {"threadId": state.generation.provider_thread_id, "itemsView": "full", "limit": _NEWEST_TURNS}
+        params = {
+            "threadId": state.generation.provider_thread_id,
+            "itemsView": "full",
+            "limit": _NEWEST_TURNS,
+        }
         turns = map(as_dict, as_list((await self._ask("thread/turns/list", params)).get("data")))
-        return next((turn for turn in turns if turn.get("id") == provider_turn_id), {"id": provider_turn_id})
+        return next(
+            (turn for turn in turns if turn.get("id") == provider_turn_id), {"id": provider_turn_id}
+        )
 
     async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -120,14 +143,30 @@ class LostEndings:
         return as_dict(msgspec.json.decode(raw))
 
     def _end(self, writer: ThreadWriter, turn_id: str, turn: dict[str, Any], why: str) -> None:
-        log.warning("turn_ended_for_codex", thread_id=writer.thread_id, turn_id=turn_id, status=turn.get("status"), reason=why)
-        inbound, provider_id = self._threads.inbound, str(writer.state.generation.provider_thread_id)
+        log.warning(
+            "turn_ended_for_codex",
+            thread_id=writer.thread_id,
+            turn_id=turn_id,
+            status=turn.get("status"),
+            reason=why,
+        )
+        inbound, provider_id = (
+            self._threads.inbound,
+            str(writer.state.generation.provider_thread_id),
+        )
         ended = _ended(turn, why)
-        # What it said last may be missing, so its items are read from the rollout: that is what `turn_facts` says of them.
-        writer.record_facts(*turn_facts(ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, NO_ITEMS))
+        # What it said last may be missing, so its items are read from the rollout: that is what
+        # `turn_facts` says of them.
+        writer.record_facts(
+            *turn_facts(
+                ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, NO_ITEMS
+            )
+        )
         for method, params in _as_codex_says(ended):
             encoded = Raw(msgspec.json.encode({"threadId": provider_id, **params}))
-            inbound.on_notification(method, encoded, msgspec.json.encode({"method": method, "params": encoded}))
+            inbound.on_notification(
+                method, encoded, msgspec.json.encode({"method": method, "params": encoded})
+            )
         inbound.turn_ends.told_for_codex(str(ended["id"]))
         self._threads.forget(provider_id)  # so that the next use reads back what went unheard
 

@@ -1,4 +1,6 @@
-"""What other programs did with a thread, written down: the terminal UI, `codex exec resume`, another daemon."""
+"""What other programs did with a thread, written down: the terminal UI, `codex exec resume`,
+another daemon.
+"""
 
 from contextlib import suppress
 from typing import Any
@@ -16,15 +18,21 @@ log = structlog.get_logger()
 
 
 def record_missed(writer: ThreadWriter, missed: Missed) -> None:
-    """Record turns that another program added, and take those out of the ledger that it took back."""
+    """Record turns that another program added, and take those out of the ledger that it took
+    back.
+    """
     if missed.taken_back is not None:
-        log.warning("turns_taken_back_elsewhere", thread_id=writer.thread_id, first_turn=missed.taken_back)
+        log.warning(
+            "turns_taken_back_elsewhere", thread_id=writer.thread_id, first_turn=missed.taken_back
+        )
         with suppress(JournalRefuses):  # the writer keeps what it could not write
             writer.submit(RevertTurns(missed.taken_back, provider_did=True))
     writer.record_facts(*missed.facts)
 
 
 def renamed(state: ThreadState, thread: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
-    """Returns the fact that another program has given the thread a name; `thread` is Codex's object."""
+    """Returns the fact that another program has given the thread a name; `thread` is Codex's
+    object.
+    """
     name = thread.get("name")
     return (ev.ThreadRenamed(str(name)),) if name and name != state.name else ()

@@ -1,4 +1,6 @@
-"""What clients sent to begin turns, kept for as long as a turn can still be tried again: the ledger has its input, not all its options."""
+"""What clients sent to begin turns, kept for as long as a turn can still be tried again: the ledger
+has its input, not all its options.
+"""
 
 from typing import Any
 
@@ -12,13 +14,17 @@ MAX_THREADS = 256
 
 
 class Prompts:
-    """Of each thread the prompt of the turn that runs; of no more threads than this, for a prompt can be as large as a message."""
+    """Of each thread the prompt of the turn that runs; of no more threads than this, for a prompt
+    can be as large as a message.
+    """
 
     def __init__(self) -> None:
         self._newest: dict[str, tuple[str, bytes]] = {}
 
     def note(self, thread_id: str, turn_id: str, params: dict[str, Raw]) -> None:
-        """A client's `turn/start` was taken; one that only steered a running turn is not what that was begun with."""
+        """A client's `turn/start` was taken; one that only steered a running turn is not what that
+        was begun with.
+        """
         newest = self._newest.get(thread_id)
         if newest is None or newest[0] != turn_id:
             self._newest.pop(thread_id, None)

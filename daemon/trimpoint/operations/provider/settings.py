@@ -1,7 +1,9 @@
-"""A thread's settings, and how a new generation is given them as they stand (docs/spec/sessions.md, "Carried over").
+"""A thread's settings, and how a new generation is given them as they stand (docs/spec/sessions.md,
+"Carried over").
 
-Kept as one JSON object: `start` holds the parameters the thread was started with, `current` Codex's own `threadSettings`
-once it has reported any, a turn's overrides included. `model` is the one that Codex said it would take; it is told, not set.
+Kept as one JSON object: `start` holds the parameters the thread was started with, `current` Codex's
+own `threadSettings` once it has reported any, a turn's overrides included. `model` is the one that
+Codex said it would take; it is told, not set.
 """
 
 from collections.abc import Iterable
@@ -12,19 +14,34 @@ import msgspec
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.usage import COMPACT_LIMIT
 
-# What belongs to one call and not to the thread. Raw events are ours to switch on; history mode is the provider's own affair.
+# What belongs to one call and not to the thread. Raw events are ours to switch on; history mode is
+# the provider's own affair.
 PER_CALL = frozenset(
-    {"experimentalRawEvents", "historyMode", "ephemeral", "sessionStartSource", "threadId", "path", "history", "excludeTurns",
-     "beforeTurnId", "lastTurnId", "initialTurnsPage", "attachToSource", "deferGoalContinuation"}
-)  # fmt: skip
+    {
+        "experimentalRawEvents",
+        "historyMode",
+        "ephemeral",
+        "sessionStartSource",
+        "threadId",
+        "path",
+        "history",
+        "excludeTurns",
+        "beforeTurnId",
+        "lastTurnId",
+        "initialTurnsPage",
+        "attachToSource",
+        "deferGoalContinuation",
+    }
+)
 # Members of `threadSettings` that `thread/settings/update` takes under the same name.
 UPDATABLE = (
-    "approvalPolicy", "approvalsReviewer", "collaborationMode", "cwd", "disabledPluginIds", "effort", "model", "personality",
-    "sandboxPolicy", "serviceTier", "summary",
+    "approvalPolicy", "approvalsReviewer", "collaborationMode", "cwd", "disabledPluginIds",
+    "effort", "model", "personality", "sandboxPolicy", "serviceTier", "summary",
 )  # fmt: skip
 
 
-# What Codex answers to `thread/resume` and `thread/fork`, by the name that `threadSettings` has for it.
+# What Codex answers to `thread/resume` and `thread/fork`, by the name that `threadSettings` has for
+# it.
 ANSWERED = {
     "approvalPolicy": "approvalPolicy",
     "approvalsReviewer": "approvalsReviewer",
@@ -50,49 +67,72 @@ def initial_settings(
     agent_tools: bool = False,
     answer: dict[str, Any] | None = None,
 ) -> bytes:
-    """Settings of a thread that was started, resumed or forked with `start_params`; `model` is what Codex answered.
+    """Settings of a thread that was started, resumed or forked with `start_params`; `model` is what
+    Codex answered.
 
-    `agent_tools`: among the dynamic tools are those that the daemon itself answers.
-    `answer` is Codex's whole answer where the parameters do not say it all: to `thread/resume` or `thread/fork`.
+    `agent_tools`: among the dynamic tools are those that the daemon itself answers. `answer` is
+    Codex's whole answer where the parameters do not say it all: to `thread/resume` or
+    `thread/fork`.
     """
     current = settings_in(answer) if answer is not None else None
     start = {**lasting(start_params), "cwd": cwd}
-    return msgspec.json.encode({"start": start, "current": current, "model": model, "agentTools": agent_tools})
+    return msgspec.json.encode(
+        {"start": start, "current": current, "model": model, "agentTools": agent_tools}
+    )
 
 
 def lasting(params: dict[str, Any]) -> dict[str, Any]:
-    """Returns those parameters of `thread/start`, `resume` or `fork` that set something on the thread."""
-    return {name: value for name, value in params.items() if name not in PER_CALL and value is not None}
+    """Returns those parameters of `thread/start`, `resume` or `fork` that set something on the
+    thread.
+    """
+    return {
+        name: value for name, value in params.items() if name not in PER_CALL and value is not None
+    }
 
 
 def settings_in(answer: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings that Codex answered to `thread/resume` or `thread/fork`, as `threadSettings` names them."""
+    """Returns the settings that Codex answered to `thread/resume` or `thread/fork`, as
+    `threadSettings` names them.
+    """
     return {name: answer[told] for told, name in ANSWERED.items() if told in answer}
 
 
 def resumed_settings(settings: bytes, params: dict[str, Any], answer: dict[str, Any]) -> bytes:
-    """Returns `settings` after Codex loaded the thread with the `params` of a `thread/resume` and answered `answer`.
+    """Returns `settings` after Codex loaded the thread with the `params` of a `thread/resume` and
+    answered `answer`.
 
-    Instructions and configuration are in no answer, so they come from `params`; Codex keeps none of them itself (measured: 0.163).
+    Instructions and configuration are in no answer, so they come from `params`; Codex keeps none of
+    them itself (measured: 0.163).
     """
     stored = _confirmed(msgspec.json.decode(settings))
     current = {**as_dict(stored.get("current")), **settings_in(answer)}
     model = answer.get("model") or stored.get("model")
-    return msgspec.json.encode({**stored, "start": _start_with(stored, params), "current": current, "model": model})
+    return msgspec.json.encode(
+        {**stored, "start": _start_with(stored, params), "current": current, "model": model}
+    )
 
 
 def overridden_settings(settings: bytes, params: dict[str, Any]) -> bytes:
-    """Returns `settings` with the `params` of a `thread/resume`, for a provider thread that is still to be started."""
+    """Returns `settings` with the `params` of a `thread/resume`, for a provider thread that is
+    still to be started.
+    """
     stored = msgspec.json.decode(settings)
     given = lasting(params)
     gone = set(given)
     if any(name in given for name in SANDBOXES):
         gone |= {"sandboxPolicy", "activePermissionProfile"}
     if "model" in given or "config" in given:
-        gone |= {"effort", "collaborationMode"}  # as Codex has it: another model begins with its own effort (measured: 0.163)
-    current = {name: value for name, value in as_dict(stored.get("current")).items() if name not in gone}
+        gone |= {
+            "effort",
+            "collaborationMode",
+        }  # as Codex has it: another model begins with its own effort (measured: 0.163)
+    current = {
+        name: value for name, value in as_dict(stored.get("current")).items() if name not in gone
+    }
     model = given.get("model") or stored.get("model")
-    return msgspec.json.encode({**stored, "start": _start_with(stored, params), "current": current or None, "model": model})
+    return msgspec.json.encode(
+        {**stored, "start": _start_with(stored, params), "current": current or None, "model": model}
+    )
 
 
 def _start_with(stored: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
@@ -105,13 +145,19 @@ def _start_with(stored: dict[str, Any], params: dict[str, Any]) -> dict[str, Any
 
 
 def with_unconfirmed(settings: bytes, changes: dict[str, Any]) -> bytes:
-    """Returns `settings` with changes that Codex acknowledged and has not reported yet: killed now, it forgets them (measured: 0.163)."""
+    """Returns `settings` with changes that Codex acknowledged and has not reported yet: killed now,
+    it forgets them (measured: 0.163).
+    """
     stored = msgspec.json.decode(settings)
-    return msgspec.json.encode({**stored, "current": {**as_dict(stored.get("current")), **changes}, "unconfirmed": True})
+    return msgspec.json.encode(
+        {**stored, "current": {**as_dict(stored.get("current")), **changes}, "unconfirmed": True}
+    )
 
 
 def with_memory_mode(settings: bytes, mode: str) -> bytes:
-    """Returns `settings` with what the thread may do with memories; Codex tells it to no one, so it is kept here."""
+    """Returns `settings` with what the thread may do with memories; Codex tells it to no one, so it
+    is kept here.
+    """
     return msgspec.json.encode({**msgspec.json.decode(settings), "memoryMode": mode})
 
 
@@ -131,12 +177,16 @@ def _confirmed(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def has_agent_tools(settings: bytes) -> bool:
-    """Returns whether the agent of a thread with these settings can reduce its context by itself."""
+    """Returns whether the agent of a thread with these settings can reduce its context by
+    itself.
+    """
     return bool(msgspec.json.decode(settings).get("agentTools"))
 
 
 def inherited_params(params: dict[str, Any], parent_settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/fork` with the dynamic tools that the fork has from its parent (measured: 0.163, 0.171)."""
+    """Parameters of `thread/fork` with the dynamic tools that the fork has from its parent
+    (measured: 0.163, 0.171).
+    """
     tools = as_dict(msgspec.json.decode(parent_settings).get("start")).get("dynamicTools")
     return params if tools is None else {"dynamicTools": tools, **params}
 
@@ -146,39 +196,65 @@ def start_params(settings: bytes) -> dict[str, Any]:
     stored = msgspec.json.decode(settings)
     params = dict(as_dict(stored.get("start")))
     current = as_dict(stored.get("current"))
-    for name in ("model", "modelProvider", "cwd", "approvalPolicy", "approvalsReviewer", "serviceTier"):
+    for name in (
+        "model",
+        "modelProvider",
+        "cwd",
+        "approvalPolicy",
+        "approvalsReviewer",
+        "serviceTier",
+    ):
         if current.get(name) is not None:
             params[name] = current[name]
     return params
 
 
 def update_params(settings: bytes) -> dict[str, Any] | None:
-    """Parameters of `thread/settings/update` that bring a new provider thread to the settings as they stand; None if none changed."""
+    """Parameters of `thread/settings/update` that bring a new provider thread to the settings as
+    they stand; None if none changed.
+    """
     current = msgspec.json.decode(settings).get("current")
     if not current:
         return None
     return {name: current[name] for name in UPDATABLE if current.get(name) is not None}
 
 
-# What a fork takes from its own parameters and the configuration, and not from the thread that it is of (measured).
-_NOT_INHERITED = frozenset({"sandbox", "sandboxPolicy", "approvalPolicy", "approvalsReviewer", "permissions"})
+# What a fork takes from its own parameters and the configuration, and not from the thread that it
+# is of (measured).
+_NOT_INHERITED = frozenset(
+    {"sandbox", "sandboxPolicy", "approvalPolicy", "approvalsReviewer", "permissions"}
+)
 
 
 def fork_as_start_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of `thread/start` for a thread like the one that `thread/fork` with `params` would make."""
-    inherited = {name: value for name, value in start_params(settings).items() if name not in _NOT_INHERITED}
-    given = {name: value for name, value in params.items() if name not in PER_CALL or name == "ephemeral"}
+    """Parameters of `thread/start` for a thread like the one that `thread/fork` with `params` would
+    make.
+    """
+    inherited = {
+        name: value for name, value in start_params(settings).items() if name not in _NOT_INHERITED
+    }
+    given = {
+        name: value for name, value in params.items() if name not in PER_CALL or name == "ephemeral"
+    }
     return {**inherited, **given}
 
 
 def fork_as_update_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of `thread/settings/update` for such a thread; what `params` set stays as it is."""
+    """Parameters of `thread/settings/update` for such a thread; what `params` set stays as it
+    is.
+    """
     current = update_params(settings) or {}
-    return {name: value for name, value in current.items() if name not in _NOT_INHERITED and params.get(name) is None}
+    return {
+        name: value
+        for name, value in current.items()
+        if name not in _NOT_INHERITED and params.get(name) is None
+    }
 
 
 def compact_limit(overrides: Iterable[str]) -> int | None:
-    """At how many tokens Codex is told by its `-c` values to compact by itself; the last one holds. None when it is not told."""
+    """At how many tokens Codex is told by its `-c` values to compact by itself; the last one holds.
+    None when it is not told.
+    """
     limit: int | None = None
     for override in overrides:
         key, _, value = override.partition("=")
@@ -188,7 +264,9 @@ def compact_limit(overrides: Iterable[str]) -> int | None:
 
 
 def fork_params(settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/fork` that keep the sandbox and approvals, which a fork otherwise takes from the configuration (measured)."""
+    """Parameters of `thread/fork` that keep the sandbox and approvals, which a fork otherwise takes
+    from the configuration (measured).
+    """
     start = as_dict(msgspec.json.decode(settings).get("start"))
     taken = (
         "sandbox",
@@ -203,9 +281,15 @@ def fork_params(settings: bytes) -> dict[str, Any]:
 
 
 def resume_params(settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/resume` for a Codex that would take the sandbox and the approvals from the configuration."""
+    """Parameters of `thread/resume` for a Codex that would take the sandbox and the approvals from
+    the configuration.
+    """
     now = start_params(settings)
-    approvals = {name: now[name] for name in ("approvalPolicy", "approvalsReviewer") if now.get(name) is not None}
+    approvals = {
+        name: now[name]
+        for name in ("approvalPolicy", "approvalsReviewer")
+        if now.get(name) is not None
+    }
     return {**fork_params(settings), **approvals}
 
 

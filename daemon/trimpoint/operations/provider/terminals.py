@@ -1,6 +1,8 @@
-"""Background terminals that outlive the provider thread they were started in (docs/spec/sessions.md): a dev server survives `/clear`.
+"""Background terminals that outlive the provider thread they were started in
+(docs/spec/sessions.md): a dev server survives `/clear`.
 
-Archiving or unloading a Codex thread kills its running processes, so a retired provider thread with terminals stays loaded.
+Archiving or unloading a Codex thread kills its running processes, so a retired provider thread with
+terminals stays loaded.
 """
 
 from typing import Any
@@ -43,13 +45,17 @@ class Terminals:
     async def running(self, provider_id: str) -> list[dict[str, Any]]:
         """The terminals that run in a provider thread; empty in a Codex that has none."""
         try:
-            raw = await self._link.request("thread/backgroundTerminals/list", {"threadId": provider_id})
+            raw = await self._link.request(
+                "thread/backgroundTerminals/list", {"threadId": provider_id}
+            )
         except ProviderError:
             return []
         return list(msgspec.json.decode(raw).get("data") or ())
 
     async def sweep(self) -> list[str]:
-        """Retained provider threads whose terminals have all ended; they are no longer retained and may be archived."""
+        """Retained provider threads whose terminals have all ended; they are no longer retained and
+        may be archived.
+        """
         finished: list[str] = []
         if not any(self._retained.values()):
             return finished

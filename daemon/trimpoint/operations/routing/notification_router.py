@@ -1,8 +1,10 @@
-"""What Codex says on its own accord: recorded as facts where it is one, then passed to the audience in the order it came.
+"""What Codex says on its own accord: recorded as facts where it is one, then passed to the audience
+in the order it came.
 
-The law: a fact is folded before anyone hears of it, and `turn/completed` is heard only once everything of that turn is durable
-(docs/spec/journal.md). A provider thread that is not known yet is held back while a thread is being opened, so that no notification is
-lost, reordered, or shown under a provider's id.
+The law: a fact is folded before anyone hears of it, and `turn/completed` is heard only once
+everything of that turn is durable (docs/spec/journal.md). A provider thread that is not known yet
+is held back while a thread is being opened, so that no notification is lost, reordered, or shown
+under a provider's id.
 """
 
 from collections import Counter
@@ -36,9 +38,19 @@ log = structlog.get_logger()
 RETIRED_THREAD_METHODS = frozenset({"item/commandExecution/outputDelta", "item/completed"})
 # What is the scratch thread's own affair and not part of the compaction that clients watch.
 TEMPORARY_THREAD_METHODS = frozenset(
-    {"thread/started", "thread/closed", "thread/archived", "thread/deleted", "thread/name/updated", "warning",
-     "thread/readState/changed", "thread/settings/updated", "thread/tokenUsage/updated", "rawResponseItem/completed"}
-)  # fmt: skip
+    {
+        "thread/started",
+        "thread/closed",
+        "thread/archived",
+        "thread/deleted",
+        "thread/name/updated",
+        "warning",
+        "thread/readState/changed",
+        "thread/settings/updated",
+        "thread/tokenUsage/updated",
+        "rawResponseItem/completed",
+    }
+)
 # The statuses in which Codex is not at work on a thread.
 RESTING = frozenset({"idle", "systemError", "notLoaded"})
 
@@ -80,7 +92,9 @@ BeforeTurnEnds = Callable[[str], Awaitable[None]]
 
 
 class Buffered(NamedTuple):
-    """A buffered message of a provider thread; a request has a `request_id`, a notification its `line`."""
+    """A buffered message of a provider thread; a request has a `request_id`, a notification its
+    `line`.
+    """
 
     method: str
     params: Raw
@@ -91,7 +105,13 @@ class Buffered(NamedTuple):
 class NotificationRouter:
     """The link's handler."""
 
-    def __init__(self, engine: ThreadRegistry, sink: ClientSink, before_turn_ends: BeforeTurnEnds, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        engine: ThreadRegistry,
+        sink: ClientSink,
+        before_turn_ends: BeforeTurnEnds,
+        tasks: TaskGroup,
+    ) -> None:
         self.watches: dict[str, Watch] = {}
         self.turn_ends = TurnEndBuffer(engine, self._forward, tasks)
         self.fast_path: FastPath | None = None
@@ -113,7 +133,9 @@ class NotificationRouter:
         self.foreign_usage = ForeignThreadUsage()
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
-        """Calls `subscriber` each time the Codex process has ended, after its open turns and requests were closed."""
+        """Calls `subscriber` each time the Codex process has ended, after its open turns and
+        requests were closed.
+        """
         self._child_exit_subscribers.append(subscriber)
 
     def subscribe_rest(self, subscriber: Callable[[str], None]) -> None:
@@ -126,7 +148,9 @@ class NotificationRouter:
         self._routes[provider_thread_id] = route
 
     def route_of(self, provider_thread_id: str) -> Route | None:
-        """Returns the route of a provider thread, from the registry's index if it was not bound in this run."""
+        """Returns the route of a provider thread, from the registry's index if it was not bound in
+        this run.
+        """
         route = self._routes.get(provider_thread_id)
         if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
             generations = self._provider_threads_of(owner)
@@ -171,14 +195,18 @@ class NotificationRouter:
             self.release(provider_thread_id)
 
     def release(self, provider_thread_id: str) -> None:
-        """Pass on what was held back of a thread that is known now; its opener has said first what it had to."""
+        """Pass on what was held back of a thread that is known now; its opener has said first what
+        it had to.
+        """
         if provider_thread_id in self._paused:
             return
         for buffered in self._buffered.pop(provider_thread_id, ()):
             self.on_notification(buffered.method, buffered.params, buffered.line)
 
     def quarantine(self, provider_thread_id: str) -> None:
-        """Quarantines the messages of a provider thread until `take_quarantined`; a watch still receives them."""
+        """Quarantines the messages of a provider thread until `take_quarantined`; a watch still
+        receives them.
+        """
         self._quarantined[provider_thread_id] = []
         for buffered in self._buffered.pop(provider_thread_id, ()):
             self._quarantine(provider_thread_id, buffered)
@@ -197,7 +225,9 @@ class NotificationRouter:
         self._sink.publish(thread_id, method, line)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """`PeerHandler`. What is only passed on is looked at once, without decoding its parameters."""
+        """`PeerHandler`. What is only passed on is looked at once, without decoding its
+        parameters.
+        """
         self.fast_path = None
         provider_thread_id = _leading_thread_id(method, line) or _thread_id_of(method, params)
         if provider_thread_id is None:
@@ -222,15 +252,25 @@ class NotificationRouter:
             self._route_other(route, provider_thread_id, method, params, line)
 
     def has_fast_path(self, thread_id: str) -> bool:
-        """Returns whether the thread must stay in memory because messages of its sub-agents are expected."""
+        """Returns whether the thread must stay in memory because messages of its sub-agents are
+        expected.
+        """
         return thread_id in self._waiting_for_flush or self._sub_agents.has_any(thread_id)
 
     def _must_load(self, route: Route, method: str) -> bool:
-        records = route.role is ThreadRole.CURRENT or (route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS)
-        return records and route.thread_id not in self._unloadable and self._engine.loaded(route.thread_id) is None
+        records = route.role is ThreadRole.CURRENT or (
+            route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS
+        )
+        return (
+            records
+            and route.thread_id not in self._unloadable
+            and self._engine.loaded(route.thread_id) is None
+        )
 
     async def _load(self, thread_id: str, provider_thread_id: str) -> None:
-        """Codex speaks of a thread that is not in memory; what it says waits, so that it can be written down."""
+        """Codex speaks of a thread that is not in memory; what it says waits, so that it can be
+        written down.
+        """
         writer: ThreadWriter | None = None
         try:
             writer = await self._engine.thread(thread_id)
@@ -266,15 +306,21 @@ class NotificationRouter:
         for callback in self._child_exit_subscribers:
             callback()
 
-    def _route_current(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
-        answers_compaction = self._provider_compactions.is_compaction_reply(provider_thread_id, method, params)
+    def _route_current(
+        self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes
+    ) -> None:
+        answers_compaction = self._provider_compactions.is_compaction_reply(
+            provider_thread_id, method, params
+        )
         if method in RECORDED:
             if not answers_compaction:
                 self.record(route, method, params)
             if method == "item/completed":
                 self._sub_agents.on_parent_item(route.thread_id, params)
         elif method in SUB_AGENT_RESTS:
-            self._sub_agents.on_foreign_notification(provider_thread_id, method, params)  # it may be one that a client has opened
+            self._sub_agents.on_foreign_notification(
+                provider_thread_id, method, params
+            )  # it may be one that a client has opened
         if not self.turn_ends.intercept(route.thread_id, method, params, line):
             self._route(route, method, line)
         if _rests(method, params):
@@ -299,13 +345,21 @@ class NotificationRouter:
             watch.on_notification(buffered.method, buffered.params)
 
     def _arm_fast_path(self, thread_id: str, method: str, line: bytes) -> None:
-        """After one delta of a thread the next is most likely another; nothing else may come between, or it is looked at again."""
-        if method in RECORDED or method in SUB_AGENT_RESTS or _leading_thread_id(method, line) is None:
+        """After one delta of a thread the next is most likely another; nothing else may come
+        between, or it is looked at again.
+        """
+        if (
+            method in RECORDED
+            or method in SUB_AGENT_RESTS
+            or _leading_thread_id(method, line) is None
+        ):
             return
         end = line.find(b'"', len(method) + LEADING_BYTES) + 1
         self.fast_path = FastPath(line[:end], partial(self._sink.publish_run, thread_id, method))
 
-    def _route_other(self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes) -> None:
+    def _route_other(
+        self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes
+    ) -> None:
         watch = self.watches.get(provider_thread_id)
         if watch is not None:
             watch.on_notification(method, params)
@@ -323,13 +377,20 @@ class NotificationRouter:
         try:
             facts = translate(method, bytes(params), route.generation, writer.state.settings)
         except msgspec.MsgspecError as error:
-            log.warning("notification_not_understood", method=method, thread_id=route.thread_id, detail=str(error))
+            log.warning(
+                "notification_not_understood",
+                method=method,
+                thread_id=route.thread_id,
+                detail=str(error),
+            )
             return
         if facts:
             writer.record_facts(*facts)
 
     def _forward_when_durable(self, thread_id: str, method: str, line: bytes) -> None:
-        """Facts are folded at once, so that a thread that goes on is busy; only what clients hear waits for the disk."""
+        """Facts are folded at once, so that a thread that goes on is busy; only what clients hear
+        waits for the disk.
+        """
         waiting = self._waiting_for_flush.setdefault(thread_id, [])
         waiting.append((method, line))
         if len(waiting) == 1:
@@ -348,7 +409,9 @@ class NotificationRouter:
     def _deliver_settled(self, thread_id: str, method: str, line: bytes) -> None:
         try:
             self._sink.publish(thread_id, method, line)
-        except Exception:  # the boundary of a line, as in the reader: whatever goes wrong with one, the next is passed on
+        # the boundary of a line, as in the reader: whatever goes wrong with one, the next is passed
+        # on
+        except Exception:
             log.exception("line_not_passed_on", thread_id=thread_id, method=method)
 
     async def _make_durable(self, thread_id: str) -> None:
@@ -357,7 +420,8 @@ class NotificationRouter:
             if writer is not None:
                 await writer.flush()
         except JournalRefuses as error:
-            # The facts are kept in memory and written when the disk takes them again; the client must not hang meanwhile.
+            # The facts are kept in memory and written when the disk takes them again; the client
+            # must not hang meanwhile.
             log.error("turn_not_durable", thread_id=thread_id, detail=error.detail)
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
@@ -365,11 +429,15 @@ class NotificationRouter:
         if not state.exists or writer.read_only is not None:
             return
         turn_id = state.running_turn_id
-        with suppress(JournalRefuses):  # the writer keeps what it could not write, and writes it when the disk lets it
+        with suppress(
+            JournalRefuses
+        ):  # the writer keeps what it could not write, and writes it when the disk lets it
             writer.submit(AbandonOpenWork(reason))
         if turn_id is not None:
             for method, params in _interrupted(state.id, turn_id, reason):
-                self._sink.publish(state.id, method, msgspec.json.encode({"method": method, "params": params}))
+                self._sink.publish(
+                    state.id, method, msgspec.json.encode({"method": method, "params": params})
+                )
 
 
 def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -377,18 +445,28 @@ def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[st
     yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
     error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
     turn: dict[str, Any] = {
-        "id": turn_id, "items": [], "itemsView": "notLoaded", "status": "interrupted", "error": error,
-        "startedAt": None, "completedAt": None, "durationMs": None,
-    }  # fmt: skip
+        "id": turn_id,
+        "items": [],
+        "itemsView": "notLoaded",
+        "status": "interrupted",
+        "error": error,
+        "startedAt": None,
+        "completedAt": None,
+        "durationMs": None,
+    }
     yield "turn/completed", {"threadId": thread_id, "turn": turn}
 
 
 def _rests(method: str, params: Raw) -> bool:
-    return method == "thread/closed" or (method == "thread/status/changed" and status_in(params) in RESTING)
+    return method == "thread/closed" or (
+        method == "thread/status/changed" and status_in(params) in RESTING
+    )
 
 
 def _leading_thread_id(method: str, line: bytes) -> str | None:
-    """The thread id of a line that begins `{"method":M,"params":{"threadId":"`, as all deltas do; None for any other."""
+    """The thread id of a line that begins `{"method":M,"params":{"threadId":"`, as all deltas do;
+    None for any other.
+    """
     start = len(method) + LEADING_BYTES
     if line[start - len(THREAD_ID_MEMBER) : start] == THREAD_ID_MEMBER:
         return line[start : line.find(b'"', start)].decode()

@@ -1,6 +1,8 @@
-"""Sub-agents: threads that Codex starts on behalf of one of ours. While one works, its parent is busy (docs/spec/sessions.md).
+"""Sub-agents: threads that Codex starts on behalf of one of ours. While one works, its parent is
+busy (docs/spec/sessions.md).
 
-In the parent's ledger an active sub-agent is a request `subAgent` that stays open until it rests, so that the one busy predicate sees it.
+In the parent's ledger an active sub-agent is a request `subAgent` that stays open until it rests,
+so that the one busy predicate sees it.
 """
 
 from typing import Any
@@ -28,7 +30,9 @@ class SubAgents:
         self._reported: set[str] = set()
 
     def on_parent_item(self, thread_id: str, params: Raw) -> None:
-        """Take a completed item of a thread of ours; a call to another agent names the agent's thread (measured: 0.163)."""
+        """Take a completed item of a thread of ours; a call to another agent names the agent's
+        thread (measured: 0.163).
+        """
         item = _member(params, "item")
         named = as_list(item.get("receiverThreadIds")) if item.get("type") == CALL_ITEM else []
         for sub_agent_id in (one for one in named if isinstance(one, str)):
@@ -45,11 +49,15 @@ class SubAgents:
         self._report(provider_thread_id)
 
     def has_any(self, thread_id: str) -> bool:
-        """Returns whether a thread has had sub-agents in this epoch; any of them may set to work again."""
+        """Returns whether a thread has had sub-agents in this epoch; any of them may set to work
+        again.
+        """
         return thread_id in self._parents.values()
 
     def forget_epoch(self) -> None:
-        """The child is gone, and every sub-agent with it; what the parents waited for is ended with their turns."""
+        """The child is gone, and every sub-agent with it; what the parents waited for is ended with
+        their turns.
+        """
         self._parents.clear()
         self._active.clear()
         self._reported.clear()

@@ -1,7 +1,8 @@
-"""The end of a turn that may yet go on: what Codex says of an overflow is held back until it is known whether the turn is over.
+"""The end of a turn that may yet go on: what Codex says of an overflow is held back until it is
+known whether the turn is over.
 
-The law: an ending is passed on exactly once, in the order it was said, or forgotten because the turn went on. Whatever else is said of
-the thread meanwhile is not held up.
+The law: an ending is passed on exactly once, in the order it was said, or forgotten because the
+turn went on. Whatever else is said of the thread meanwhile is not held up.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,8 @@ log = structlog.get_logger()
 
 ENDED = "turn/completed"
 FAILED = "error"
-# Codex says that the thread is in error, then why, then that the turn has ended (measured: 0.163, 0.171); the rest comes in between.
+# Codex says that the thread is in error, then why, then that the turn has ended (measured: 0.163,
+# 0.171); the rest comes in between.
 TURN_END_METHODS = frozenset({"thread/status/changed", "thread/readState/changed", FAILED, ENDED})
 _MAY_BEGIN = frozenset({"thread/status/changed", FAILED})
 IN_ERROR = b'"systemError"'
@@ -41,9 +43,13 @@ class Line(NamedTuple):
 
 
 class TurnEndBuffer:
-    """`forward` passes a line on to the clients of a thread, what ends a turn when it is durable."""
+    """`forward` passes a line on to the clients of a thread, what ends a turn when it is
+    durable.
+    """
 
-    def __init__(self, engine: ThreadRegistry, forward: Callable[[str, str, bytes], None], tasks: TaskGroup) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, forward: Callable[[str, str, bytes], None], tasks: TaskGroup
+    ) -> None:
         self._superseded_subscribers: list[Callable[[str], None]] = []
         self._engine = engine
         self._forward = forward
@@ -53,12 +59,19 @@ class TurnEndBuffer:
         self._told: set[str] = set()
 
     def subscribe_superseded(self, subscriber: Callable[[str], None]) -> None:
-        """Calls `subscriber(thread_id)` when a buffered turn end was released because another turn began."""
+        """Calls `subscriber(thread_id)` when a buffered turn end was released because another turn
+        began.
+        """
         self._superseded_subscribers.append(subscriber)
 
     def intercept(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
         """Takes a line that may belong to a turn which continues; returns whether it was taken."""
-        if method not in _MAY_BEGIN and not self._collecting and not self._buffered and not self._told:
+        if (
+            method not in _MAY_BEGIN
+            and not self._collecting
+            and not self._buffered
+            and not self._told
+        ):
             return False  # nearly always
         if method == ENDED and self._told and (turn_id := _ended_turn_id(params)) in self._told:
             self._told.discard(turn_id)
@@ -76,7 +89,9 @@ class TurnEndBuffer:
         return False
 
     def told_for_codex(self, provider_turn_id: str) -> None:
-        """The end of a turn was told in Codex's place; should Codex tell it after all, it is not passed on again."""
+        """The end of a turn was told in Codex's place; should Codex tell it after all, it is not
+        passed on again.
+        """
         self._told.add(provider_turn_id)
 
     def is_buffered(self, thread_id: str) -> bool:
@@ -104,7 +119,9 @@ class TurnEndBuffer:
     def _collect(self, thread_id: str, method: str, line: bytes) -> bool:
         coming = self._collecting.get(thread_id)
         if coming is None:
-            begins = (method == "thread/status/changed" and IN_ERROR in line) or (method == FAILED and _is_overflow(method, line))
+            begins = (method == "thread/status/changed" and IN_ERROR in line) or (
+                method == FAILED and _is_overflow(method, line)
+            )
             if not begins:
                 return False
             coming = self._collecting[thread_id] = []
@@ -116,7 +133,11 @@ class TurnEndBuffer:
     def _decide_recovery(self, thread_id: str, turn_id: str) -> None:
         ending = self._collecting.pop(thread_id)
         writer = self._engine.loaded(thread_id)
-        if writer is not None and any(_is_overflow(*line) for line in ending) and self._begin_recovery(writer, turn_id):
+        if (
+            writer is not None
+            and any(_is_overflow(*line) for line in ending)
+            and self._begin_recovery(writer, turn_id)
+        ):
             self._buffered[thread_id] = ending
         else:
             self._release(thread_id, ending)
@@ -133,7 +154,9 @@ class TurnEndBuffer:
         return True
 
     async def _confirm_durable(self, writer: ThreadWriter) -> None:
-        """A recovery that could not be written down never happens, and the disk may stay full for long."""
+        """A recovery that could not be written down never happens, and the disk may stay full for
+        long.
+        """
         try:
             await writer.flush()
         except JournalRefuses:
@@ -141,11 +164,15 @@ class TurnEndBuffer:
 
     def _release(self, thread_id: str, ending: list[Line]) -> None:
         for method, line in ending:
-            self._forward(thread_id, method, _with_advice(line) if _is_overflow(method, line) else line)
+            self._forward(
+                thread_id, method, _with_advice(line) if _is_overflow(method, line) else line
+            )
 
 
 def _is_overflow(method: str, line: bytes) -> bool:
-    """Returns whether an `error` or `turn/completed` speaks of an overflow that nobody is going to try again."""
+    """Returns whether an `error` or `turn/completed` speaks of an overflow that nobody is going to
+    try again.
+    """
     if method not in (FAILED, ENDED) or not any(word in line for word in _OVERFLOWS):
         return False
     params = as_dict(as_dict(msgspec.json.decode(line)).get("params"))
@@ -155,7 +182,9 @@ def _is_overflow(method: str, line: bytes) -> bool:
 
 
 def _with_advice(line: bytes) -> bytes:
-    """An overflow's `error` or `turn/completed` with what a person can do, where Codex has nothing to say."""
+    """An overflow's `error` or `turn/completed` with what a person can do, where Codex has nothing
+    to say.
+    """
     message: dict[str, Any] = msgspec.json.decode(line)
     error = _error_in(as_dict(message.get("params")))
     if error.get("additionalDetails"):

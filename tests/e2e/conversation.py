@@ -37,7 +37,7 @@ class ScriptedTurn:
     def runs(self, word: str) -> Reply:
         """A command that prints `word`."""
         self.turn.pieces += [Piece("call", f"echo {word}"), Piece("output", word)]
-        self.turn.entries.append(("commandExecution", f"/bin/bash -lc 'echo {word}'"))
+        self.turn.entries.append(("commandExecution", f"echo {word}"))
         return run(f"echo {word}")
 
     def ends_badly(self, reply: Reply) -> None:

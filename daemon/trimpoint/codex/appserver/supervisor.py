@@ -219,9 +219,12 @@ def lacks_method(error: ProviderFailure) -> bool:
 
 
 def is_missing_error(error: ProviderFailure) -> bool:
-    """Returns whether Codex no longer has the thread."""
-    return isinstance(error, ProviderError) and (
-        "no rollout found" in error.message or "thread not found" in error.message
+    """Returns whether Codex no longer has the thread; `thread/read` says so of one that is neither
+    loaded nor stored (measured: 0.163).
+    """
+    return isinstance(error, ProviderError) and any(
+        phrase in error.message
+        for phrase in ("no rollout found", "thread not found", "thread not loaded")
     )
 
 

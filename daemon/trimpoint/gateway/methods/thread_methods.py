@@ -227,15 +227,34 @@ class ThreadMethods:
         params = client_request.params()
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
-            return await self.forward(client_request)
+            try:
+                return await self.forward(client_request)
+            except ProviderError as error:
+                if state is None or state.turns or not is_missing_error(error):
+                    raise
+        raw = await self._provider_thread(state)
+        return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
+
+    async def _provider_thread(self, state: ThreadState) -> Raw:
+        """Returns what Codex says of the thread, without its turns.
+
+        Codex forgets a thread without a turn when it ends. The thread is still there for clients,
+        so another is made.
+        """
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
             provider_id = (await self._sessions.ready(state.id)).provider_thread_id
         await self._take_in(state)
-        raw = await self.link.request(
-            "thread/read", {"threadId": provider_id, "includeTurns": False}
-        )
-        return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
+        try:
+            return await self._read_provider(provider_id)
+        except ProviderError as error:
+            if state.archived or not is_missing_error(error):
+                raise
+        return await self._read_provider((await self._sessions.ready(state.id)).provider_thread_id)
+
+    async def _read_provider(self, provider_id: str) -> Raw:
+        params = {"threadId": provider_id, "includeTurns": False}
+        return await self.link.request("thread/read", params)
 
     async def _turns_list(self, client_request: ClientRequest) -> Any:
         state = await self._state_of(client_request)

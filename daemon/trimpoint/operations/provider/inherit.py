@@ -93,7 +93,7 @@ def _is_unavailable(error: ProviderError) -> bool:
 
 async def _settings(link: CodexLink, writer: ThreadWriter, new_id: str) -> None:
     params = update_params(writer.state.settings)
-    if params is not None:
+    if params:
         writer.record_facts(ev.SettingsChanged(with_unconfirmed(writer.state.settings, {})))
         await link.request("thread/settings/update", {**params, "threadId": new_id})
 

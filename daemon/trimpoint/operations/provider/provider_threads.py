@@ -37,6 +37,7 @@ from trimpoint.operations.provider.settings import (
     fork_params,
     is_confirmed,
     lasting,
+    missing_params,
     resume_params,
     resumed_settings,
     start_params,
@@ -158,7 +159,7 @@ class ProviderThreads:
             if by_client is not None:
                 by_client.answer = raw.copy()
         else:
-            await self._confirm_settings(writer, provider_id)
+            await self._confirm_settings(writer, provider_id, answer)
         self._loaded.add(provider_id)
         thread: Thread = answer["thread"]
         path = thread.get("path") or generation.rollout_path
@@ -186,12 +187,14 @@ class ProviderThreads:
     def _forgets_settings(self) -> bool:
         return (self.link.version or REMEMBERS_SETTINGS) < REMEMBERS_SETTINGS
 
-    async def _confirm_settings(self, writer: ThreadWriter, provider_id: str) -> None:
+    async def _confirm_settings(
+        self, writer: ThreadWriter, provider_id: str, answer: dict[str, Any]
+    ) -> None:
         """Set once more what Codex had acknowledged and forgot when it was killed (measured:
         0.163).
         """
-        changes = update_params(writer.state.settings)
-        if changes is not None:
+        changes = missing_params(writer.state.settings, answer)
+        if changes:
             await self.link.request("thread/settings/update", {**changes, "threadId": provider_id})
 
     async def _resume_or_unarchive(
@@ -298,7 +301,7 @@ class ProviderThreads:
         with self.inbound.buffering():
             scratch = self._temporary(writer, await self._start_empty(writer), ThreadRole.HIDDEN)
         settings = update_params(writer.state.settings)
-        if settings is not None:
+        if settings:
             await self.link.request("thread/settings/update", {**settings, "threadId": scratch.id})
         return scratch
 

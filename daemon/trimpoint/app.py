@@ -66,6 +66,7 @@ class Daemon:
         self.clients = side.clients
         self.usage = Usage(side.clients, engine, link)
         operations = build_operations(engine, link, side.codex_events, rules, tasks)
+        self.captures = operations.captures
         self.metrics = Metrics(
             MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files)
         )
@@ -169,6 +170,7 @@ async def running_daemon(
             store, policy_of(config, profile), _idle_rules(config)
         ) as engine:
             link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
+            daemon: Daemon | None = None
             try:
                 async with anyio.create_task_group() as tasks:
                     daemon = Daemon(config, state_dir, Parts(engine, link, files), tasks)
@@ -179,10 +181,13 @@ async def running_daemon(
                     try:
                         yield daemon
                     finally:
+                        await daemon.captures.finish()
                         tasks.cancel_scope.cancel()
             finally:
-                # what the engine still makes durable must not wake what has ended
+                # What the engine still makes durable must not wake what has ended.
                 engine.clear_subscribers()
+                if daemon is not None:
+                    await daemon.captures.capture_unfinished()
 
 
 def _expire(store: StateDirectory, config: Config) -> None:

@@ -49,22 +49,12 @@ class TakingBack(msgspec.Struct, frozen=True):
     """What to do so that the thread's own changes are gone. `plan` goes from the present to that.
 
     `kept`: paths that others have changed since the start, and that stay as they are. `present`:
-    the newest state. Steps with a conflict `found` are for those who insist: see `cautious`.
+    the newest state.
     """
 
     present: str
     plan: RestorePlan
     kept: tuple[bytes, ...]
-
-    def cautious(self) -> "TakingBack":
-        """The same, with all left as it is that was found after the daemon had been away."""
-        found = {conflict.step for conflict in self.plan.conflicts if conflict.reason == "found"}
-        steps = [step for step in (*self.plan.remove, *self.plan.write) if step.path not in found]
-        conflicts = tuple(
-            conflict for conflict in self.plan.conflicts if conflict.step not in found
-        )
-        plan = msgspec.structs.replace(plan_of(steps, self.plan.left_alone), conflicts=conflicts)
-        return msgspec.structs.replace(self, plan=plan, kept=tuple(sorted({*self.kept, *found})))
 
 
 class PathHistory:

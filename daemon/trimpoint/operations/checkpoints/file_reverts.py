@@ -110,7 +110,6 @@ class FileReverts:
                 Leg(present.commit, history.now),
             ]
             taking = await take_back(repository, history.start, legs)
-            taking = taking if reverting.force else taking.cautious()
             lost = [*_named(taking.plan.conflicts), *await _unsteady(repository, writer, present)]
         except GitError as error:
             raise WorktreeRefuses(Reason.WORKTREE_FAILED, str(error)) from error
@@ -199,7 +198,7 @@ def _relative(repository: Repository, folder: str) -> bytes | None:
 _CONFLICTS = {
     "changed": "somebody else has changed it after the thread did",
     "unknown": "it was changed while nobody looked, so it may be somebody else's work",
-    "found": "it was changed while the daemon was away",
+    "found": "it was changed after the turn had ended, before its files were captured",
     "open": "a program has it open for writing",
     "inTheWay": "it is in no checkpoint and in the way",
 }

@@ -1,8 +1,8 @@
-"""The files after a turn that ended while no daemon was there to capture them.
+"""The files after a turn that was captured late: by the next daemon, or after its end was told.
 
-What was changed before the turn was last heard of is the turn's. Whoever changed the rest cannot be
-told: a command of the agent's that ran on, or a person. So it is captured apart, as `found`, and a
-revert asks before it takes it back.
+Changes that are no younger than the last that was heard of the turn are the turn's. The others may
+be of a command of the agent's that ran on, or of a person. So they are captured apart, as `found`,
+and a revert is refused before it takes them back.
 """
 
 import os
@@ -22,7 +22,8 @@ from trimpoint.git.restore.taking_back import TakingBack, commit_of
 from trimpoint.threads.registry import ABANDONED
 
 AFTERWARDS = "It was captured after the daemon had been away."
-FOUND = "Changed while the daemon was away: by the agent or by others."
+DELAYED = "It was captured some time after the turn had ended."
+FOUND = "Changed after the turn had ended and before it was captured: by the agent or by others."
 
 _MS = 1_000_000
 
@@ -41,13 +42,13 @@ def uncaptured_turn(state: ThreadState) -> Turn | None:
 
 
 async def late_facts(
-    state: ThreadState, turn: Turn, repository: Repository, present: Checkpoint
+    state: ThreadState, turn: Turn, repository: Repository, present: Checkpoint, reason: str
 ) -> tuple[ev.AnyEvent, ...]:
-    """Returns what to record of a turn whose files are looked at only now.
+    """Returns what to record of a turn whose files are looked at only now; `reason` is noted.
 
     :raises GitError: git failed
     """
-    notes = (AFTERWARDS, *notes_of(present.left_out))
+    notes = (reason, *notes_of(present.left_out))
     where = str(repository.worktree)
     doubtful: list[Difference] = []
     if await find(repository, state.known_files) is not None:
@@ -63,8 +64,9 @@ async def late_facts(
     if doubtful:
         ref = checkpoint_ref(state.id, f"{turn.id}-found")
         await keep(repository, ref, present.commit)
+        found_notes = (FOUND, *notes[1:])
         facts.append(
-            ev.CheckpointCaptured(turn.id, "found", where, ref, present.commit, (FOUND, *notes[1:]))
+            ev.CheckpointCaptured(turn.id, "found", where, ref, present.commit, found_notes)
         )
     return tuple(facts)
 
@@ -89,10 +91,16 @@ def _changed_since(
 
 
 def _is_older(path: bytes, than_ms: int) -> bool:
-    """False for what is gone: nothing tells when it went."""
-    try:
-        # The time of the last change of any kind; unlike that of the content, no program can set
-        # it.
-        return os.lstat(path).st_ctime_ns // _MS <= than_ms
-    except OSError:
-        return False
+    """Returns whether the path is known to have become what it is by then.
+
+    What is gone went with the last change of its folder, or before that.
+    """
+    while True:
+        try:
+            # The time of the last change of any kind; unlike that of the content, no program can
+            # set it.
+            return os.lstat(path).st_ctime_ns // _MS <= than_ms
+        except (FileNotFoundError, NotADirectoryError):
+            path = os.path.dirname(path)
+        except OSError:
+            return False

@@ -16,7 +16,8 @@ from anyio.abc import TaskGroup
 
 from trimpoint.core.decide.file_history import LATE
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.state import Checkpoint as RecordedCheckpoint
+from trimpoint.core.model.state import ThreadState, Turn
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import checkpoint_ref, keep
@@ -24,12 +25,20 @@ from trimpoint.git.capture.untracked import SECRET_NAMES
 from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
-from trimpoint.operations.checkpoints.late_captures import late_facts, uncaptured_turn
+from trimpoint.operations.checkpoints.late_captures import (
+    AFTERWARDS,
+    DELAYED,
+    late_facts,
+    uncaptured_turn,
+)
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
+
+# An end that takes longer would look like a daemon that hangs.
+END_DEADLINE_S = 5.0
 
 
 class CaptureRules(NamedTuple):
@@ -55,6 +64,17 @@ class Baseline(NamedTuple):
     repository: Repository | None
     checkpoint: Checkpoint | None
     problem: str = ""
+
+
+class Wanted(NamedTuple):
+    """A capture to make; `since_s` is when it was asked for, by the clock of the loop."""
+
+    thread_id: str
+    turn_id: str
+    moment: str
+    baseline: Baseline | None
+    made: anyio.Event
+    since_s: float
 
 
 class TurnCaptures:
@@ -132,7 +152,9 @@ class TurnCaptures:
             return None
         try:
             writer.record_facts(
-                *await late_facts(writer.state, turn, looked.repository, looked.checkpoint)
+                *await late_facts(
+                    writer.state, turn, looked.repository, looked.checkpoint, AFTERWARDS
+                )
             )
         except (GitError, EngineError) as error:
             log.warning(
@@ -142,6 +164,19 @@ class TurnCaptures:
                 detail=str(error),
             )
         return looked
+
+    async def finish(self) -> None:
+        """Wait for the captures under way before the daemon ends, but not for long."""
+        with anyio.move_on_after(END_DEADLINE_S, shield=True):
+            for made in [made for events in self._under_way.values() for made in events]:
+                await made.wait()
+
+    async def capture_unfinished(self) -> None:
+        """Capture the files after turns that have ended with Codex, as the daemon ends."""
+        if self._rules.enabled:
+            with anyio.move_on_after(END_DEADLINE_S, shield=True):
+                loaded = [writer.thread_id for writer in self._engine.loaded_writers()]
+                await self._catch_up_all(loaded)
 
     async def _catch_up_all(self, thread_ids: list[str]) -> None:
         for thread_id in thread_ids:
@@ -186,27 +221,24 @@ class TurnCaptures:
             return  # the daemon ends; the next one's baseline stands in
         made = anyio.Event()
         self._under_way.setdefault(thread_id, set()).add(made)
-        self._tasks.start_soon(self._capture, thread_id, turn_id, moment, baseline, made)
+        wanted = Wanted(thread_id, turn_id, moment, baseline, made, anyio.current_time())
+        self._tasks.start_soon(self._capture, wanted)
 
-    async def _capture(
-        self,
-        thread_id: str,
-        turn_id: str,
-        moment: str,
-        baseline: Baseline | None,
-        made: anyio.Event,
-    ) -> None:
+    async def _capture(self, wanted: Wanted) -> None:
+        thread_id, made = wanted.thread_id, wanted.made
         try:
             async with self.in_order(thread_id):
                 writer = await self._engine.thread(thread_id)
-                looked = baseline or await self._look(writer)
-                late = (LATE,) if moment == "before" and baseline is None else ()
-                writer.record_facts(*await self._facts(writer, turn_id, moment, looked, late))
-            if moment == "after" and looked.repository is not None:
+                looked = wanted.baseline or await self._look(writer)
+                writer.record_facts(*await self._facts(writer, wanted, looked))
+            if wanted.moment == "after" and looked.repository is not None:
                 self._tasks.start_soon(upkeep, looked.repository)
         except EngineError as error:
             log.warning(
-                "checkpoint_not_recorded", thread_id=thread_id, turn_id=turn_id, detail=str(error)
+                "checkpoint_not_recorded",
+                thread_id=thread_id,
+                turn_id=wanted.turn_id,
+                detail=str(error),
             )
         finally:
             made.set()
@@ -230,42 +262,58 @@ class TurnCaptures:
             return Baseline(None, None, str(error))
 
     async def _facts(
-        self,
-        writer: ThreadWriter,
-        turn_id: str,
-        moment: str,
-        looked: Baseline,
-        notes: tuple[str, ...],
+        self, writer: ThreadWriter, wanted: Wanted, looked: Baseline
     ) -> tuple[ev.AnyEvent, ...]:
-        newest = writer.state.checkpoints[-1] if writer.state.checkpoints else None
+        turn_id, moment = wanted.turn_id, wanted.moment
         if looked.repository is None or looked.checkpoint is None:
             # Once is enough: a thread outside of a repository has nothing new to say with every
             # turn.
+            newest = _newest(writer.state)
             repeated = newest is not None and newest.problem == looked.problem
             return () if repeated else (ev.CheckpointFailed(turn_id, moment, looked.problem),)
-        commit = looked.checkpoint.commit
-        notes = (*notes, *notes_of(looked.checkpoint.left_out))
-        if newest is not None and newest.commit == commit and newest.ref:
-            # Nothing has changed since, so the ref that is there keeps it; a baseline that says no
-            # more than that is left out.
-            ref = newest.ref
-            if (
-                moment == "before"
-                and newest.moment == "after"
-                and newest.turn_id == _turn_before(writer.state, turn_id)
-            ):
-                return ()
-        else:
-            ref = checkpoint_ref(writer.thread_id, f"{turn_id}-{moment}")
-            try:
-                await keep(looked.repository, ref, commit)
-            except GitError as error:
-                return (ev.CheckpointFailed(turn_id, moment, str(error)),)
-        return (
-            ev.CheckpointCaptured(
-                turn_id, moment, str(looked.repository.worktree), ref, commit, notes
-            ),
-        )
+        try:
+            if self._is_delayed(wanted) and (turn := _turn(writer.state, turn_id)) is not None:
+                return await late_facts(
+                    writer.state, turn, looked.repository, looked.checkpoint, DELAYED
+                )
+            return await _timely_facts(writer.state, wanted, looked.repository, looked.checkpoint)
+        except GitError as error:
+            return (ev.CheckpointFailed(turn_id, moment, str(error)),)
+
+    def _is_delayed(self, wanted: Wanted) -> bool:
+        """Returns whether clients have heard of the turn's end, so that the files may be theirs."""
+        waited_s = anyio.current_time() - wanted.since_s
+        return wanted.moment == "after" and waited_s > self._rules.completion_grace_s
+
+
+async def _timely_facts(
+    state: ThreadState, wanted: Wanted, repository: Repository, checkpoint: Checkpoint
+) -> tuple[ev.AnyEvent, ...]:
+    turn_id, moment, commit = wanted.turn_id, wanted.moment, checkpoint.commit
+    late = (LATE,) if moment == "before" and wanted.baseline is None else ()
+    notes = (*late, *notes_of(checkpoint.left_out))
+    newest = _newest(state)
+    if newest is not None and newest.commit == commit and newest.ref:
+        # Nothing has changed since, so the ref that is there keeps it; a baseline that says no more
+        # than that is left out.
+        ref = newest.ref
+        follows = newest.moment == "after" and newest.turn_id == _turn_before(state, turn_id)
+        if moment == "before" and follows:
+            return ()
+    else:
+        ref = checkpoint_ref(state.id, f"{turn_id}-{moment}")
+        await keep(repository, ref, commit)
+    where = str(repository.worktree)
+    return (ev.CheckpointCaptured(turn_id, moment, where, ref, commit, notes),)
+
+
+def _newest(state: ThreadState) -> RecordedCheckpoint | None:
+    return state.checkpoints[-1] if state.checkpoints else None
+
+
+def _turn(state: ThreadState, turn_id: str) -> Turn | None:
+    index = state.turn_index.get(turn_id)
+    return state.turns[index] if index is not None else None
 
 
 def _turn_before(state: ThreadState, turn_id: str) -> str | None:

@@ -1,0 +1,157 @@
+"""A turn whose files are captured late: what a person changed meanwhile is not taken for the agent's."""
+
+import fcntl
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.config import CheckpointsSection
+from trimpoint.testkit import held, run, say
+
+from tests.deadlines import STEP_S
+from tests.e2e.conftest import DaemonLives, Harness
+from tests.e2e.conversation import Conversation
+from tests.e2e.worktree import with_repository, worktree_files
+
+pytestmark = [pytest.mark.codex, pytest.mark.never_restarted]
+
+
+class Late:
+    """A conversation whose second turn has ended, and whose files nobody has looked at since."""
+
+    def __init__(self, lives: DaemonLives, talk: Conversation, worktree: Path) -> None:
+        self.lives = lives
+        self.talk = talk
+        self.worktree = worktree
+
+    async def restart(self) -> None:
+        """End the daemon as a signal would, and start the next one."""
+        self.talk.client = await self.lives.begin_anew()
+
+
+@contextmanager
+def captures_waiting(worktree: Path) -> Generator[None]:
+    """No capture of the worktree is made while the block lasts."""
+    with (worktree / ".git" / "trimpoint" / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+async def edit(talk: Conversation, command: str) -> None:
+    talk.turns += 1
+    talk.script.then(run(command), say(f"answer-{talk.turns}."))
+    await talk.prompt(f"prompt-{talk.turns}.")
+
+
+@asynccontextmanager
+async def turn_under_way(
+    harness: Harness, command: str
+) -> AsyncGenerator[tuple[Late, anyio.Event]]:
+    """A second turn that has run `command`, and ends when the event is set."""
+    with_repository(harness.worktree)
+    checkpoints = CheckpointsSection(completion_grace_s=0)
+    harness.config = msgspec.structs.replace(harness.config, checkpoints=checkpoints)
+    async with anyio.create_task_group() as tasks:
+        lives = DaemonLives(harness, tasks)
+        await lives.begin()
+        talk = await Conversation.begin(
+            lives.client, harness.worktree, harness.model, harness.script
+        )
+        await edit(talk, "echo one > a.txt")
+        go_on = anyio.Event()
+        harness.script.then(run(command), held(say("answer-2."), go_on))
+        talk.turns = 2
+        prompt = [{"type": "text", "text": "prompt-2."}]
+        await talk.client.request("turn/start", threadId=talk.thread_id, input=prompt)
+        with anyio.fail_after(STEP_S):
+            await talk.client.expect(_has_run_a_command, len(talk.client.messages))
+        yield Late(lives, talk, harness.worktree), go_on
+        await lives.end()
+
+
+def _has_run_a_command(message: dict[str, Any]) -> bool:
+    item = message.get("params", {}).get("item", {})
+    return message.get("method") == "item/completed" and item.get("type") == "commandExecution"
+
+
+async def has_ended(talk: Conversation, go_on: anyio.Event) -> None:
+    """Let the turn end, and wait for the word of it."""
+    after = len(talk.client.messages)
+    go_on.set()
+    with anyio.fail_after(STEP_S):
+        await talk.client.expect(lambda message: message.get("method") == "turn/completed", after)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_change_between_the_word_of_the_end_and_the_capture_is_never_taken_back_unasked(
+    harness: Harness, restarted: bool
+) -> None:
+    async with turn_under_way(harness, "echo two > a.txt; echo new > b.txt") as (late, go_on):
+        with captures_waiting(late.worktree):
+            await has_ended(late.talk, go_on)
+            (late.worktree / "a.txt").write_text("mine\n")
+            (late.worktree / "mine.txt").write_text("mine too\n")
+            if restarted:
+                await late.restart()
+        refused = await late.talk.type("/revert 1")
+        untouched = worktree_files(late.worktree)
+        forced = await late.talk.type("/revert 1 --force")
+        undone = await late.talk.type("/revert --undo")
+    assert refused["reason"] == "files_changed", refused
+    assert "a.txt (it was changed after the turn had ended" in refused["message"]
+    assert "mine.txt (it was changed after the turn had ended" in refused["message"]
+    assert "b.txt" not in refused["message"]
+    assert (untouched["a.txt"], untouched["mine.txt"]) == (
+        ("file", b"mine\n"),
+        ("file", b"mine too\n"),
+    )
+    assert forced["status"] == "completed", forced
+    assert undone["status"] == "completed", undone
+    assert worktree_files(late.worktree) == untouched
+
+
+async def test_what_a_turn_did_is_taken_back_even_when_it_was_captured_late(
+    harness: Harness,
+) -> None:
+    command = "echo two > a.txt; rm kept.txt; mkdir d; echo new > d/b.txt"
+    async with turn_under_way(harness, command) as (late, go_on):
+        with captures_waiting(late.worktree):
+            await has_ended(late.talk, go_on)
+        outcome = await late.talk.type("/revert 1")
+    assert outcome["status"] == "completed", outcome
+    assert worktree_files(late.worktree) == {
+        "kept.txt": ("file", b"from the start\n"),
+        "a.txt": ("file", b"one\n"),
+    }
+
+
+async def test_a_daemon_that_ends_waits_for_the_capture_of_a_turn(harness: Harness) -> None:
+    async with turn_under_way(harness, "echo two > a.txt") as (late, go_on):
+        async with anyio.create_task_group() as tasks:
+            with captures_waiting(late.worktree):
+                await has_ended(late.talk, go_on)
+                tasks.start_soon(late.restart)
+                await anyio.wait_all_tasks_blocked()
+        (late.worktree / "mine.txt").write_text("mine\n")
+        outcome = await late.talk.type("/revert 1")
+    assert outcome["status"] == "completed", outcome
+    assert outcome["files"]["kept"] == ["mine.txt"]
+    assert worktree_files(late.worktree)["a.txt"] == ("file", b"one\n")
+
+
+async def test_a_turn_that_a_daemon_ends_with_itself_is_captured_by_it(harness: Harness) -> None:
+    async with turn_under_way(harness, "echo two > a.txt") as (late, _):
+        await late.lives.end()
+        (late.worktree / "a.txt").write_text("mine\n")
+        (late.worktree / "mine.txt").write_text("mine too\n")
+        await late.lives.begin()
+        late.talk.client = late.lives.client
+        refused = await late.talk.type("/revert 1")
+    assert refused["reason"] == "files_changed", refused
+    assert "a.txt (somebody else has changed it after the thread did)" in refused["message"]
+    assert "mine.txt" not in refused["message"]
+    assert worktree_files(late.worktree)["a.txt"] == ("file", b"mine\n")

@@ -17,7 +17,7 @@ from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.config import Config
-from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.core.model.decision import DiscardPolicy, Policy, counted
 from trimpoint.gateway.client_side import build_client_side
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
@@ -109,8 +109,8 @@ class Daemon:
             else f"{version} {link.state}: {link.problem}"
         )
         return (
-            f"{_count(len(self._engine.summaries), 'thread')}, "
-            f"{_count(len(self.clients), 'client')}; {state}"
+            f"{counted(len(self._engine.summaries), 'thread')}, "
+            f"{counted(len(self.clients), 'client')}; {state}"
         )
 
     async def serve(self, transport: Transport) -> None:
@@ -139,10 +139,6 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         provider_compacts_at=compact_limit(profile.overrides),
         discard=DiscardPolicy(config.discard.floor_tokens, config.discard.target_tokens),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @asynccontextmanager

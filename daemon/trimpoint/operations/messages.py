@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
+from trimpoint.core.model.decision import counted
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
 from trimpoint.core.views.trim_outcome import undo_line
@@ -30,7 +31,7 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
     if operation.kind == "revert":
         message = (
             "The conversation was taken back; the context now holds "
-            f"{_count(state.active_turn_count, 'turn')}."
+            f"{counted(state.active_turn_count, 'turn')}."
         )
     elif operation.kind == "discard" and state.discards:
         message = _discarded(state.discards[-1])
@@ -46,7 +47,7 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
 
 def recovered_message(state: ThreadState, messages: int, not_carried: list[str]) -> str:
     """Returns the sentence for a turn that was made to fit; `state` is from before."""
-    message = f"The turn goes on: {_count(messages, 'message')} before it summarized to make room."
+    message = f"The turn goes on: {counted(messages, 'message')} before it summarized to make room."
     return message + _left_behind(not_carried, state.generation.session_approvals)
 
 
@@ -65,7 +66,7 @@ def reverted_message(
         message += " The context is what it was."
     else:
         summary = " and a summary" if _has_summary(target) else ""
-        message += f" The context holds {_count(len(target.active), 'turn')}{summary}."
+        message += f" The context holds {counted(len(target.active), 'turn')}{summary}."
     if not_carried:
         message += f" Not carried over: {', '.join(not_carried)}."
     if target is not None and state.generation.session_approvals:
@@ -89,7 +90,7 @@ def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) 
         )
     target = resolve_target(state, reverting)
     context = (
-        f"would hold {_count(len(target.active), 'turn')}"
+        f"would hold {counted(len(target.active), 'turn')}"
         if target is not None
         else "would stay what it is"
     )
@@ -123,7 +124,7 @@ def _files(reverting: Reverting, restored: Restored) -> str:
         return "Files are as they were."
     if restored == (0, 0):
         return "The files were the same already."
-    written = f"{_count(restored.written, 'file')} written{_named(reverting.written)}"
+    written = f"{counted(restored.written, 'file')} written{_named(reverting.written)}"
     removed = f"{restored.removed} removed{_named(reverting.removed)}"
     return f"{written}, {removed}; the state before is kept in a safety checkpoint."
 
@@ -182,8 +183,8 @@ def _cleared(state: ThreadState, point: TrimPoint) -> str:
     if not point.pruned_turn_count:
         return "Context cleared: the summary left it, nothing kept. Files are as they were."
     pruned = (
-        f"{_count(point.pruned_message_count, 'message')} in "
-        f"{_count(point.pruned_turn_count, 'turn')}"
+        f"{counted(point.pruned_message_count, 'message')} in "
+        f"{counted(point.pruned_turn_count, 'turn')}"
     )
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
     return (
@@ -195,14 +196,14 @@ def _brought_back(state: ThreadState) -> str:
     """Said where a person insisted on turns that Codex had compacted away."""
     back = turns_brought_back(state)
     return (
-        f" {_count(back, 'turn')} of them that Codex had compacted came back word for word."
+        f" {counted(back, 'turn')} of them that Codex had compacted came back word for word."
         if back
         else ""
     )
 
 
 def _compacted(state: ThreadState, point: TrimPoint) -> str:
-    count = _count(point.pruned_message_count, "message")
+    count = counted(point.pruned_message_count, "message")
     if point.summary is None:
         return (
             f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it "
@@ -212,7 +213,7 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
     tail = f", {_last_turns(kept)} kept word for word" if kept else ""
     return (
         f"Context compacted: {count} summarized{tail}. The context now holds "
-        f"{_count(active_message_count(state), 'message')}."
+        f"{counted(active_message_count(state), 'message')}."
     )
 
 
@@ -227,7 +228,3 @@ def _discarded(discard: Discard) -> str:
 
 def _last_turns(count: int) -> str:
     return "the last turn" if count == 1 else f"the last {count} turns"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

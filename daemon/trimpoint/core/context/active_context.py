@@ -177,13 +177,33 @@ def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
 
 def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
     """The next generation, given what the active context holds now."""
-    summary, turn_ids = current_summary(state), tuple(turn.id for turn in state.active_turns)
+    skipped = state.generation.skipped_items
+    return next_generation(state, reason, state.active_turns, current_summary(state), skipped)
+
+
+def next_generation(
+    state: ThreadState,
+    reason: str,
+    turns: Iterable[Turn],
+    summary: Summary | None = None,
+    skipped_items: int = 0,
+    *,
+    in_provider: bool = False,
+) -> ev.GenerationOpened:
+    """Returns the event that opens the next generation, whose context holds `summary` and `turns`.
+
+    This is the one place that decides the bootstrap: the provider's own context where it has it,
+    else a summary with turns, else turns, else nothing. `skipped_items` are those of the first turn
+    that the summary stands for too; without a summary there are none.
+    """
+    turn_ids = tuple(turn.id for turn in turns)
     number = state.generation.number + 1
     if summary is None:
-        return ev.GenerationOpened(number, reason, "turns" if turn_ids else "none", turn_ids)
-    skipped = state.generation.skipped_items
+        bootstrap = "provider" if in_provider else "turns" if turn_ids else "none"
+        return ev.GenerationOpened(number, reason, bootstrap, turn_ids)
+    bootstrap = "provider" if in_provider else "summary"
     return ev.GenerationOpened(
-        number, reason, "summary", turn_ids, summary.text, summary.messages, skipped
+        number, reason, bootstrap, turn_ids, summary.text, summary.messages, skipped_items
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.context.active_context import context_items
+from trimpoint.core.context.active_context import Summary, context_items, next_generation
 from trimpoint.core.decide.file_history import is_late
 from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import commands as internal
@@ -239,23 +239,13 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
 
 
 def _opened(state: ThreadState, target: RevertTarget, *, in_provider: bool) -> ev.GenerationOpened:
-    turn_ids = tuple(turn.id for turn in target.active)
-    summary = target.point.summary if target.point is not None else None
-    bootstrap = (
-        "provider"
-        if in_provider
-        else "summary"
-        if summary is not None
-        else "turns"
-        if turn_ids
-        else "none"
-    )
-    summarized = skipped = 0
-    if summary is not None and target.point is not None:
+    summary, skipped = None, 0
+    if target.point is not None and target.point.summary is not None:
         trimmed = state.generations[target.point.generation - 1]
-        summarized, skipped = trimmed.summarized_messages, trimmed.skipped_items
-    return ev.GenerationOpened(
-        state.generation.number + 1, "revert", bootstrap, turn_ids, summary, summarized, skipped
+        summary = Summary(target.point.summary, trimmed.summarized_messages)
+        skipped = trimmed.skipped_items
+    return next_generation(
+        state, "revert", target.active, summary, skipped, in_provider=in_provider
     )
 
 
@@ -279,20 +269,16 @@ def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp
         )
     # The context that was active at that turn: what the last trim before it had left, and the turns
     # since.
-    left = tuple(
-        turn.id for turn in state.turns[point.turn_index if point is not None else 0 : index]
+    left = state.turns[point.turn_index if point is not None else 0 : index]
+    summary, skipped = None, 0
+    if point is not None and point.summary is not None:
+        summary = Summary(point.summary, point.pruned_message_count)
+        skipped = state.generations[point.generation - 1].skipped_items
+    opened = next_generation(state, "revert", left, summary, skipped)
+    requested = (
+        ev.SessionStopRequested(opened.generation - 1),
+        ev.SessionStartRequested(opened.generation),
     )
-    summary = point.summary if point is not None else None
-    bootstrap = "summary" if summary is not None else "turns" if left else "none"
-    number = state.generation.number + 1
-    summarized = skipped = 0
-    if point is not None and summary is not None:
-        summarized, skipped = (
-            point.pruned_message_count,
-            state.generations[point.generation - 1].skipped_items,
-        )
-    opened = ev.GenerationOpened(number, "revert", bootstrap, left, summary, summarized, skipped)
-    requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
     return Accepted(
         (ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id
     )

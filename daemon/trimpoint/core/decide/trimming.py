@@ -5,9 +5,11 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import (
+    Summary,
     TrimPlan,
     active_message_count,
     message_count,
+    next_generation,
     plan_trim,
 )
 from trimpoint.core.context.provider_compactions import larger_again
@@ -81,8 +83,8 @@ def open_trimmed_generation(
     summarized_event = (
         () if summary is None else (ev.ContextSummarized(state.id, stamp.id, summary, duration_ms),)
     )
-    bootstrap = "summary" if summary is not None else "turns" if kept_ids else "none"
-    opened = ev.GenerationOpened(number, reason, bootstrap, kept_ids, summary, summarized)
+    given = None if summary is None else Summary(summary, summarized)
+    opened = next_generation(state, reason, plan.kept, given)
     return (
         trim_point,
         *summarized_event,

@@ -139,8 +139,8 @@ def when_idle(state: ThreadState, verb: str) -> Rejected | None:
 
 
 def counted(count: int, noun: str) -> str:
-    """`count` and its noun, as a person writes it."""
-    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
+    """Returns `count` and its noun: `1 turn`, `2 turns`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def operation_under_way(state: ThreadState, operation_id: str) -> Operation | None:

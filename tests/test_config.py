@@ -82,7 +82,11 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_there_is(
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ('[context]\nauto = "on"', 2, "context.auto: Invalid enum value 'on'."),
+        (
+            '[context]\nauto = "on"',
+            2,
+            "context.auto: Invalid enum value 'on'. It takes one of off, warn, compact.",
+        ),
         ("[context]\n\ncritical_at = 1.5", 3, "context.critical_at: Expected `float` <= 1.0."),
         ("[context]\nwarning_at = 0", 2, "context.warning_at: Expected `float` > 0.0."),
         (
@@ -107,7 +111,16 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_there_is(
             1,
             "discard: target_tokens (1) must not be less than floor_tokens (30000).",
         ),
-        ("\n[log]\nlevel = 'loud'", 3, "log.level: Invalid enum value 'loud'."),
+        (
+            "\n[log]\nlevel = 'loud'",
+            3,
+            "log.level: Invalid enum value 'loud'. It takes one of debug, info, warning, error.",
+        ),
+        (
+            "[codex]\noverrides = ['model']",
+            1,
+            "codex: overrides takes KEY=VALUE, such as 'model=\"gpt-5\"', not 'model'.",
+        ),
         (
             "[context]\nwarning_at = 0.95",
             1,

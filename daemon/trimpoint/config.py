@@ -53,6 +53,13 @@ class CodexSection(_Section, frozen=True):
     request_deadline_s: Seconds = 60.0
     control_socket: bool = False
 
+    def __post_init__(self) -> None:
+        for override in self.overrides:
+            key, equals, _ = override.partition("=")
+            if not equals or not key.strip():
+                example = "'model=\"gpt-5\"'"
+                raise ValueError(f"overrides takes KEY=VALUE, such as {example}, not {override!r}")
+
 
 class CompactionSection(_Section, frozen=True):
     """`[compaction]`: when `/compact` is too early, and when it has taken too long."""
@@ -359,8 +366,15 @@ def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
         raise ConfigInvalid(
-            f"{source}:{_line_of(text, path)}", f"{'.'.join(path)}: {_without_path(error)}."
+            f"{source}:{_line_of(text, path)}",
+            f"{'.'.join(path)}: {_without_path(error)}.",
+            _choices(shape),
         ) from error
+
+
+def _choices(shape: Any) -> str:
+    """Returns the values that a setting takes, if it takes only certain ones."""
+    return f"It takes one of {', '.join(get_args(shape))}." if get_origin(shape) is Literal else ""
 
 
 def _section(
@@ -434,13 +448,21 @@ def _path_in(fragment: str) -> tuple[str, ...]:
 def _with_environment(config: Config, environ: Mapping[str, str]) -> Config:
     for variable, path in ENVIRONMENT.items():
         if environ.get(variable):
-            config = _with_value(config, path, environ[variable])
+            config = _with_value(config, path, environ[variable], variable)
     return config
 
 
-def _with_value(section: S, path: tuple[str, ...], value: str) -> S:
+def _with_value(section: S, path: tuple[str, ...], value: str, variable: str) -> S:
     name, *rest = path
-    inner: Any = _with_value(getattr(section, name), tuple(rest), value) if rest else value
+    if rest:
+        inner: Any = _with_value(getattr(section, name), tuple(rest), value, variable)
+    else:
+        [shape] = [field.type for field in msgspec.structs.fields(section) if field.name == name]
+        try:
+            inner = msgspec.convert(value, shape)
+        except msgspec.ValidationError as error:
+            problem = f"{_without_path(error)}."
+            raise ConfigInvalid(variable, problem, _choices(shape)) from error
     return msgspec.structs.replace(section, **{name: inner})
 
 

@@ -1,5 +1,6 @@
 """What can be typed, and what wrong input is told."""
 
+import io
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 from trimpoint.cli.daemon_commands import app_server
 from trimpoint.cli.daemon_commands.completion import candidates
 from trimpoint.cli.exits import CliError, Exit, UsageError, sole_error
+from trimpoint.cli.json_output import print_json, write_text
 from trimpoint.cli.main import main
 from trimpoint.cli.parsing.arguments import parse, root_parser, sub_parsers
 from trimpoint.config import parse_config
@@ -359,3 +361,43 @@ def test_of_nested_groups_only_a_sole_kind_of_error_is_taken_out() -> None:
     assert sole_error(BaseExceptionGroup("a", [error, UsageError("no, either")])) is error
     several = BaseExceptionGroup("a", [error, CliError("other")])
     assert sole_error(several) is several
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["clear", "--help"], ["--version"], ["completion", "bash"]]
+)
+@pytest.mark.processes
+def test_a_full_disk_is_a_sentence_and_never_a_traceback(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "trimpoint", *words], stdout=full, stderr=subprocess.PIPE,
+            text=True, check=False, env=os.environ | {"HOME": "/tmp"},
+        )  # fmt: skip
+    assert (done.returncode, "No space left" in done.stderr) == (1, True), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.processes
+def test_an_output_that_lacks_our_signs_gets_plain_ones() -> None:
+    program = """
+import sys
+from trimpoint.cli.characters import write_plainly
+write_plainly(sys.stdout)
+print("❯ ● ✓ ─ │ █ … “hi” grün")
+"""
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, env=environment, check=True
+    )
+    assert done.stdout == b'> * + - | # . "hi" gr?n\n'
+
+
+def test_json_and_patches_are_utf_8_whatever_the_locale_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    print_json({"name": "grün"})
+    write_text("+grün\n")
+    assert raw.getvalue() == '{"name":"grün"}\n+grün\n'.encode()

@@ -49,7 +49,11 @@ async def test_without_a_place_for_a_codex_home_it_says_so(stage: CliHarness) ->
     done = await stage.run(
         "demo", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.folder), TMPDIR=str(stage.folder)
     )
-    assert (done.code, "choose a parent elsewhere" in done.err, "Traceback" in done.err) == (
+    assert (
+        done.code,
+        "set XDG_CACHE_HOME to a folder elsewhere" in " ".join(done.err.split()),
+        "Traceback" in done.err,
+    ) == (
         1,
         True,
         False,

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.codex.appserver.orphans import record_child
-from trimpoint.config import Config, LimitsSection, parse_config
+from trimpoint.config import Config, HomeUnknown, LimitsSection, parse_config
 from trimpoint.doctor import (
     checkpoints,
     codex,
@@ -110,7 +111,7 @@ def test_each_value_has_its_origin_and_secrets_stay_hidden(machine: Machine) -> 
     assert settings["codex.path"] == {"value": "/named", "origin": "flag"}
     assert settings["compaction.min_messages"] == {"value": 6, "origin": "default"}
     assert settings["state_dir"] == {"value": str(machine.state_dir), "origin": "default"}
-    assert settings["codex.overrides"]["value"] == ["provider.bearer"]
+    assert settings["codex.overrides"]["value"] == ["provider.bearer=…"]
     assert "sk-secret" not in str(found)
 
 
@@ -229,7 +230,7 @@ def test_a_system_without_user_namespaces_is_warned_of(
 
 
 def test_the_runtime_folder_is_there_ours_and_closed(machine: Machine) -> None:
-    assert sole(paths.check_runtime_folder(machine.installation())).status == "warn"
+    assert sole(paths.check_runtime_folder(machine.installation())).status == "ok"
     machine.make("runtime")
     named = machine.installation(XDG_RUNTIME_DIR=str(machine.folder / "runtime"))
     assert sole(paths.check_runtime_folder(named)).status == "ok"
@@ -240,6 +241,20 @@ def test_the_runtime_folder_is_there_ours_and_closed(machine: Machine) -> None:
 def test_a_state_directory_that_is_not_there_yet_is_well(machine: Machine) -> None:
     found = sole(paths.check_state_directory(machine.installation()))
     assert (found.status, found.facts["exists"], machine.state_dir.exists()) == ("ok", False, False)
+
+
+def test_a_state_directory_that_cannot_be_made_is_a_failure(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    found = sole(paths.check_state_directory(machine.installation()))
+    assert (found.status, f"{machine.folder} cannot be written to" in found.text) == ("fail", True)
+    monkeypatch.undo()
+    machine.state_dir.touch()
+    below = Installation(
+        Config(), machine.folder, machine.state_dir / "in" / "it", machine.socket, {}, {}
+    )
+    assert f"{machine.state_dir} is not a folder" in sole(paths.check_state_directory(below)).text
 
 
 def test_a_state_directory_is_ours_alone(machine: Machine) -> None:
@@ -260,14 +275,30 @@ def test_a_state_directory_of_someone_else_is_a_failure(
     machine.make("state")
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    assert (
-        f"belongs to uid {owner}" in sole(paths.check_state_directory(machine.installation())).text
-    )
+    found = sole(paths.check_state_directory(machine.installation()))
+    assert (f"belongs to uid {owner}" in found.text, "chmod" in found.hint) == (True, False)
+
+
+def test_root_with_the_state_directory_of_a_user_is_told_to_be_that_user(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.make("state")
+    facts = list(machine.state_dir.lstat())
+    facts[stat.ST_UID] = 4242
+    monkeypatch.setattr(Path, "lstat", lambda _: os.stat_result(facts))
+    monkeypatch.setattr(Path, "stat", lambda _, **__: os.stat_result(facts))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    found = sole(paths.check_state_directory(machine.installation()))
+    assert "You are root here: run trimpoint as uid 4242, without sudo." in found.hint
 
 
 def test_a_file_in_the_place_of_the_state_directory_is_a_failure(machine: Machine) -> None:
     machine.state_dir.touch()
-    assert "is not a folder" in sole(paths.check_state_directory(machine.installation())).text
+    found = sole(paths.check_state_directory(machine.installation()))
+    assert ("is not a folder" in found.text, "Move it away" in found.hint) == (True, True)
+    others = [check for check in CHECKS if check.name in {"journals", "daemon", "leftovers"}]
+    results = examine(others, machine.installation())
+    assert [result.finding.status for result in results] == ["ok", "ok", "ok"]
 
 
 def test_a_state_directory_that_cannot_be_written_is_a_failure(
@@ -483,11 +514,32 @@ def test_own_processes_are_seen_and_described_by_program_and_command_alone() -> 
         == "codex app-server"
     )
     assert kernel.Process(1, ("/x/codex", "--key=secret")).label == "codex"
+    as_module = ("/x/python3", "-P", "-m", "trimpoint", "serve", "--background")
+    assert kernel.Process(1, as_module).label == "trimpoint serve"
+    assert kernel.Process(1, ("python", "/x/bin/trimpoint", "serve")).label == "trimpoint serve"
+    assert kernel.Process(1, ("python", "-c", "secret")).label == "python -c"
     assert os.getpid() in [process.pid for process in kernel.own_processes()]
     assert kernel.process(2**22 + 1) is None
 
 
 # --- surroundings
+def test_root_is_warned(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert sole(environment.check_user(machine.installation())).status == "warn"
+    monkeypatch.setattr(os, "geteuid", lambda: 4242)
+    assert "uid 4242" in sole(environment.check_user(machine.installation())).text
+
+
+def test_without_a_home_folder_a_check_says_so_and_the_others_go_on(machine: Machine) -> None:
+    def homeless(_: Installation) -> Iterator[Finding]:
+        raise HomeUnknown
+        yield
+
+    [result] = examine((Check("a", homeless),), machine.installation())
+    assert (result.finding.status, result.finding.hint) == ("fail", "Set HOME.")
+
+
+#
 # --------------------------------------------------------------------------------------------------------
 
 

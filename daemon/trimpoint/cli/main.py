@@ -12,6 +12,7 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 
+from trimpoint.cli.characters import write_plainly
 from trimpoint.cli.daemon_commands import app_server, codex_itself
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
@@ -25,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_missing_streams()
+    write_plainly(sys.stdout)
+    write_plainly(sys.stderr)
     try:
         return _run(arguments, "trimpoint" if argv is not None else sys.argv[0])
     except KeyboardInterrupt:
@@ -46,7 +49,11 @@ def _run(arguments: list[str], program: str) -> int:
     codex_itself.hand_over(arguments, program)
     if app_server.is_meant(arguments):
         return app_server.run(arguments)
-    parsed = parse(arguments)
+    try:
+        parsed = parse(arguments)
+    except SystemExit:
+        sys.stdout.flush()  # help was asked for; a full disk is said here, not at Python's end
+        raise
     module, _, function = parsed.run.partition(":")
     with _without_rich() if module == _DAEMON else nullcontext():
         command = importlib.import_module(module)
@@ -101,24 +108,27 @@ def _disk_full(error: OSError) -> CliError:
 def _report(error: CliError, *, as_json: bool) -> int:
     try:
         if as_json:
-            import json
+            from trimpoint.cli.json_output import print_json
 
-            document = {
-                "error": {"reason": error.reason, "message": error.message, "hint": error.hint}
-            }
-            print(json.dumps(document, ensure_ascii=False), flush=True)
+            facts = {"reason": error.reason, "message": error.message, "hint": error.hint}
+            print_json({"error": facts})
         else:
             from trimpoint.cli.terminal import show_error
 
             show_error(error)
-    except BrokenPipeError:
-        _close_broken_pipe()
+    except OSError:
+        _discard(1)
+        _discard(2)
     return error.code
 
 
 def _close_broken_pipe() -> int:
     """Discards buffered output after its reader has gone, as `head` does."""
-    null_fd = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null_fd, 1)
-    os.close(null_fd)
+    _discard(1)
     return Exit.DONE
+
+
+def _discard(fd: int) -> None:
+    null_fd = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_fd, fd)
+    os.close(null_fd)

@@ -10,11 +10,12 @@ import os
 import re
 import sys
 from functools import cache
-from typing import Any, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 from rich.console import Console
 from rich.text import Text
 
+from trimpoint.cli.characters import write_plainly
 from trimpoint.cli.exits import CliError
 from trimpoint.cli.json_output import print_json as print_json
 
@@ -63,11 +64,17 @@ def plain_console() -> Console:
     return _console(sys.stdout, force_terminal=False)
 
 
+def console_for(stream: IO[str], width: int) -> Console:
+    """Returns a console for something that shows it at the terminal, such as a pager."""
+    return _Console(
+        file=stream, width=width, force_terminal=True, highlight=False, markup=False, emoji=False
+    )
+
+
 @cache
 def _console(stream: TextIO, force_terminal: bool | None = None) -> Console:
-    if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
-        # A locale that lacks a character must not end the command.
-        reconfigure(errors="replace")
+    # A locale that lacks a character must not end the command.
+    write_plainly(stream)
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH_WHEN_PIPED
     file = stream if stream.isatty() else cast("TextIO", _Unpadded(stream))
     return _Console(

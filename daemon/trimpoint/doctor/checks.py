@@ -7,6 +7,7 @@ from trimpoint.doctor.findings import Check
 
 CHECKS = (
     Check("configuration", configuration.check),
+    Check("user", environment.check_user),
     Check("codex", codex.check),
     Check("codex login", codex.check_login),
     Check("codex sandbox", codex.check_sandbox),

@@ -69,6 +69,6 @@ def _leaves(table: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 def _shown(installation: Installation, key: str, value: Any) -> Any:
     if key == _SECRETIVE:
-        return [str(override).partition("=")[0] for override in value]
+        return [f"{str(override).partition('=')[0]}=…" for override in value]
     effective = {"state_dir": installation.state_dir, "socket": installation.socket}
     return str(effective[key]) if key in effective else installation.flags.get(key, value)

@@ -21,6 +21,17 @@ from trimpoint.service import units
 _GIT_DEADLINE_S = 10.0
 
 
+def check_user(installation: Installation) -> Iterator[Finding]:
+    """Returns whose processes the daemon and its agents are."""
+    del installation
+    uid = os.geteuid()
+    if uid == 0:
+        hint = "Run trimpoint as an ordinary user, unless this is a container of its own."
+        yield warn("you are root, and so is every command of the agent", hint, uid=uid)
+    else:
+        yield ok(f"{_user_name()}, uid {uid}", uid=uid)
+
+
 def check_git(installation: Installation) -> Iterator[Finding]:
     """Returns whether checkpoints can be made."""
     del installation

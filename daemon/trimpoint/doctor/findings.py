@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from trimpoint.config import Config, home
+from trimpoint.config import Config, HomeUnknown, home
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 
@@ -76,6 +76,11 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
     for check in checks:
         try:
             results += [CheckResult(check.name, finding) for finding in check.run(installation)]
+        except NotADirectoryError:
+            # The check of that folder says so, and what to do about it.
+            results.append(CheckResult(check.name, ok("not looked at, because its folder is none")))
+        except HomeUnknown as error:
+            results.append(CheckResult(check.name, fail(str(error).rstrip("."), "Set HOME.")))
         except OSError as error:
             problem = (
                 f"could not be looked at: {error.filename or ''} {error.strerror or error}".replace(

@@ -20,10 +20,22 @@ class Process(NamedTuple):
     @property
     def label(self) -> str:
         """Program and sub-command. Not its other words: those may hold secrets."""
-        plain = [
-            word for word in self.words[1:3] if word.isascii() and word.replace("-", "").isalpha()
-        ]
-        return " ".join([Path(self.words[0]).name, *plain[:1]])
+        words = _without_interpreter(self.words)
+        plain = [word for word in words[1:3] if word.isascii() and word.replace("-", "").isalpha()]
+        return " ".join([Path(words[0]).name, *plain[:1]])
+
+
+def _without_interpreter(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words from the program on that a Python runs, which says more than the Python does."""
+    if Path(words[0]).name.startswith("python"):
+        for position, word in enumerate(words[1:4], 1):
+            if word == "-m" and len(words) > position + 1:
+                return words[position + 1 :]
+            if word == "-c":
+                return words
+            if not word.startswith("-"):
+                return words[position:]
+    return words
 
 
 def lock_holders(path: Path) -> list[int]:

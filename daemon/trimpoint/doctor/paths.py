@@ -18,6 +18,7 @@ from trimpoint.gateway.transport.listeners import MAX_SOCKET_PATH_BYTES
 _LOW_BYTES = 500 * 1024 * 1024
 _FULL_BYTES = 20 * 1024 * 1024
 _ANSWER_WITHIN_S = 5.0
+_ELSEWHERE = "Or name another place with --state-dir (TRIMPOINT_STATE_DIR)."
 _QUESTION = b'{"id":1,"method":"sidecar/status"}\n'
 
 
@@ -37,11 +38,8 @@ def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
     """Returns where sockets of this user belong."""
     named = installation.environ.get("XDG_RUNTIME_DIR")
     if not named:
-        hint = (
-            "The socket is in the state directory instead. A login session sets it; `su` and "
-            "`sudo` do not."
-        )
-        yield warn("XDG_RUNTIME_DIR is not set", hint)
+        hint = "The socket is in the state directory instead, which works as well."
+        yield Finding("ok", "XDG_RUNTIME_DIR is not set", hint)
         return
     problem = _unsafe(Path(named))
     if problem is None:
@@ -54,18 +52,12 @@ def check_state_directory(installation: Installation) -> Iterator[Finding]:
     """Returns whether it is there, ours alone, writable, and has room."""
     path = installation.state_dir
     if not path.exists():
-        yield ok(
-            f"{path} is not there yet; the first daemon makes it", path=str(path), exists=False
-        )
+        yield _absent_state_directory(path)
         return
     problem = _unsafe(path)
     if problem is not None:
-        yield fail(
-            f"{path} {problem}",
-            f"No daemon starts on it. Make it yours alone: chmod 700 {path}",
-            path=str(path),
-            exists=True,
-        )
+        hint = f"No daemon starts on it. {_remedy(path)}"
+        yield fail(f"{path} {problem}", hint, path=str(path), exists=True)
     elif not os.access(path, os.W_OK):
         yield fail(
             f"{path} cannot be written to",
@@ -74,6 +66,28 @@ def check_state_directory(installation: Installation) -> Iterator[Finding]:
         )
     else:
         yield _room(path)
+
+
+def _absent_state_directory(path: Path) -> Finding:
+    facts = {"path": str(path), "exists": False}
+    parent = next(folder for folder in path.parents if folder.exists())
+    if not parent.is_dir():
+        return fail(f"{path} cannot be made: {parent} is not a folder", _ELSEWHERE, **facts)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        return fail(f"{path} cannot be made: {parent} cannot be written to", _ELSEWHERE, **facts)
+    return ok(f"{path} is not there yet; the first daemon makes it", **facts)
+
+
+def _remedy(path: Path) -> str:
+    """Returns what to do about a folder that `_unsafe` does not accept."""
+    if not path.is_dir():
+        return f"Move it away. {_ELSEWHERE}"
+    owner = path.stat().st_uid
+    if owner == os.geteuid():
+        return f"Make it yours alone: chmod 700 {path}"
+    if os.geteuid() == 0:
+        return f"You are root here: run trimpoint as uid {owner}, without sudo. {_ELSEWHERE}"
+    return _ELSEWHERE
 
 
 def _room(path: Path) -> Finding:

@@ -14,6 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from trimpoint.config import home
+
 SERVICE = "trimpoint.service"
 SOCKET = "trimpoint.socket"
 NAMES = (SOCKET, SERVICE)
@@ -58,13 +60,12 @@ class NotForUnits(Exception):
 
 
 def unit_folder(environ: Mapping[str, str]) -> Path:
-    """Returns where a user's own units are."""
+    """Returns where a user's own units are.
+
+    :raises HomeUnknown: there is no home folder to look in.
+    """
     configured = environ.get("XDG_CONFIG_HOME", "")
-    base = (
-        Path(configured)
-        if os.path.isabs(configured)
-        else Path(environ.get("HOME", "~")).expanduser() / ".config"
-    )
+    base = Path(configured) if os.path.isabs(configured) else home(environ) / ".config"
     return base / "systemd" / "user"
 
 

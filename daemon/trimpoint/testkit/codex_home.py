@@ -18,6 +18,9 @@ import anyio.to_thread
 
 from trimpoint.testkit.scripted_model import ScriptedModel
 
+_FOLDER = "trimpoint-testkit"
+#: Where temporary files outlive a restart; to Codex it is no folder for temporary files.
+_LASTING = Path("/var/tmp")
 #: Without it Codex clones its plugin list from github.com and asks chatgpt.com at every start.
 _OFFLINE = "features.plugins=false"
 
@@ -112,19 +115,32 @@ def _custom_provider(model: ScriptedModel, name: str) -> list[str]:
 
 def _cache_dir() -> Path:
     configured = os.environ.get("XDG_CACHE_HOME")
-    return (Path(configured) if configured else Path.home() / ".cache") / "trimpoint-testkit"
+    if configured:
+        return Path(configured) / _FOLDER
+    try:
+        cache = Path.home() / ".cache"
+    except RuntimeError:  # a container with a uid that has no home
+        cache = _LASTING
+    if cache == _LASTING or cache.resolve().is_relative_to(_temporary()):
+        return _LASTING / f"{_FOLDER}-{os.getuid()}"
+    return cache / _FOLDER
 
 
 def _make_home(parent: Path) -> Path:
-    # Codex looks at TMPDIR alone; `tempfile.gettempdir` would also follow TEMP, TMP and what is
-    # writable.
-    temporary = Path(os.environ.get("TMPDIR") or "/tmp").resolve()
+    temporary = _temporary()
     if parent.resolve().is_relative_to(temporary):
         raise ValueError(
-            f"Codex refuses to put its helpers under {temporary}: choose a parent elsewhere"
+            f"Codex refuses to put its helpers under {temporary}: set XDG_CACHE_HOME to a folder "
+            "elsewhere"
         )
     parent.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="codex-home-", dir=parent))
+
+
+def _temporary() -> Path:
+    # Codex looks at TMPDIR alone; `tempfile.gettempdir` would also follow TEMP, TMP and what is
+    # writable.
+    return Path(os.environ.get("TMPDIR") or "/tmp").resolve()
 
 
 def _remove_home(home: Path) -> None:

@@ -13,9 +13,14 @@ import msgspec
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
 from trimpoint.cli.connection.endpoint import read_published_socket
-from trimpoint.cli.connection.settings import Settings, settings_of
-from trimpoint.cli.exits import CliError, Exit, NoDaemon
-from trimpoint.cli.terminal import one_line
+from trimpoint.cli.connection.settings import (
+    CONFIG_INVALID,
+    Settings,
+    place_despite_mistakes,
+    settings_of,
+)
+from trimpoint.cli.exits import CliError, Exit, NoDaemon, UsageError
+from trimpoint.cli.terminal import one_line, print_plain_line
 
 T = TypeVar("T")
 Command = Callable[[Client], Awaitable[int]]
@@ -85,7 +90,14 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
     :raises NoDaemon: none runs, and none is to be started.
     :raises CliError: one is there but closed to us, or could not start.
     """
-    settings = settings_of(arguments)
+    try:
+        settings = settings_of(arguments)
+    except UsageError as error:
+        if error.reason == CONFIG_INVALID and (socket := await _running(arguments)) is not None:
+            said = f"{error.message} {error.hint}".strip()
+            print_plain_line(f"{said} The running daemon has what was there when it started.")
+            return socket
+        raise
     sockets = sockets_of(settings)
     if (socket := await answering(sockets)) is not None:
         return socket
@@ -94,6 +106,11 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
 
     return await socket_of_daemon(launch_of(settings, arguments))
+
+
+async def _running(arguments: argparse.Namespace) -> Path | None:
+    """Returns the socket of a daemon that runs, for a person whose configuration has a mistake."""
+    return await answering(sockets_of(place_despite_mistakes(arguments)))
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +13,14 @@ from trimpoint.config import (
     Config,
     ConfigInvalid,
     HomeUnknown,
+    default_config_path,
     default_socket_path,
     default_state_dir,
     load_config,
 )
+
+CONFIG_INVALID = "config_invalid"
+"""The reason of a `UsageError` about the configuration."""
 
 
 class Settings(NamedTuple):
@@ -35,7 +40,10 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
     :raises UsageError: the configuration cannot be used.
     """
-    config = _config(arguments)
+    return _placed(_config(arguments), arguments)
+
+
+def _placed(config: Config, arguments: argparse.Namespace) -> Settings:
     named_socket = arguments.socket or config.socket
     named_state_dir = arguments.state_dir or config.state_dir
     try:
@@ -44,6 +52,21 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     except HomeUnknown as error:
         raise UsageError(str(error), error.hint, reason="no_home") from None
     return Settings(_with_overrides(config, arguments), state_dir, socket, bool(named_socket))
+
+
+def place_despite_mistakes(arguments: argparse.Namespace) -> Settings:
+    """The settings as far as they say where the daemon is, for a file that cannot be used.
+
+    :raises UsageError: there is no home folder, and no place is named.
+    """
+    path = _optional(arguments.config)
+    table = _readable_places(path)
+    bare = argparse.Namespace(**{**vars(arguments), "overrides": [], "http_listen": None})
+    bare.socket = arguments.socket or os.environ.get("TRIMPOINT_SOCKET") or table.get("socket")
+    bare.state_dir = (
+        arguments.state_dir or os.environ.get("TRIMPOINT_STATE_DIR") or table.get("state_dir")
+    )
+    return _placed(Config(), bare)
 
 
 def codex_binary(arguments: argparse.Namespace) -> Path:
@@ -69,7 +92,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         return load_config(_optional(arguments.config))
     except ConfigInvalid as error:
         raise UsageError(
-            f"{error.source}: {error.problem}", error.hint, reason="config_invalid"
+            f"{error.source}: {error.problem}", error.hint, reason=CONFIG_INVALID
         ) from None
 
 
@@ -99,3 +122,15 @@ def _optional(text: str | None) -> Path | None:
 def _path(text: str) -> Path:
     # Absolute, because it is written down for others and a daemon's folder is its own affair.
     return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def _readable_places(path: Path | None) -> dict[str, str]:
+    """Returns `socket` and `state_dir` of a file that has mistakes elsewhere, as far as they can
+    be read.
+    """
+    try:
+        table = tomllib.loads((path or default_config_path(os.environ)).read_text(encoding="utf-8"))
+    except (OSError, ValueError, HomeUnknown):
+        return {}
+    places = {name: table.get(name) for name in ("socket", "state_dir")}
+    return {name: place for name, place in places.items() if isinstance(place, str) and place}

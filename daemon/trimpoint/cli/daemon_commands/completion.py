@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from trimpoint.cli.exits import Exit
+from trimpoint.cli.json_output import write_text
 from trimpoint.cli.parsing.arguments import root_parser, sub_parsers
 
 _SCRIPTS = {
@@ -51,11 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
         match arguments.shell:
             case "zsh":
                 word = word.replace(":", "\\:")
-                print(f"{word}:{summary}" if summary else word)
+                write_text(f"{word}:{summary}\n" if summary else f"{word}\n")
             case "fish":
-                print(f"{word}\t{summary}" if summary else word)
+                write_text(f"{word}\t{summary}\n" if summary else f"{word}\n")
             case _:
-                print(word)
+                write_text(f"{word}\n")
     return Exit.DONE
 
 
@@ -64,7 +65,7 @@ def candidates(words: list[str]) -> Iterator[tuple[str, str]]:
     text is next.
     """
     *before, typed = words
-    parser = root_parser()
+    parser: argparse.ArgumentParser = root_parser()
     for word in before:
         parser = sub_parsers(parser).get(word, parser)
     found = _values(parser, before[-1] if before else "")

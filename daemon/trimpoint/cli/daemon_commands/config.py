@@ -57,6 +57,16 @@ def run_show(arguments: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def run_socket(arguments: argparse.Namespace) -> int:
+    """Prints where the daemon listens, or would."""
+    path = installation_of(arguments).socket
+    if arguments.json:
+        print_json({"path": str(path), "exists": path.exists()})
+    else:
+        print(path)
+    return Exit.DONE
+
+
 def run_path(arguments: argparse.Namespace) -> int:
     """Returns where the file is, or would be."""
     path = installation_of(arguments).config_path

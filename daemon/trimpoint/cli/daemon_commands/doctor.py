@@ -10,16 +10,18 @@ from rich.table import Table
 from rich.text import Text
 
 from trimpoint.cli.connection.endpoint import read_published_socket
-from trimpoint.cli.connection.settings import Settings, settings_of
+from trimpoint.cli.connection.settings import (
+    CONFIG_INVALID,
+    Settings,
+    place_despite_mistakes,
+    settings_of,
+)
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, printable, stdout_console
 from trimpoint.cli.views.timeline_view import with_glyph
 from trimpoint.config import (
-    Config,
     HomeUnknown,
     default_config_path,
-    default_socket_path,
-    default_state_dir,
 )
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import CheckResult, Installation, examine, max_severity
@@ -44,21 +46,25 @@ def run(arguments: argparse.Namespace) -> int:
 def installation_of(arguments: argparse.Namespace) -> Installation:
     """Returns what flags, environment and file make of this installation."""
     flags = {key: str(getattr(arguments, name)) for name, key in _FLAGS if getattr(arguments, name)}
-    try:
-        path = Path(arguments.config) if arguments.config else default_config_path(os.environ)
-        default_state_dir(os.environ)
-    except HomeUnknown as error:
-        # Nearly everything that is looked at lies below it.
-        raise UsageError(str(error), "Set HOME.", reason="no_home") from None
+    path, problem = _config_path(arguments), None
     try:
         settings = settings_of(arguments)
     except UsageError as error:
+        if error.reason != CONFIG_INVALID:
+            raise
         problem = f"{error.message} {error.hint}".strip()
-        socket, state_dir = default_socket_path(os.environ), default_state_dir(os.environ)
-        return Installation(Config(), path, state_dir, socket, os.environ, flags, problem)
+        settings = place_despite_mistakes(arguments)
     return Installation(
-        settings.config, path, settings.state_dir, _socket(settings), os.environ, flags
+        settings.config, path, settings.state_dir, _socket(settings), os.environ, flags, problem
     )
+
+
+def _config_path(arguments: argparse.Namespace) -> Path:
+    """Returns where the file is, or would be; with a `~` where there is no home folder."""
+    try:
+        return Path(arguments.config) if arguments.config else default_config_path(os.environ)
+    except HomeUnknown:
+        return Path("~/.config/trimpoint/config.toml")
 
 
 def _socket(settings: Settings) -> Path:

@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from rich.text import Text
+
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.daemon_commands.service import run_logs
-from trimpoint.cli.exits import CliError, NoDaemon
+from trimpoint.cli.exits import CliError, Exit, NoDaemon
+from trimpoint.cli.pager import paged
+from trimpoint.cli.terminal import printable
 from trimpoint.doctor.kernel import lock_holders
 
 
@@ -33,8 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
             said, "Start it as `trimpoint serve 2>> FILE`, or with `trimpoint service install`."
         )
     sys.stdout.flush()
-    follow = ["-F"] if arguments.follow else []
-    return subprocess.call(["tail", "-n", str(arguments.lines), *follow, target])
+    tail = ["tail", "-n", str(arguments.lines), target]
+    if arguments.follow:
+        return subprocess.call([*tail, "-F"])
+    with paged(from_end=True) as console:
+        log = subprocess.run(tail, capture_output=True, check=False).stdout
+        console.print(Text(printable(log.decode(errors="replace"))), end="", soft_wrap=True)
+    return Exit.DONE
 
 
 def _stderr_of(pid: int) -> str:

@@ -1,5 +1,5 @@
-"""Writes docs/protocol.md and docs/openapi.json: `python -m trimpoint.cli.daemon_commands.reference
-DIR`.
+"""Writes docs/protocol.md, docs/openapi.json and docs/man/trimpoint.1:
+`python -m trimpoint.cli.daemon_commands.reference DIR`.
 
 `scripts/generate-docs` calls it.
 """
@@ -10,6 +10,8 @@ from pathlib import Path
 from trimpoint_protocol.reference import page
 from trimpoint_protocol.schema import documents
 
+from trimpoint.cli.parsing.arguments import root_parser
+from trimpoint.cli.parsing.man_page import man_page
 from trimpoint.core.views.wire_events import payload_types
 from trimpoint.http import openapi
 
@@ -22,3 +24,6 @@ def reference_page() -> str:
 if __name__ == "__main__":
     (Path(sys.argv[1]) / "protocol.md").write_text(reference_page(), encoding="utf-8")
     (Path(sys.argv[1]) / "openapi.json").write_bytes(openapi.encoded())
+    manual = Path(sys.argv[1]) / "man"
+    manual.mkdir(exist_ok=True)
+    (manual / "trimpoint.1").write_text(man_page(root_parser()), encoding="utf-8")

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from trimpoint.cli.connection.connect import answering
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
-from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
-from trimpoint.config import default_config_path
+from trimpoint.config import HomeUnknown, default_config_path
 from trimpoint.service import units
 from trimpoint.service.systemctl import (
     SystemdUnavailable,
@@ -51,7 +51,7 @@ def run_install(arguments: argparse.Namespace) -> int:
 
     :raises CliError: a file that is not ours is in the way, or systemd cannot be asked.
     """
-    settings, folder = settings_of(arguments), units.unit_folder(os.environ)
+    settings, folder = settings_of(arguments), _folder()
     codex_binary(arguments)  # a service that could not start is not worth installing
     try:
         wanted = units.rendered(
@@ -74,7 +74,7 @@ def run_uninstall(arguments: argparse.Namespace) -> int:
 
     :raises CliError: a unit is not ours.
     """
-    folder = units.unit_folder(os.environ)
+    folder = _folder()
     present = [folder / name for name in units.NAMES if os.path.lexists(folder / name)]
     if arguments.dry_run:
         return _show_plan(arguments, dict.fromkeys(present, ""), (*_DEACTIVATE, _AFTERWARDS))
@@ -98,7 +98,7 @@ def run_status(arguments: argparse.Namespace) -> int:
 
     :raises CliError: systemd cannot be asked.
     """
-    folder = units.unit_folder(os.environ)
+    folder = _folder()
     try:
         service = properties(
             units.SERVICE,
@@ -142,6 +142,13 @@ def run_logs(arguments: argparse.Namespace) -> int:
         )
     sys.stdout.flush()
     os.execv(command[0], command)
+
+
+def _folder() -> Path:
+    try:
+        return units.unit_folder(os.environ)
+    except HomeUnknown as error:
+        raise UsageError(str(error), "Set HOME.", reason="no_home") from None
 
 
 def _command(arguments: argparse.Namespace) -> list[str]:
@@ -199,7 +206,7 @@ def _ask_systemd(*words: str) -> None:
     try:
         systemctl(*words)
     except SystemdUnavailable as error:
-        hint = f"The units are in {units.unit_folder(os.environ)}. {_NO_SYSTEMD_HINT}"
+        hint = f"The units are in {_folder()}. {_NO_SYSTEMD_HINT}"
         raise CliError(f"{error}.", hint, reason="systemd_unavailable") from None
 
 

@@ -6,28 +6,31 @@ import argparse
 import difflib
 import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Sequence
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing import daemon_arguments as daemons
 from trimpoint.cli.parsing import thread_arguments as threads
 
-EPILOG = """\
-exit codes:
-  0  done
-  1  failed or refused; what was there before is there still
-  2  typed wrong; the message says what is right
-  3  skipped: nothing had to change, or the thread is busy; nothing did change
-  4  no daemon answers
-
-Without --thread a command takes the last thread of this folder (its git work tree) and says which.
---json prints one JSON document, or JSON lines where something is followed, and nothing else.
-Options may stand before the command. Colour and progress appear on a terminal only; NO_COLOR is
-respected.
-What is Codex's own goes to Codex: trimpoint login, logout, exec, mcp … and trimpoint codex WORD.
-"""
+EXIT_CODES = (
+    (0, "done"),
+    (1, "failed or refused; what was there before is there still"),
+    (2, "typed wrong; the message says what is right"),
+    (3, "skipped: nothing had to change, or the thread is busy; nothing did change"),
+    (4, "no daemon answers"),
+)
+GENERAL = (
+    "Without --thread a command takes the last thread of this folder (its git work tree) and says "
+    "which.",
+    "--json prints one JSON document, or JSON lines where something is followed, and nothing else.",
+    "Options may stand before the command. Colour and progress appear on a terminal only, and a "
+    "long answer goes through a pager there; NO_COLOR, PAGER and NO_PAGER are respected.",
+    "What is Codex's own goes to Codex: trimpoint login, logout, exec, mcp … and trimpoint codex "
+    "WORD.",
+)
 
 DESCRIPTION = "Keep long Codex conversations going: clear, compact, compress and revert them."
 
@@ -94,6 +97,10 @@ _WITH_ACTIONS = frozenset({"config", "journal", "service"})
 
 
 class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse would keep silent about a disk that is full.
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
         unknown = re.search(
             r"argument (COMMAND|ACTION): invalid choice: '(.*?)' \(choose from (.*)\)", message
@@ -119,7 +126,7 @@ def _unknown_command(kind: str, name: str, known: list[str]) -> NoReturn:
     raise UsageError(f"There is no {kind} {name!r}.", f"{guess}{there_are}")
 
 
-class _Root(_Parser):
+class RootParser(_Parser):
     """The whole command line. Its help groups the commands, which argparse cannot."""
 
     groups: list[tuple[str, list[str]]]
@@ -138,9 +145,9 @@ class _Root(_Parser):
                 "trimpoint help COMMAND tells more of one, trimpoint --version what is installed.\n"
             )
         )
-        return "\n".join(
-            [*blocks, "".join(_wrapped(line, 5) for line in EPILOG.splitlines(keepends=True))]
-        )
+        codes = (_wrapped(f"  {code}  {meaning}\n", 5) for code, meaning in EXIT_CODES)
+        blocks.append("exit codes:\n" + "".join(codes))
+        return "\n".join([*blocks, "".join(_wrapped(f"{sentence}\n") for sentence in GENERAL)])
 
 
 def _wrapped(line: str, indent: int = 0) -> str:
@@ -179,9 +186,9 @@ def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
     return {}
 
 
-def root_parser() -> argparse.ArgumentParser:
+def root_parser() -> RootParser:
     """The parser of all commands."""
-    parser = _Root(
+    parser = RootParser(
         prog="trimpoint",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,

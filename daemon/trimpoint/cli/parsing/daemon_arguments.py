@@ -313,7 +313,10 @@ def add_doctor(commands: Commands) -> None:
         "say what is found on this machine, what is wrong and what to do",
     )
     parser.add_argument(
-        "--verbose", action="store_true", help="with everything that is all right, and all settings"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="with everything that is all right, and all settings",
     )
     json_option(parser)
     for_daemons(parser)
@@ -385,6 +388,7 @@ def add_config(commands: Commands) -> None:
         ("show", "show what is in force and where it comes from"),
         ("init", "write a file with all settings, commented out"),
         ("path", "print where the file is"),
+        ("socket", "print where the daemon listens, or would"),
     ):
         sub = command(actions, action, f"daemon_commands.config:run_{action}", summary)
         sub.set_defaults(command=f"config {action}")

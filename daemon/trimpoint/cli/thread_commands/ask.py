@@ -19,6 +19,7 @@ from trimpoint.cli.connection.connect import ask as ask_daemon
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, current_folder, known, short_id
 from trimpoint.cli.exits import UsageError
+from trimpoint.cli.json_output import write_text
 from trimpoint.cli.terminal import one_line, print_json, print_line, stderr_console, stdout_console
 from trimpoint.cli.thread_commands.prompt import folder
 from trimpoint.cli.thread_commands.running_turn import RunningTurn, check_login, exit_code
@@ -89,7 +90,7 @@ async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], clien
         print_json({"threadId": opened.thread_id, "turn": ended})
         return exit_code(ended)
     if not stdout_console().is_terminal and turn.answer:
-        print(turn.answer, flush=True)
+        write_text(f"{turn.answer}\n")
     await _show_meter(client, opened.thread_id)
     return exit_code(ended)
 

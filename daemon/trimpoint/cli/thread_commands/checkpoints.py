@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.checkpoints import (
@@ -21,6 +22,7 @@ from trimpoint_protocol.checkpoints import (
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.age import age, counted
@@ -51,28 +53,25 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         client, CheckpointList, "checkpoint/list", threadId=thread.id, limit=arguments.limit
     )
     print_thread(thread, arguments)
+    with paged(from_end=True) as console:
+        _print(console, found)
+    return Exit.DONE
+
+
+def _print(console: Console, found: CheckpointList) -> None:
     if found.older:
-        stdout_console().print(
-            Text(
-                f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit", "dim"
-            )
-        )
-    stdout_console().print(_table(found.turns))
+        earlier = f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit"
+        console.print(Text(earlier, "dim"))
+    console.print(_table(found.turns))
     said: list[str] = []
     for row in found.turns:
         # What is not in one checkpoint is mostly not in the next either: it is said once.
         for note in (note for note in row.notes if note not in said):
-            stdout_console().print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+            console.print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
         said = row.notes
     if found.safety is not None:
-        stdout_console().print(
-            Text(
-                "Before the last revert the files were as in `safety`: see trimpoint diff safety "
-                "now.",
-                "dim",
-            )
-        )
-    return Exit.DONE
+        before = "Before the last revert the files were as in `safety`"
+        console.print(Text(f"{before}: see trimpoint diff safety now.", "dim"))
 
 
 def _table(rows: list[TurnCheckpoint]) -> Table:

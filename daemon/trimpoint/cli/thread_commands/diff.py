@@ -4,9 +4,9 @@ elsewhere.
 
 import argparse
 import os
-import sys
 from functools import partial
 
+from rich.console import Console
 from rich.text import Text
 from trimpoint_protocol.checkpoints import CheckpointDiff
 
@@ -14,6 +14,8 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.connection.known_threads import current_folder, place_of
 from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.json_output import write_text
+from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
@@ -44,9 +46,10 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     found = await ask(client, CheckpointDiff, "checkpoint/diff", **params)
     print_thread(thread, arguments)
     if found.diff is not None and not stdout_console().is_terminal:
-        sys.stdout.write(found.diff)
+        write_text(found.diff)
     else:
-        _print(found)
+        with paged() as console:
+            _print(console, found)
     if arguments.path and not found.files:
         print_line(Text(f"Nothing differs at {', '.join(map(one_line, arguments.path))}.", "dim"))
     _print_limits(found)
@@ -63,16 +66,16 @@ def _from_root(path: str, thread_folder: str) -> str:
     return path if inside.startswith("..") else inside
 
 
-def _print(found: CheckpointDiff) -> None:
+def _print(console: Console, found: CheckpointDiff) -> None:
     moments = Text(f"{found.older.label} → {found.newer.label}  ", "bold")
-    stdout_console().print(
+    console.print(
         moments.append_text(
             counts(found.changed) if found.files else Text("nothing differs", "dim")
         )
     )
-    stdout_console().print(file_table(found.files))
+    console.print(file_table(found.files))
     for row in diff_rows(found.diff or ""):
-        stdout_console().print(row)
+        console.print(row)
 
 
 def _print_limits(found: CheckpointDiff) -> None:

@@ -8,12 +8,15 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from rich.text import Text
 from trimpoint_protocol.methods import MAX_PAGE, TimelinePage
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.json_output import write_text
+from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import print_plain_line, printable
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.core.views.export import Heading, document, markdown
@@ -36,10 +39,7 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
         else markdown(heading, entries)
     )
     if arguments.out is None:
-        # A terminal obeys escape sequences; a file only holds them.
-        shown = map(printable, pieces) if sys.stdout.isatty() else pieces
-        sys.stdout.writelines(shown)
-        sys.stdout.flush()
+        _print(pieces)
     else:
         _write(Path(arguments.out), pieces)
         print_plain_line(f"Written to {arguments.out}.")
@@ -48,6 +48,18 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
             "What is no longer in the agent's context is left out; --pruned has it, too."
         )
     return Exit.DONE
+
+
+def _print(pieces: Iterable[str]) -> None:
+    """Writes to stdout: a terminal obeys escape sequences, so they are shown there; a file only
+    holds them.
+    """
+    if not sys.stdout.isatty():
+        write_text("".join(pieces))
+        return
+    with paged() as console:
+        for piece in pieces:
+            console.print(Text(printable(piece)), end="", soft_wrap=True)
 
 
 def _hides(entry: TimelineEntry) -> bool:

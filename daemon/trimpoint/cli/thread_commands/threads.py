@@ -1,6 +1,7 @@
 """`trimpoint threads`: the conversations of this place, trimpoint's and Codex's own."""
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,8 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, codex_threads, here, own_threads
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.pager import paged
+from trimpoint.cli.terminal import print_json
 from trimpoint.cli.views.age import counted
 from trimpoint.cli.views.threads_view import by_place, thread_groups
 
@@ -33,11 +35,13 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.json:
         print_json({"place": place, "threads": [_document(thread) for thread in shown]})
         return Exit.DONE
-    if shown:
-        grouped = by_place(shown, place)
-        headings = arguments.all or list(grouped) != [place]
-        stdout_console().print(thread_groups(grouped, stdout_console().width, headings=headings))
-    _say_rest(arguments, place, everything, wanted, shown)
+    with paged() as console:
+        if shown:
+            grouped = by_place(shown, place)
+            headings = arguments.all or list(grouped) != [place]
+            console.print(thread_groups(grouped, console.width, headings=headings))
+        for line in _rest(arguments, place, everything, wanted, shown):
+            console.print(Text(line, "dim"))
     return Exit.DONE
 
 
@@ -48,19 +52,18 @@ async def _known(client: Client, *, archived: bool) -> list[KnownThread]:
     return sorted(threads, key=lambda thread: thread.updated_at, reverse=True)
 
 
-def _say_rest(
+def _rest(
     arguments: argparse.Namespace,
     place: str,
     everything: list[KnownThread],
     wanted: list[KnownThread],
     shown: list[KnownThread],
-) -> None:
+) -> Iterator[str]:
+    """Returns what is not in the list, and how to see it."""
     if len(wanted) > len(shown):
-        more = f"… and {len(wanted) - len(shown)} more; see them with --limit {len(wanted)}"
-        stdout_console().print(Text(more, "dim"))
+        yield f"… and {len(wanted) - len(shown)} more; see them with --limit {len(wanted)}"
     if not wanted:
-        what = "archived thread" if arguments.archived else "thread"
-        stdout_console().print(Text(f"No {what} works in {place}.", "dim"))
+        yield f"No {'archived ' * arguments.archived}thread works in {place}."
     if arguments.all or arguments.archived:
         return
     elsewhere = sum(not thread.is_at(place) and not thread.archived for thread in everything)
@@ -68,7 +71,7 @@ def _say_rest(
     rest = [f"{counted(elsewhere, 'thread')} elsewhere: --all"] if elsewhere else []
     rest += [f"{counted(archived, 'archived one')} here: --archived"] if archived else []
     if rest:
-        stdout_console().print(Text("   ".join(rest), "dim"))
+        yield "   ".join(rest)
 
 
 def _document(thread: KnownThread) -> dict[str, Any]:

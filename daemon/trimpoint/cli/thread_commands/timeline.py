@@ -12,7 +12,8 @@ from trimpoint_protocol.readmodel import TimelineEntry
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.pager import paged
+from trimpoint.cli.terminal import print_json
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows, turn_marks
 
@@ -35,19 +36,18 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
         return Exit.DONE
     print_thread(thread, arguments)
-    if cursor is not None:
-        stdout_console().print(
-            Text("… older entries are not shown; see more with --limit", "dim"), ""
+    with paged(from_end=True) as console:
+        if cursor is not None:
+            console.print(Text("… older entries are not shown; see more with --limit", "dim"), "")
+        marks = Marks(
+            trim_points={point: number for number, point in enumerate(points, 1)},
+            turns=turn_marks(snapshot.turns if snapshot is not None else []),
+            rich_text=console.is_terminal,
         )
-    marks = Marks(
-        trim_points={point: number for number, point in enumerate(points, 1)},
-        turns=turn_marks(snapshot.turns if snapshot is not None else []),
-        rich_text=stdout_console().is_terminal,
-    )
-    for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
-        stdout_console().print(row)
-    if not entries:
-        stdout_console().print(Text("Nothing has been said yet.", "dim"))
+        for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
+            console.print(row)
+        if not entries:
+            console.print(Text("Nothing has been said yet.", "dim"))
     return Exit.DONE
 
 

@@ -183,11 +183,7 @@ class CodexLink:
             self._fail(ProviderUnavailable(reason, error.hint))
         except ProviderFailure as error:
             reason = str(error)
-            tail = (
-                error.stderr_tail.strip().splitlines()[-1:]
-                if isinstance(error, ProviderExited)
-                else []
-            )
+            tail = _last_words(error.stderr_tail) if isinstance(error, ProviderExited) else []
             self._fail(
                 ProviderUnavailable(
                     "; ".join([reason, *tail]),
@@ -211,6 +207,13 @@ class CodexLink:
     def _announce(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
+
+
+def _last_words(stderr_tail: str) -> list[str]:
+    """Returns the line that says why Codex ended: its error, above a stack, else the last one."""
+    lines = [line.strip() for line in stderr_tail.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("Error")]
+    return errors[-1:] or lines[-1:]
 
 
 def lacks_method(error: ProviderFailure) -> bool:

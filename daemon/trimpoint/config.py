@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
+from trimpoint_protocol.locations import HomeUnknown, xdg_directory
 
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.git.capture.untracked import SECRET_NAMES
@@ -270,33 +271,9 @@ class ConfigInvalid(Exception):
         return f"{self.source}: {self.problem}" + (f" {self.hint}" if self.hint else "")
 
 
-class HomeUnknown(Exception):
-    """There is no home folder to keep anything in."""
-
-    hint = "Set HOME, or name --state-dir and --socket (TRIMPOINT_STATE_DIR and TRIMPOINT_SOCKET)."
-
-    def __str__(self) -> str:
-        return f"HOME is not set, and the system knows no home of uid {os.getuid()}."
-
-
 def default_config_path(environ: Mapping[str, str]) -> Path:
     """Returns where the file is looked for when none is named."""
-    return _base(environ, "XDG_CONFIG_HOME", ".config") / "trimpoint" / "config.toml"
-
-
-def default_state_dir(environ: Mapping[str, str]) -> Path:
-    """Returns where journals live unless configured."""
-    return _base(environ, "XDG_STATE_HOME", ".local/state") / "trimpoint"
-
-
-def default_socket_path(environ: Mapping[str, str]) -> Path:
-    """Returns where the daemon listens unless configured; beside the journals where there is no
-    runtime directory.
-    """
-    runtime = environ.get("XDG_RUNTIME_DIR")
-    if runtime:
-        return Path(runtime) / "trimpoint" / "trimpoint.sock"
-    return default_state_dir(environ) / "run" / "trimpoint.sock"
+    return xdg_directory(environ, "XDG_CONFIG_HOME", ".config") / "trimpoint" / "config.toml"
 
 
 def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
@@ -464,20 +441,3 @@ def _with_value(section: S, path: tuple[str, ...], value: str, variable: str) ->
             problem = f"{_without_path(error)}."
             raise ConfigInvalid(variable, problem, _choices(shape)) from error
     return msgspec.structs.replace(section, **{name: inner})
-
-
-def home(environ: Mapping[str, str]) -> Path:
-    """The user's home folder.
-
-    :raises HomeUnknown: neither `HOME` nor the system's list of users names one, as in a container
-        with a foreign uid.
-    """
-    try:
-        return Path(environ.get("HOME") or "~").expanduser()
-    except RuntimeError:
-        raise HomeUnknown from None
-
-
-def _base(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
-    value = environ.get(variable, "")
-    return Path(value) if os.path.isabs(value) else home(environ) / fallback

@@ -144,6 +144,18 @@ class _Envelope(Struct, gc=False):
     error: Raw | UnsetType = UNSET
 
 
+class _TrustedEnvelope(Struct, gc=False):
+    """Decoded at once, because each member has the type that it must have."""
+
+    id: Raw | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+    jsonrpc: Raw | UnsetType = UNSET
+
+
+_decode_trusted_envelope = msgspec.json.Decoder(_TrustedEnvelope).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_head = msgspec.json.Decoder(NotificationHead).decode
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -190,6 +202,30 @@ def decode(message: bytes | memoryview) -> Decoded:
     if wire.lstrip()[:1] == b"[":
         return _decode_batch(wire)
     return _decode_single(wire)
+
+
+def decode_trusted(message: bytes) -> Message:
+    """Reads one message of a peer that is trusted to write correct ones: Codex, or the daemon.
+
+    Faster than :func:`decode`, of any size, and as safe: what is no JSON, or has members of other
+    types, is :class:`Invalid`. Text that is not looked at is not checked to be UTF-8.
+    """
+    try:
+        envelope = _decode_trusted_envelope(message)
+    except _UNREADABLE:
+        return Invalid(PARSE_ERROR, "the message is not valid JSON-RPC", answerable=False)
+    versioned = envelope.jsonrpc is not UNSET
+    if envelope.method is not UNSET:
+        params = None if envelope.params is UNSET else envelope.params
+        if envelope.id is UNSET:
+            return Notification(message, envelope.method, params, versioned)
+        return Request(message, bytes(envelope.id), envelope.method, params, versioned)
+    if envelope.id is UNSET:
+        return Invalid(INVALID_REQUEST, "a message needs a method or an id", answerable=False)
+    if envelope.error is UNSET:
+        result = _NULL if envelope.result is UNSET else envelope.result
+        return Response(message, bytes(envelope.id), result, versioned)
+    return ErrorResponse(message, bytes(envelope.id), envelope.error, versioned)
 
 
 def peek_notification(line: bytes) -> NotificationHead | None:

@@ -269,3 +269,8 @@ class EventEnvelope(WireStruct, frozen=True, kw_only=True):
     operation_id: str | None
     type: str
     payload: dict[str, Any]
+
+    @property
+    def thread_id(self) -> str:
+        """Returns the thread, which is in the event's id."""
+        return self.event_id.rpartition("/")[0]

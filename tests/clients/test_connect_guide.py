@@ -1,10 +1,11 @@
-"""The clients in docs/connect.md, run exactly as they are printed, against a real daemon on the
+"""The clients in docs/connect.md and in the README of the library, run exactly as they are printed, against a real daemon on the
 real Codex.
 """
 
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import anyio
@@ -16,32 +17,49 @@ from tests.e2e.conftest import Harness, opened_harness
 
 pytestmark = pytest.mark.codex
 
-GUIDE = Path(__file__).parents[2] / "docs" / "connect.md"
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "connect.md").read_text()
+README = (ROOT / "protocol" / "README.md").read_text()
 RUNNERS = {
-    "python": ["python3", "client"],
-    "javascript": ["node", "client"],
-    "lua": ["nvim", "--headless", "-u", "NONE", "-c", "luafile client", "-c", "qa"],
+    "Python": [sys.executable, "client"],
+    "Python, without a package": ["python3", "client"],
+    "Node": ["node", "client"],
+    "Lua, in Neovim": ["nvim", "--headless", "-u", "NONE", "-c", "luafile client", "-c", "qa"],
 }
 
 
-@pytest.mark.parametrize("language", RUNNERS)
-async def test_a_printed_client_asks_hears_the_answer_and_clears(language: str) -> None:
-    command = RUNNERS[language]
+@pytest.mark.parametrize("heading", RUNNERS)
+async def test_a_printed_client_asks_hears_the_answer_and_clears(heading: str) -> None:
+    command = RUNNERS[heading]
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")
     async with opened_harness() as harness:
         harness.socket = harness.home / "trimpoint" / "trimpoint.sock"
         harness.script.then(say("a greeting in a file"))
         async with harness.daemon():
-            printed = await _run(harness, language, command)
+            printed = await _run(harness, _code_under(heading, GUIDE), command)
     assert "a greeting in a file" in printed
     assert "Context cleared: 2 messages in 1 turn left it" in printed
 
 
-async def _run(harness: Harness, language: str, command: list[str]) -> str:
-    [code] = re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+async def test_the_client_in_the_readme_of_the_library_does_as_it_says() -> None:
+    async with opened_harness() as harness:
+        harness.socket = harness.home / "trimpoint" / "trimpoint.sock"
+        harness.script.then(say("a greeting in a file"))
+        async with harness.daemon():
+            code = _code_under("A client", README)
+            printed = await _run(harness, code, [sys.executable, "client"])
+    assert printed.startswith("a greeting in a filecompleted Context cleared")
+
+
+async def _run(harness: Harness, code: str, command: list[str]) -> str:
     (harness.worktree / "client").write_text(code)
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(harness.home)}
     with anyio.fail_after(SCENARIO_S):
         done = await anyio.run_process(command, cwd=harness.worktree, env=environment, stderr=-2)
     return done.stdout.decode()
+
+
+def _code_under(heading: str, page: str) -> str:
+    section = rf"\n## {re.escape(heading)}\n.*?\n```\w+\n(.*?)```"
+    return str(re.findall(section, page, re.DOTALL)[0])

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from trimpoint.config import Config, HomeUnknown, home
+from trimpoint_protocol.locations import HomeUnknown, home
+
+from trimpoint.config import Config
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from trimpoint.config import home
+from trimpoint_protocol.locations import home
 
 SERVICE = "trimpoint.service"
 SOCKET = "trimpoint.socket"

@@ -9,7 +9,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from trimpoint.config import home
+from trimpoint_protocol.locations import home
+
 from trimpoint.gateway.transport.listeners import ListenError, SocketInUse, SocketPathTaken
 
 _IN_USE_HINT = (

@@ -22,6 +22,7 @@ from typing import NamedTuple, TextIO, cast
 
 import anyio
 import structlog
+from trimpoint_protocol.locations import HomeUnknown
 
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.cli.connection.control_socket import control_socket_path, explained, remove_dead_link
@@ -31,7 +32,6 @@ from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, UsageError, sole_error
 from trimpoint.codex.appserver.orphans import started_as_provider
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import HomeUnknown
 from trimpoint.gateway.transport.listeners import ListenError, serve_unix
 from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.logging import configure_logging

@@ -7,17 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from trimpoint_protocol.locations import HomeUnknown, default_socket_path, default_state_dir
 
 from trimpoint.cli.exits import CliError, UsageError
-from trimpoint.config import (
-    Config,
-    ConfigInvalid,
-    HomeUnknown,
-    default_config_path,
-    default_socket_path,
-    default_state_dir,
-    load_config,
-)
+from trimpoint.config import Config, ConfigInvalid, default_config_path, load_config
 
 CONFIG_INVALID = "config_invalid"
 """The reason of a `UsageError` about the configuration."""

@@ -1,0 +1,54 @@
+"""A client of the daemon for asyncio and Trio. It alone in this library needs anyio.
+
+`client` has the methods of the protocol as typed functions, `connection` the requests and answers
+under them, `messages` what a client is sent without having asked, `errors` what can go wrong.
+"""
+
+from trimpoint_protocol.client.client import (
+    Client,
+    ClientInfo,
+    Following,
+    ServerInfo,
+    Turn,
+    connect,
+    connect_stream,
+    initialize,
+    new_command_id,
+)
+from trimpoint_protocol.client.connection import (
+    Connection,
+    PendingAnswer,
+    Stream,
+    open_connection,
+)
+from trimpoint_protocol.client.errors import (
+    ClientError,
+    ConnectionLost,
+    DeadlinePassed,
+    RemoteError,
+)
+from trimpoint_protocol.client.messages import Inbox, Message, Notification, ServerRequest
+
+__all__ = [
+    "Client",
+    "ClientError",
+    "ClientInfo",
+    "Connection",
+    "ConnectionLost",
+    "DeadlinePassed",
+    "Following",
+    "Inbox",
+    "Message",
+    "Notification",
+    "PendingAnswer",
+    "RemoteError",
+    "ServerInfo",
+    "ServerRequest",
+    "Stream",
+    "Turn",
+    "connect",
+    "connect_stream",
+    "initialize",
+    "new_command_id",
+    "open_connection",
+]

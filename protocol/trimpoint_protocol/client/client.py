@@ -1,0 +1,356 @@
+"""A client of the daemon: the methods of the protocol as typed functions."""
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from uuid import uuid4
+
+import anyio
+import msgspec
+
+from trimpoint_protocol import checkpoints, methods
+from trimpoint_protocol.client.connection import Connection, Stream, open_connection
+from trimpoint_protocol.client.messages import Inbox, Message
+from trimpoint_protocol.commands import AnyClientCommand
+from trimpoint_protocol.locations import default_socket_path
+from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope
+
+INITIALIZE_DEADLINE_S = 15.0
+TurnInput = str | list[dict[str, Any]]
+
+
+class ClientInfo(NamedTuple):
+    """What a client says of itself.
+
+    `name` is the program's; Codex puts it into its user agent. `opt_out` names notifications that
+    it does not want. Half of the methods of Codex need the experimental API.
+    """
+
+    name: str
+    version: str
+    title: str = ""
+    opt_out: tuple[str, ...] = ()
+    experimental_api: bool = True
+
+
+class ServerInfo(msgspec.Struct, frozen=True, rename="camel"):
+    """The answer to `initialize`. Codex adds members from time to time; these are always there."""
+
+    user_agent: str = ""
+    codex_home: str = ""
+    platform_family: str = ""
+    platform_os: str = ""
+
+
+class Client:
+    """An initialized client; made by `connect` or `initialize`.
+
+    Methods of the Codex app-server go through `request`. Those that trimpoint adds have a function
+    each; docs/protocol.md describes them. All raise `RemoteError` when they are refused, and
+    `ConnectionLost` when the daemon is gone.
+    """
+
+    def __init__(self, connection: Connection, server: ServerInfo) -> None:
+        self.connection = connection
+        self.server = server
+        self.request = connection.request
+        self.begin = connection.begin
+        self.notify = connection.notify
+        self.listen = connection.listen
+
+    # --- threads and turns ----------------------------------------------------------------------
+
+    async def start_thread(self, cwd: str | os.PathLike[str], **params: Any) -> str:
+        """Starts a thread in a folder and returns its id; `params` are those of `thread/start`."""
+        absolute = os.path.abspath(cwd)  # noqa: ASYNC240  it only joins names
+        result = await self.request("thread/start", {"cwd": absolute, **params})
+        return str(result["thread"]["id"])
+
+    async def resume_thread(self, thread_id: str, **params: Any) -> dict[str, Any]:
+        """Subscribes to a thread; returns the answer to `thread/resume`."""
+        answer = await self.request("thread/resume", {"threadId": thread_id, **params})
+        return dict(answer)
+
+    @asynccontextmanager
+    async def turn(
+        self, thread_id: str, prompt: TurnInput, **params: Any
+    ) -> "AsyncGenerator[Turn]":
+        """Sends a prompt; in the block the turn that it starts can be read.
+
+        A slash command that is typed as a prompt is a turn, too. Leaving the block does not
+        interrupt the turn.
+
+        :param params: those of `turn/start`
+        """
+        content = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
+        with self.listen(thread_id=thread_id) as inbox:
+            started = await self.request(
+                "turn/start", {"threadId": thread_id, "input": content, **params}
+            )
+            yield Turn(str(started["turn"]["id"]), inbox)
+
+    # --- slash commands -------------------------------------------------------------------------
+
+    async def list_commands(self) -> list[methods.CommandInfo]:
+        """Returns the slash commands, in the order of a menu."""
+        return (await self.request("commands/list", result=methods.CommandList)).commands
+
+    async def complete_command(self, text: str) -> list[methods.CommandInfo]:
+        """Returns the commands that a partly typed input can become."""
+        params = methods.CompleteParams(text=text)
+        listed = await self.request("commands/complete", params, result=methods.CommandList)
+        return listed.commands
+
+    async def execute(
+        self,
+        text: str,
+        thread_id: str | None = None,
+        *,
+        command_id: str | None = None,
+        dry_run: bool = False,
+    ) -> methods.CommandOutcome:
+        """Carries out a slash command; returns when it has ended.
+
+        Of a command that failed or was skipped the outcome says so; that is no exception. The
+        notifications `commands/progress` come meanwhile.
+
+        :param command_id: of a command that is sent again after the connection was lost
+        """
+        params = methods.ExecuteParams(
+            text=text, thread_id=thread_id, command_id=command_id, dry_run=dry_run
+        )
+        return await self.request("commands/execute", params, result=methods.CommandOutcome)
+
+    async def dispatch(self, command: AnyClientCommand) -> methods.DispatchResult:
+        """Gives a command of `trimpoint_protocol.commands`; returns once it is durable."""
+        params = methods.DispatchParams(command=command)
+        return await self.request("orchestration/dispatch", params, result=methods.DispatchResult)
+
+    # --- what is known of a thread --------------------------------------------------------------
+
+    @asynccontextmanager
+    async def follow(
+        self, thread_id: str, after_sequence: int | None = None
+    ) -> "AsyncGenerator[Following]":
+        """Subscribes to the events of a thread for as long as the block lasts.
+
+        :param after_sequence: the last known event, to get those after it instead of a snapshot
+        """
+        with self.listen(
+            "orchestration/event", "orchestration/synchronized", thread_id=thread_id
+        ) as inbox:
+            params = methods.SubscribeParams(thread_id=thread_id, after_sequence=after_sequence)
+            start = await self.request(
+                "orchestration/subscribeThread", params, result=methods.SubscribeResult
+            )
+            try:
+                yield Following(start, inbox)
+            finally:
+                if not self.connection.is_lost:
+                    self.begin(
+                        "orchestration/unsubscribeThread", methods.ThreadParams(thread_id=thread_id)
+                    )
+
+    async def snapshot(self, thread_id: str | None = None) -> methods.SnapshotResult:
+        """Returns the state of one thread, or an overview of all."""
+        params = methods.SnapshotParams(thread_id=thread_id)
+        return await self.request("orchestration/snapshot", params, result=methods.SnapshotResult)
+
+    async def timeline(
+        self,
+        thread_id: str,
+        *,
+        expand: list[str] | Literal["all"] | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> methods.TimelinePage:
+        """Returns a page of a thread's history, the newest one without a `cursor`."""
+        params = methods.TimelineParams(
+            thread_id=thread_id, expand=expand, cursor=cursor, limit=limit
+        )
+        return await self.request("timeline/read", params, result=methods.TimelinePage)
+
+    async def export(
+        self,
+        thread_id: str,
+        *,
+        format: Literal["markdown", "json"] = "markdown",
+        pruned: bool = False,
+    ) -> str:
+        """Returns a whole thread as a document."""
+        params = methods.ExportParams(thread_id=thread_id, format=format, pruned=pruned)
+        result = await self.request("session/export", params, result=methods.ExportResult)
+        return result.content
+
+    async def context_status(self, thread_id: str) -> ContextStatus:
+        """Returns how full the agent's context is."""
+        params = methods.ThreadParams(thread_id=thread_id)
+        return await self.request("context/status", params, result=ContextStatus)
+
+    async def context_messages(self, thread_id: str) -> methods.ContextMessageList:
+        """Returns what the agent's context holds, and what of it may go."""
+        params = methods.ThreadParams(thread_id=thread_id)
+        return await self.request(
+            "context/messages/list", params, result=methods.ContextMessageList
+        )
+
+    # --- files ----------------------------------------------------------------------------------
+
+    async def list_checkpoints(
+        self, thread_id: str, *, limit: int = 100, changes: bool = True
+    ) -> checkpoints.CheckpointList:
+        """Returns the turns whose files can be had back."""
+        params = checkpoints.CheckpointListParams(thread_id=thread_id, limit=limit, changes=changes)
+        return await self.request("checkpoint/list", params, result=checkpoints.CheckpointList)
+
+    async def diff(self, params: checkpoints.CheckpointDiffParams) -> checkpoints.CheckpointDiff:
+        """Returns how the files differ between two moments."""
+        return await self.request("checkpoint/diff", params, result=checkpoints.CheckpointDiff)
+
+    async def preview_revert(
+        self, params: checkpoints.RevertPreviewParams
+    ) -> methods.CommandOutcome:
+        """Returns what a revert would do."""
+        return await self.request("checkpoint/preview", params, result=methods.CommandOutcome)
+
+    async def checkpoint_storage(self, folder: str | None = None) -> checkpoints.CheckpointStorage:
+        """Returns how much checkpoints keep, of one folder or of all."""
+        params = checkpoints.StorageParams(folder=folder)
+        return await self.request(
+            "checkpoint/storage", params, result=checkpoints.CheckpointStorage
+        )
+
+    async def prune_checkpoints(self, params: checkpoints.PruneParams) -> checkpoints.PruneResult:
+        """Deletes checkpoints of threads that are gone, or says which those are."""
+        return await self.request("checkpoint/prune", params, result=checkpoints.PruneResult)
+
+    # --- the daemon -----------------------------------------------------------------------------
+
+    async def status(self) -> methods.SidecarStatus:
+        """Returns how the daemon and its Codex are."""
+        return await self.request("sidecar/status", result=methods.SidecarStatus)
+
+    async def metrics(
+        self, format: Literal["json", "prometheus"] = "json"
+    ) -> methods.MetricsResult:
+        """Returns what the daemon counts about itself."""
+        params = methods.MetricsParams(format=format)
+        return await self.request("sidecar/metrics", params, result=methods.MetricsResult)
+
+    async def login_url(self) -> methods.LoginUrl:
+        """Returns an address that logs a browser in, once."""
+        return await self.request("sidecar/loginUrl", result=methods.LoginUrl)
+
+    async def shutdown(self) -> None:
+        """Stops the daemon; running turns are interrupted."""
+        await self.request("sidecar/shutdown", result=methods.Empty)
+
+
+class Turn:
+    """A turn of the agent, from its start. Iterate over it for all that happens in its thread."""
+
+    def __init__(self, turn_id: str, inbox: Inbox) -> None:
+        self.id = turn_id
+        self.completed: dict[str, Any] | None = None
+        """The turn as `turn/completed` described it; None until then."""
+        self._inbox = inbox
+
+    async def __aiter__(self) -> AsyncIterator[Message]:
+        while self.completed is None:
+            message = await self._inbox.receive()
+            if message.method == "turn/completed" and message.params["turn"]["id"] == self.id:
+                self.completed = message.params["turn"]
+            yield message
+
+    async def text(self) -> AsyncIterator[str]:
+        """Yields the answer piece by piece, until the turn has ended."""
+        async for message in self:
+            if message.method == "item/agentMessage/delta":
+                yield message.params["delta"]
+
+    async def wait(self) -> dict[str, Any]:
+        """Returns the completed turn; what happens until then is dropped."""
+        async for _ in self:
+            pass
+        assert self.completed is not None
+        return self.completed
+
+
+class Following:
+    """The events of a thread. Iterate over it: first what was missed, then what happens.
+
+    `start.thread` is the state that the events go on from, unless a replay was asked for and could
+    be given. A `Synchronized` says once that all before it was sent.
+    """
+
+    def __init__(self, start: methods.SubscribeResult, inbox: Inbox) -> None:
+        self.start = start
+        self._inbox = inbox
+
+    def __len__(self) -> int:
+        """Returns how many events are there to be read without waiting."""
+        return len(self._inbox)
+
+    def __aiter__(self) -> "Following":
+        return self
+
+    async def __anext__(self) -> EventEnvelope | methods.Synchronized:
+        message = await self._inbox.receive()
+        if message.method == "orchestration/event":
+            return message.read_as(EventEnvelope)
+        return message.read_as(methods.Synchronized)
+
+
+def new_command_id() -> str:
+    """Returns an id for a command; the same one sent again is not carried out twice."""
+    return str(uuid4())
+
+
+async def initialize(
+    connection: Connection, info: ClientInfo, *, deadline_s: float = INITIALIZE_DEADLINE_S
+) -> Client:
+    """Introduces a client, once for each connection and before anything else.
+
+    :raises RemoteError: it was refused.
+    :raises DeadlinePassed: something accepts connections there and does not answer.
+    :raises ConnectionLost: the daemon is gone.
+    """
+    capabilities = {
+        "experimentalApi": info.experimental_api,
+        "optOutNotificationMethods": list(info.opt_out),
+    }
+    about = {"name": info.name, "title": info.title or info.name, "version": info.version}
+    params = {"clientInfo": about, "capabilities": capabilities}
+    server = await connection.request(
+        "initialize", params, result=ServerInfo, deadline_s=deadline_s
+    )
+    connection.notify("initialized")
+    return Client(connection, server)
+
+
+@asynccontextmanager
+async def connect(
+    info: ClientInfo, socket: str | os.PathLike[str] | None = None
+) -> AsyncGenerator[Client]:
+    """Connects to the daemon and introduces the client, as `initialize` does.
+
+    :param socket: where the daemon listens; without it `TRIMPOINT_SOCKET`, then the default place
+    :raises OSError: no daemon listens there.
+    """
+    path = Path(socket) if socket is not None else _socket_of(os.environ)
+    async with await anyio.connect_unix(path) as stream, connect_stream(info, stream) as client:
+        yield client
+
+
+@asynccontextmanager
+async def connect_stream(info: ClientInfo, stream: Stream) -> AsyncGenerator[Client]:
+    """As `connect`, over an open byte stream, such as the pipes of `trimpoint stdio`."""
+    async with open_connection(stream) as connection:
+        yield await initialize(connection, info)
+
+
+def _socket_of(environ: Mapping[str, str]) -> Path:
+    named = environ.get("TRIMPOINT_SOCKET")
+    return Path(named) if named else default_socket_path(environ)

@@ -1,0 +1,317 @@
+"""One side of a JSON-RPC conversation without I/O: bytes in, events out; calls in, bytes out.
+
+Always true: there is no clock, socket or task in here. The caller passes the time as a number,
+sends the bytes that the methods return, in the order in which it got them, and feeds what it reads.
+Events come one at a time, in the order of the stream, so that one is dealt with before the next is
+decoded. Each call of ours ends at most once: as an `Answered` or `Refused` event, out of `expire`
+or out of `close`; a call that was abandoned ends with none of them. Each `Asked` event is owed one
+answer.
+"""
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from itertools import count, islice
+from typing import Generic, TypeAlias, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.framing import Frame, Framer, LineFramer, Malformed, TooLarge, Truncated
+
+__all__ = [
+    "Answered",
+    "Asked",
+    "Batch",
+    "Call",
+    "Event",
+    "Peer",
+    "Refused",
+    "Run",
+    "Unexpected",
+    "Unreadable",
+]
+
+T = TypeVar("T")
+Decode: TypeAlias = Callable[[bytes], jsonrpc.Decoded]
+
+DEFAULT_MAX_MESSAGE_BYTES = 512 * 1024 * 1024
+# Deadlines of calls that have ended are dropped when they outnumber the others.
+_MIN_STALE_DEADLINES = 64
+
+
+class Call(Struct, Generic[T], frozen=True):
+    """A request that was sent. `context` and the clock of `deadline` are the caller's own."""
+
+    id: int
+    method: str
+    deadline: float | None
+    context: T
+
+
+class Answered(Struct, Generic[T], frozen=True):
+    """The other side answered a call."""
+
+    call: Call[T]
+    result: Raw
+
+
+class Refused(Struct, Generic[T], frozen=True):
+    """The other side answered a call with an error; `jsonrpc.error_object` reads it."""
+
+    call: Call[T]
+    error: Raw
+
+
+class Unexpected(Struct, frozen=True):
+    """An answer to no call in flight: it came too late, twice, or to nothing."""
+
+    message: jsonrpc.Response | jsonrpc.ErrorResponse
+
+
+class Batch:
+    """Collects the answers to the members of one batch, which are sent together."""
+
+    def __init__(self, expected: int) -> None:
+        self._expected = expected
+        self._answers: list[bytes] = []
+
+    def add(self, answer: bytes) -> bytes | None:
+        """Returns the message with all answers once the last one is there."""
+        self._answers.append(answer)
+        if len(self._answers) < self._expected:
+            return None
+        return jsonrpc.encode_batch(self._answers)
+
+
+class Asked(Struct, frozen=True):
+    """A request of the other side; give it to `Peer.answer` or `Peer.refuse`, once."""
+
+    request: jsonrpc.Request
+    batch: Batch | None = None
+
+
+class Unreadable(Struct, frozen=True):
+    """What came is no message. `Peer.refuse` answers it where `is_owed`."""
+
+    problem: jsonrpc.Invalid
+    batch: Batch | None = None
+
+    @property
+    def is_owed(self) -> bool:
+        """Returns whether the sender waits for an answer."""
+        return self.problem.answerable
+
+
+class Run(Struct, frozen=True):
+    """Messages that begin alike, as they came; see `Peer.next_event`."""
+
+    lines: list[bytes]
+
+
+Event: TypeAlias = (
+    Asked
+    | jsonrpc.Notification
+    | Answered[T]
+    | Refused[T]
+    | Unexpected
+    | Unreadable
+    | Run
+    | TooLarge
+    | Malformed
+    | Truncated
+)
+
+
+class Peer(Generic[T]):
+    """Our side of one conversation. `T` is the type of the context that is kept with each call."""
+
+    def __init__(
+        self,
+        framer: Framer | None = None,
+        *,
+        decode: Decode = jsonrpc.decode,
+        versioned: bool = False,
+    ) -> None:
+        """Speaks lines and checks all that it reads, unless told otherwise.
+
+        :param decode: `jsonrpc.decode_trusted` for a peer that needs no checks, which is faster
+        :param versioned: whether our own calls have the `jsonrpc` member
+        """
+        self.versioned = versioned
+        self._framer = framer or LineFramer(DEFAULT_MAX_MESSAGE_BYTES)
+        self._decode = decode
+        self._ids = count(1)
+        self._calls: dict[int, Call[T]] = {}
+        self._deadlines: list[tuple[float, int]] = []
+        self._frames: list[Frame] = []
+        self._position = 0
+        self._members: list[Event[T]] = []
+
+    # --- what we send ---------------------------------------------------------------------------
+
+    @property
+    def calls_in_flight(self) -> int:
+        """Returns how many calls have not ended."""
+        return len(self._calls)
+
+    def call(
+        self, method: str, params: object = None, *, context: T, deadline: float | None = None
+    ) -> tuple[int, bytes]:
+        """Begins a call; returns its id and the bytes to send.
+
+        :param params: bytes and Raw are JSON already; None sends none; all else is encoded
+        """
+        call_id = next(self._ids)
+        message = jsonrpc.encode_request(b"%d" % call_id, method, params, versioned=self.versioned)
+        self._calls[call_id] = Call(call_id, method, deadline, context)
+        if deadline is not None:
+            heappush(self._deadlines, (deadline, call_id))
+        return call_id, self._framer.encode(message)
+
+    def abandon(self, call_id: int) -> Call[T] | None:
+        """Forgets a call; its answer will be `Unexpected`. Returns None if it had ended."""
+        return self._calls.pop(call_id, None)
+
+    def notify(self, method: str, params: object = None) -> bytes:
+        """Returns the bytes of a notification; `params` as in `call`."""
+        message = jsonrpc.encode_notification(method, params, versioned=self.versioned)
+        return self._framer.encode(message)
+
+    def encode(self, message: bytes) -> bytes:
+        """Frames a message that was encoded by the caller."""
+        return self._framer.encode(message)
+
+    def answer(self, asked: Asked, result: object) -> bytes:
+        """Returns the bytes of an answer; none while others of the same batch are owed."""
+        request = asked.request
+        answer = jsonrpc.encode_result(request.id, result, versioned=request.versioned)
+        return self._encode_owed(answer, asked.batch)
+
+    def refuse(
+        self, asked: Asked | Unreadable, code: int, message: str, data: object = None
+    ) -> bytes:
+        """Returns the bytes of an error, as `answer` does."""
+        owed = asked.request if isinstance(asked, Asked) else asked.problem
+        error = jsonrpc.encode_error(owed.id, code, message, data, versioned=owed.versioned)
+        return self._encode_owed(error, asked.batch)
+
+    def _encode_owed(self, answer: bytes, batch: Batch | None) -> bytes:
+        message = answer if batch is None else batch.add(answer)
+        return b"" if message is None else self._framer.encode(message)
+
+    # --- what we read ---------------------------------------------------------------------------
+
+    def feed(self, data: bytes) -> None:
+        """Takes the next bytes of the stream; `next_event` then says what they mean."""
+        self._frames = [*self._frames[self._position :], *self._framer.feed(data)]
+        self._position = 0
+
+    def feed_eof(self) -> None:
+        """Takes the end of the stream. Nothing is fed after it."""
+        self._frames = [*self._frames[self._position :], *self._framer.eof()]
+        self._position = 0
+
+    def next_event(self, run_prefix: bytes | None = None) -> Event[T] | None:
+        """Returns what comes next, or None until more is fed.
+
+        :param run_prefix: messages that begin so are not decoded: one `Run` has all that follow
+            each other. For messages that are only passed on.
+        """
+        if self._members:
+            return self._members.pop(0)
+        if self._position == len(self._frames):
+            self._frames, self._position = [], 0
+            return None
+        frame = self._frames[self._position]
+        if not isinstance(frame, bytes):
+            self._position += 1
+            return frame
+        if run_prefix is not None and frame.startswith(run_prefix):
+            return self._next_run(run_prefix)
+        self._position += 1
+        decoded = self._decode(frame)
+        if isinstance(decoded, jsonrpc.Batch):
+            first, *self._members = self._batch_events(decoded)
+            return first
+        return self._event(decoded)
+
+    def read(self, message: bytes) -> list[Event[T]]:
+        """Returns what one message means, for those who frame messages themselves."""
+        decoded = self._decode(message)
+        if isinstance(decoded, jsonrpc.Batch):
+            return self._batch_events(decoded)
+        return [self._event(decoded)]
+
+    def _next_run(self, prefix: bytes) -> Run:
+        lines: list[bytes] = []
+        for frame in islice(self._frames, self._position, None):
+            if not isinstance(frame, bytes) or not frame.startswith(prefix):
+                break
+            lines.append(frame)
+        self._position += len(lines)
+        return Run(lines)
+
+    def _batch_events(self, decoded: jsonrpc.Batch) -> list[Event[T]]:
+        batch = Batch(sum(map(wants_answer, decoded.members)))
+        return [self._event(member, batch) for member in decoded.members]
+
+    def _event(self, message: jsonrpc.Message, batch: Batch | None = None) -> Event[T]:
+        # One after the other instead of `match`, which is slower, and the most frequent first.
+        if isinstance(message, jsonrpc.Notification):
+            return message
+        if isinstance(message, jsonrpc.Response | jsonrpc.ErrorResponse):
+            return self._answered(message)
+        if isinstance(message, jsonrpc.Request):
+            return Asked(message, batch)
+        return Unreadable(message, batch)
+
+    def _answered(self, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> Event[T]:
+        call = self._call_of(message.id)
+        if call is None:
+            return Unexpected(message)
+        if isinstance(message, jsonrpc.Response):
+            return Answered(call, message.result)
+        return Refused(call, message.error)
+
+    def _call_of(self, id_text: bytes) -> Call[T] | None:
+        try:
+            key = jsonrpc.id_key(id_text)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return None  # what was not checked can be a string that is not UTF-8
+        # An equal number that is written otherwise (1.0) finds its call; a string does not.
+        return self._calls.pop(cast("int", key), None)
+
+    # --- time and the end -----------------------------------------------------------------------
+
+    @property
+    def next_deadline(self) -> float | None:
+        """Returns when `expire` has something to do, or None."""
+        deadlines = self._deadlines
+        if len(deadlines) > 2 * len(self._calls) + _MIN_STALE_DEADLINES:
+            deadlines[:] = [entry for entry in deadlines if entry[1] in self._calls]
+            heapify(deadlines)
+        while deadlines and deadlines[0][1] not in self._calls:
+            heappop(deadlines)
+        return deadlines[0][0] if deadlines else None
+
+    def expire(self, now: float) -> list[Call[T]]:
+        """Ends the calls whose deadline has come, and returns them, the earliest first."""
+        expired: list[Call[T]] = []
+        while (deadline := self.next_deadline) is not None and deadline <= now:
+            expired.append(self._calls.pop(heappop(self._deadlines)[1]))
+        return expired
+
+    def close(self) -> list[Call[T]]:
+        """Ends all calls in flight, because no answer can come, and returns them, oldest first."""
+        calls = list(self._calls.values())
+        self._calls.clear()
+        self._deadlines.clear()
+        return calls
+
+
+def wants_answer(message: jsonrpc.Message) -> bool:
+    """Returns whether a message is owed an answer."""
+    if isinstance(message, jsonrpc.Invalid):
+        return message.answerable
+    return isinstance(message, jsonrpc.Request)

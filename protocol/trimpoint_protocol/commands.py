@@ -74,6 +74,20 @@ class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     trigger: str | None = None
 
 
+class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.undo"):
+    """`/undo`: take back the last trim of any kind; the context is what it was before, with the
+    turns since. Files stay as they are.
+
+    `redo` makes the trim again that was undone last. `trimPointId`, when given, must be that trim:
+    so of two clients that undo at once, one does. `force` undoes it also where the context will not
+    fit, or where turns come back word for word that Codex had compacted by itself.
+    """
+
+    redo: bool = False
+    trim_point_id: Identifier | None = None
+    force: bool = False
+
+
 class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archive-and-new"):
     """`/new`: archive the thread and create one with the same project, worktree, branch and
     settings.
@@ -126,6 +140,7 @@ AnyClientCommand = (
     TrimContext
     | CompactContext
     | DiscardContext
+    | UndoTrim
     | ArchiveAndNew
     | RevertToCheckpoint
     | StopSession

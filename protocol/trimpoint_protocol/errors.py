@@ -43,6 +43,8 @@ class Reason(StrEnum):
     ENTRY_PROTECTED = "entry_protected"
     ALREADY_DISCARDED = "already_discarded"
     BELOW_FLOOR = "below_floor"
+    NOTHING_TO_UNDO = "nothing_to_undo"
+    DOES_NOT_FIT = "does_not_fit"
     SESSION_RESTARTING = "session_restarting"
     PROVIDER_UNAVAILABLE = "provider_unavailable"
     PROVIDER_TIMEOUT = "provider_timeout"
@@ -101,6 +103,8 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.ALREADY_DISCARDED: ErrorKind(-32034, False),
     Reason.BELOW_FLOOR: ErrorKind(-32035, False),
     Reason.CANCELLED: ErrorKind(-32036, True),
+    Reason.NOTHING_TO_UNDO: ErrorKind(-32037, False),
+    Reason.DOES_NOT_FIT: ErrorKind(-32038, False),
 }
 
 

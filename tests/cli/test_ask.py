@@ -142,7 +142,7 @@ async def test_each_trim_says_what_it_brought_and_how_to_take_it_back(stage: Cli
             await stage.turn(client, thread, f"prompt-{number}.")
         cleared = await stage.run("clear", "1")
         assert "30,010 tokens before" in " ".join(cleared.out.split())
-        assert "To undo: trimpoint revert 3 --context" in cleared.out
+        assert "To undo: trimpoint undo" in cleared.out
         assert (await stage.run("revert", "3", "--context")).code == 0
         await stage.turn(client, thread, "prompt-4.")
         assert stage.model.turn_requests()[-1].mentions("prompt-1.")

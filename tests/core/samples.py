@@ -47,6 +47,8 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         "agent",
         900,
     ),
+    ev.TrimUndone("thread", "trim-point", 4),
+    ev.TrimRedone("thread", "trim-point", 5),
     ev.CompactionRequested("operation", 3, "keep the names", "automatic"),
     ev.CompactionForked("operation", SECRET),
     ev.CompactionFailed("operation", "the model said nothing"),

@@ -325,3 +325,12 @@ def test_revert_with_anything_else_says_what_is_right(rest: str) -> None:
     outcome = parse(f"/revert {rest}")
     assert isinstance(outcome, UsageError)
     assert "/revert" in outcome.message
+
+
+def test_undo_takes_its_switches_and_nothing_else() -> None:
+    assert parse("/undo") == Invocation("undo", {})
+    wanted = {"redo": True, "force": True, "dry_run": True}
+    assert parse(":UNDO --redo --Force --dry-run") == Invocation("undo", wanted)
+    outcome = parse("/undo 3")
+    assert isinstance(outcome, UsageError)
+    assert "/undo takes nothing but" in outcome.message

@@ -43,7 +43,7 @@ def for_shells(text: str) -> str:
     said = text.replace(" Nothing was sent to the agent.", "")
     said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
     return re.sub(
-        r"(?<![\w/.~-])/(clear|compact|compress|revert|new)\b(?!/)", r"trimpoint \1", said
+        r"(?<![\w/.~-])/(clear|compact|compress|revert|undo|new)\b(?!/)", r"trimpoint \1", said
     )
 
 

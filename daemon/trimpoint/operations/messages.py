@@ -5,10 +5,18 @@ from collections.abc import Sequence
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
+from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import Discard, Operation, Reverting, ThreadState, TrimPoint
-from trimpoint.core.views.trim_outcome import undo_line
+from trimpoint.core.model.state import (
+    Boundary,
+    Discard,
+    Operation,
+    Reverting,
+    ThreadState,
+    TrimPoint,
+)
+from trimpoint.core.views.trim_outcome import called, came_back, undo_line
 from trimpoint.threads.worktrees import Preview, Restored
 
 AFTER_OVERFLOW = (
@@ -33,6 +41,10 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
             "The conversation was taken back; the context now holds "
             f"{counted(state.active_turn_count, 'turn')}."
         )
+    elif operation.kind == "undo":
+        message = _undone(state, state.undone[-1].boundary)
+    elif operation.kind == "redo":
+        message = _redone(state)
     elif operation.kind == "discard" and state.discards:
         message = _discarded(state.discards[-1])
     elif operation.kind == "start" or not state.trim_points:
@@ -162,9 +174,10 @@ def failure_message(operation: Operation, detail: str) -> str:
         )
     if operation.kind == "start":
         return f"The session could not be started: {detail}."
+    done = "The trim was undone" if operation.kind == "undo" else "The context was trimmed"
     return (
-        "The context was trimmed, but the new session could not be started yet; the next turn "
-        f"will start it: {detail}."
+        f"{done}, but the new session could not be started yet; the next turn will start it: "
+        f"{detail}."
     )
 
 
@@ -224,6 +237,22 @@ def _discarded(discard: Discard) -> str:
         f"Discarded: {entries} of {tokens} left the context and can still be read. Files are as "
         "they were."
     )
+
+
+def _undone(state: ThreadState, boundary: Boundary) -> str:
+    holds = f"it holds {counted(state.active_turn_count, 'turn')}"
+    back = came_back(boundary)
+    back = back[0].upper() + back[1:]
+    return f"Undone: {called(boundary)}. {back}; {holds}. Files are as they were."
+
+
+def _redone(state: ThreadState) -> str:
+    boundary = newest_boundary(state)
+    assert boundary is not None
+    if isinstance(boundary, Discard):
+        return f"Done again. {_discarded(boundary)}"
+    said = _compacted if boundary.summary is not None else _cleared
+    return f"Done again. {said(state, boundary)}"
 
 
 def _last_turns(count: int) -> str:

@@ -16,6 +16,7 @@ from trimpoint_protocol.commands import (
     DiscardContext,
     RevertToCheckpoint,
     TrimContext,
+    UndoTrim,
 )
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
@@ -27,6 +28,7 @@ from trimpoint.codex.appserver.supervisor import (
     is_missing_error,
 )
 from trimpoint.codex.history.adoption import imported_turns, inherited_history
+from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
@@ -63,7 +65,7 @@ TERMINAL_SWEEP_S = 30.0
 Step = Callable[[ThreadWriter], Awaitable[None]]
 
 # Commands whose outcome depends on the turns that the thread has.
-LOOKS_AT_TURNS = (TrimContext, CompactContext, DiscardContext, RevertToCheckpoint)
+LOOKS_AT_TURNS = (TrimContext, CompactContext, DiscardContext, UndoTrim, RevertToCheckpoint)
 
 
 class ReadySession(NamedTuple):
@@ -332,6 +334,12 @@ class Sessions:
         """
         ended = [turn for turn in writer.state.active_turns if turn.status != "running"]
         await complete_items(writer, ended)
+
+    async def complete_undone(self, writer: ThreadWriter, *, redo: bool) -> None:
+        """Have the raw items of the turns at hand that the context would hold after an undo."""
+        plan = plan_undo(writer.state, redo=redo)
+        if isinstance(plan, UndoPlan):
+            await complete_items(writer, plan.context.active_turns)
 
     async def _catch_up(self, writer: ThreadWriter, *, must_look: bool) -> None:
         """Before a command is decided: the ledger must hold every turn of a session that broke off,

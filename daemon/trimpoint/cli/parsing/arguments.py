@@ -51,6 +51,7 @@ GROUPS = (
         (
             threads.add_timeline,
             threads.add_revert,
+            threads.add_undo,
             threads.add_diff,
             threads.add_checkpoints,
             threads.add_export,

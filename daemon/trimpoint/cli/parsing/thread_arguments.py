@@ -103,6 +103,24 @@ def add_revert(commands: Commands) -> None:
     for_clients(parser, thread=True)
 
 
+def add_undo(commands: Commands) -> None:
+    """`undo`."""
+    parser = command(
+        commands,
+        "undo",
+        "thread_commands.slash:run_undo",
+        "take back the last trim of the agent's context",
+        "The last clear, compact, compress or automatic compaction; the turns since stay. "
+        "Again takes back the one before.",
+    )
+    parser.add_argument(
+        "--redo", action="store_true", help="make it again, until something else is done"
+    )
+    parser.add_argument("--force", action="store_true", help="even where the context may not fit")
+    dry_run(parser)
+    for_clients(parser, thread=True)
+
+
 def add_new(commands: Commands) -> None:
     """`new`."""
     parser = command(

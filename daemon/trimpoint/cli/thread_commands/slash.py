@@ -1,5 +1,5 @@
-"""`trimpoint clear | compact | compress | revert | new`: slash commands as if typed in a client,
-carried out by the daemon.
+"""`trimpoint clear | compact | compress | revert | undo | new`: slash commands as if typed in a
+client, carried out by the daemon.
 """
 
 import argparse
@@ -70,6 +70,11 @@ def run_revert(arguments: argparse.Namespace) -> int:
     """`revert [TURN | --undo] [--context] [--force] [--dry-run]`."""
     turn = [arguments.turn] if arguments.turn is not None else []
     return _run(arguments, "/revert", turn, "undo", "context", "force", "dry_run")
+
+
+def run_undo(arguments: argparse.Namespace) -> int:
+    """`undo [--redo] [--force] [--dry-run]`."""
+    return _run(arguments, "/undo", [], "redo", "force", "dry_run")
 
 
 def run_new(arguments: argparse.Namespace) -> int:

@@ -6,10 +6,18 @@ measurement is marked as an estimate.
 """
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from trimpoint.core.context.active_context import bootstrap_items, summary_item, turn_items
+from trimpoint.core.context.active_context import (
+    bootstrap_items,
+    message_item,
+    placed_items,
+    summary_item,
+    turn_items,
+)
 from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.events import GenerationOpened
 from trimpoint.core.model.state import Entry, Generation, ThreadState
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 from trimpoint.core.model.usage import SampleSource, UsageTotals, model_in
@@ -118,6 +126,36 @@ def level_of(used: int, window: int, policy: Policy) -> Level:
         if share >= policy.warning_at
         else "ok"
     )
+
+
+def opened_tokens(state: ThreadState, opened: GenerationOpened) -> int:
+    """Returns what the context would hold in a generation that is opened so, by estimate."""
+    return overhead_tokens(state) + sum(_opened_weights(state, opened))
+
+
+def exceeds(state: ThreadState, opened: GenerationOpened, window: int) -> bool:
+    """Returns whether that would be more than fits; it looks at no more turns than it must."""
+    sums = accumulate(_opened_weights(state, opened), initial=overhead_tokens(state))
+    return any(tokens > window for tokens in sums)
+
+
+def _opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int]:
+    if opened.summary is not None:
+        yield estimate_tokens(summary_item(opened.summary, opened.summarized_messages))
+    skipped = opened.skipped_items
+    for index in map(state.turn_index.__getitem__, opened.turn_ids):
+        turn = state.turns[index]
+        if turn.items:
+            placed = placed_items(state, turn)
+            yield sum(estimate_tokens(item) for at, item in placed if at >= skipped)
+        else:  # they are read from the rollout when they are needed
+            yield sum(_unrecorded_tokens(entry) for entry in _entries(state, index))
+        skipped = 0
+
+
+def _unrecorded_tokens(entry: Entry) -> int:
+    is_message = entry.kind == "message"
+    return estimate_tokens(message_item(entry)) if is_message else _entry_tokens(entry)
 
 
 def overhead_tokens(state: ThreadState) -> int:

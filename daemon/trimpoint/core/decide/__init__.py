@@ -1,6 +1,7 @@
 """Commands to events, or to a rejection.
 
-`decider` is the entry. `trimming`, `discarding`, `overflow`, `reverting` and `auto_compaction`
-decide one subject each, `new_facts` turns reports from Codex into events, `revisions` resolves
-ranges of checkpoints, and `agent_tools` answers the tools that the agent itself may call.
+`decider` is the entry. `trimming`, `discarding`, `undoing`, `overflow`, `reverting` and
+`auto_compaction` decide one subject each, `new_facts` turns reports from Codex into events,
+`revisions` resolves ranges of checkpoints, and `agent_tools` answers the tools that the agent
+itself may call.
 """

@@ -16,6 +16,7 @@ from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, revert_turns
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
+from trimpoint.core.decide.undoing import undo_trim
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
@@ -54,6 +55,8 @@ def _decide_client(
             return when_idle(state, "discard from") or discard(
                 state, command, stamp, policy.discard
             )
+        case wire.UndoTrim():
+            return when_idle(state, "undo a trim of") or undo_trim(state, command, stamp, policy)
         case wire.ArchiveAndNew():
             return when_idle(state, "replace") or _archive_and_new(state, command, stamp)
         case wire.RevertToCheckpoint():

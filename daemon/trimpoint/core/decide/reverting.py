@@ -9,7 +9,8 @@ import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.context.active_context import Summary, context_items, next_generation
+from trimpoint.core.context.active_context import context_items
+from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.decide.file_history import is_late
 from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import commands as internal
@@ -37,7 +38,8 @@ class RevertTarget(NamedTuple):
 
     `generation` is the number of the one whose provider thread holds the context, `through` the
     last turn of it that counts, as the provider calls it, None when all of it does. `generation` is
-    None when there is no turn and so no context.
+    None when there is no turn and so no context, and when the turn ran in a context that was
+    trimmed by what was undone since.
     """
 
     active: list[Turn]
@@ -167,7 +169,10 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     points = [point for point in state.trim_points if point.generation <= last]
     discards = [discard for discard in state.discards if discard.generation <= last]
     through = state.turns[kept - 1].provider_turn_id or state.turns[kept - 1].id if kept else None
-    return _target(_with_injected(state.turns[:kept], []), points, last or None, through, discards)
+    # Its provider thread has a context that is trimmed by what was undone since.
+    is_undone = any(one.boundary.generation <= last < one.undone_in for one in state.undone)
+    generation = None if is_undone else last or None
+    return _target(_with_injected(state.turns[:kept], []), points, generation, through, discards)
 
 
 def _with_injected(turns: Sequence[Turn], injected: list[bytes]) -> list[Turn]:
@@ -239,14 +244,7 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
 
 
 def _opened(state: ThreadState, target: RevertTarget, *, in_provider: bool) -> ev.GenerationOpened:
-    summary, skipped = None, 0
-    if target.point is not None and target.point.summary is not None:
-        trimmed = state.generations[target.point.generation - 1]
-        summary = Summary(target.point.summary, trimmed.summarized_messages)
-        skipped = trimmed.skipped_items
-    return next_generation(
-        state, "revert", target.active, summary, skipped, in_provider=in_provider
-    )
+    return generation_behind(state, target.point, target.active, "revert", in_provider=in_provider)
 
 
 def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
@@ -270,15 +268,9 @@ def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp
     # The context that was active at that turn: what the last trim before it had left, and the turns
     # since.
     left = state.turns[point.turn_index if point is not None else 0 : index]
-    summary, skipped = None, 0
-    if point is not None and point.summary is not None:
-        summary = Summary(point.summary, point.pruned_message_count)
-        skipped = state.generations[point.generation - 1].skipped_items
-    opened = next_generation(state, "revert", left, summary, skipped)
-    requested = (
-        ev.SessionStopRequested(opened.generation - 1),
-        ev.SessionStartRequested(opened.generation),
-    )
+    opened = generation_behind(state, point, left, "revert")
+    number = opened.generation
+    requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
     return Accepted(
         (ev.OperationStarted(stamp.id, "revert"), reverted, opened, *requested), stamp.id
     )

@@ -21,6 +21,7 @@ from trimpoint.core.evolve.revert_folds import (
     restore_files,
     revert_turns,
 )
+from trimpoint.core.evolve.undo_folds import COMPACTIONS, redo_trim, undo_trim
 from trimpoint.core.evolve.usage_folds import (
     change_settings,
     note_overflow,
@@ -45,8 +46,6 @@ from trimpoint.core.model.state import (
 from trimpoint.core.model.usage import begin_era
 
 DROPPED_AT_ONCE = 2_048
-COMPACTIONS = frozenset({"compact", "auto", "overflow"})
-"""What triggers a trim that summarizes."""
 
 
 def replay(records: Iterable[ev.Record]) -> ThreadState:
@@ -192,6 +191,7 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
     )
     count_active_messages(state)
     note_trim(state)
+    state.redoable = 0
     if event.trigger in COMPACTIONS:
         state.compaction_count += 1
 
@@ -227,6 +227,7 @@ def _discard(state: ThreadState, event: ev.ContextDiscarded, at_ms: int) -> None
             entry_index=len(state.entries),
         )
     )
+    state.redoable = 0
 
 
 def _entries_named(state: ThreadState, turn_id: str, names: frozenset[str]) -> list[Entry]:
@@ -272,6 +273,7 @@ def _start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
     state.turns.append(Turn(event.turn_id, event.generation, at_ms, len(state.entries)))
     state.running_turn_id = event.turn_id
     state.generations[event.generation - 1].turn_count += 1
+    state.redoable = 0
 
 
 def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> None:
@@ -366,6 +368,8 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.TrimPointCreated: _trim,
     ev.ContextSummarized: _summarize,
     ev.ContextDiscarded: _discard,
+    ev.TrimUndone: undo_trim,
+    ev.TrimRedone: redo_trim,
     ev.CompactionRequested: _request_compaction,
     ev.CompactionForked: _fork_compaction,
     ev.CompactionFailed: note_failure,

@@ -15,6 +15,7 @@ def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> Non
     _cut_ledger(state, first)
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
+    state.redoable = 0
     count_active_messages(state)
 
 
@@ -149,7 +150,9 @@ def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
         commit=reverting.safety if reverting is not None else "",
         injected=injected,
         was_cut=was_cut,
+        undone=state.undone,
     )
+    state.redoable = 0
     _cut_ledger(state, kept)
     if undone and before is not None:
         _restore_undone(state, before)
@@ -207,6 +210,12 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
     state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]
     kept = {discard.id: discard for discard in state.discards}
     state.discards = [kept.get(discard.id, discard) for discard in past.discards]
+    state.undone = past.undone
+    place_boundaries(state)
+
+
+def place_boundaries(state: ThreadState) -> None:
+    """Count the positions of the trims among the entries anew, from those among the turns."""
     for point in state.boundaries:
         within = point.turn_index < len(state.turns)
         point.entry_index = (

@@ -104,8 +104,8 @@ class SessionStartRequested(
 
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
-    """`kind`: clear | compact | discard | revert | start | overflow. At most one is open on a
-    thread.
+    """`kind`: clear | compact | discard | revert | start | overflow | undo | redo. At most one is
+    open on a thread.
     """
 
     operation_id: str
@@ -173,6 +173,24 @@ class ContextDiscarded(Event, frozen=True, array_like=True, tag="thread.context-
     generation: int
     trigger: str
     est_tokens: int = 0
+
+
+class TrimUndone(Event, frozen=True, array_like=True, tag="thread.trim-undone"):
+    """The trim point stands no more: what it took out of the context is in it again since
+    `generation`, before the turns that came after it.
+    """
+
+    thread_id: str
+    trim_point_id: str
+    generation: int
+
+
+class TrimRedone(Event, frozen=True, array_like=True, tag="thread.trim-redone"):
+    """The trim point that was undone last stands again, since `generation`."""
+
+    thread_id: str
+    trim_point_id: str
+    generation: int
 
 
 class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compaction-requested"):
@@ -493,6 +511,8 @@ AnyEvent = (
     | TrimPointCreated
     | ContextSummarized
     | ContextDiscarded
+    | TrimUndone
+    | TrimRedone
     | CompactionRequested
     | CompactionForked
     | CompactionFailed

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 PREFIXES = ("/", ":")
-FORCE, DRY_RUN = "--force", "--dry-run"
+FORCE, DRY_RUN, REDO = "--force", "--dry-run", "--redo"
 MAX_TURNS = 1_000_000
 MAX_TOKENS = 1_000_000_000
 _TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
@@ -192,6 +192,13 @@ def _parse_new(rest: str) -> dict[str, Any] | str:
     return f"/new takes nothing after it, not {_quoted(words)}." if words else dict(switches)
 
 
+def _parse_undo(rest: str) -> dict[str, Any] | str:
+    switches, words = _switches(rest, REDO, FORCE, DRY_RUN)
+    if words:
+        return f"/undo takes nothing but {REDO}, {FORCE} and {DRY_RUN}, not {_quoted(words)}."
+    return dict(switches)
+
+
 def _parse_help(rest: str) -> dict[str, Any] | str:
     name = rest.lower().removeprefix("/").removeprefix(":")
     if name and name not in REGISTRY:
@@ -261,6 +268,16 @@ REGISTRY: dict[str, SlashCommand] = {
             "would be done. "
             "If it fails, nothing changes.",
             _parse_revert,
+        ),
+        SlashCommand(
+            "undo",
+            "/undo [--redo] [--force] [--dry-run]",
+            "Take back the last trim of the agent's context",
+            "The context is what it was before the last /clear, /compact, /compress or automatic "
+            "compaction, and the turns since stay in it. Again takes back the one before; --redo "
+            "makes it again, until something else is done. --force undoes it also where the "
+            "context may not fit. Files stay as they are. --dry-run only says what would happen.",
+            _parse_undo,
         ),
         SlashCommand(
             "new",

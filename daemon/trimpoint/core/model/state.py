@@ -123,6 +123,28 @@ class Discard(msgspec.Struct):
     entry_index: int
 
 
+Boundary = TrimPoint | Discard
+
+
+class UndoneTrim(msgspec.Struct):
+    """A trim that was undone: `point` or `discard` is what it was.
+
+    It stood in the generations from its own to the one before `undone_in`: a provider thread of
+    these holds a context that is trimmed by it.
+    """
+
+    point: TrimPoint | None
+    discard: Discard | None
+    undone_in: int
+
+    @property
+    def boundary(self) -> Boundary:
+        """Returns the trim itself."""
+        boundary = self.point or self.discard
+        assert boundary is not None
+        return boundary
+
+
 class FirstCall(msgspec.Struct, frozen=True):
     """The first model call of a generation, how much it was given."""
 
@@ -214,6 +236,7 @@ class UndoState(msgspec.Struct):
     discards: list[Discard] = []
     injected: list[bytes] = []
     was_cut: bool = False
+    undone: list[UndoneTrim] = []
 
 
 class Operation(msgspec.Struct):
@@ -328,6 +351,8 @@ class ThreadState(msgspec.Struct):
     active_messages: int = 0
     compacted_in: list[str] = []
     items_dropped_to: int = 0
+    undone: list[UndoneTrim] = []
+    redoable: int = 0
 
     @property
     def exists(self) -> bool:
@@ -340,7 +365,7 @@ class ThreadState(msgspec.Struct):
         return self.generations[-1]
 
     @property
-    def boundaries(self) -> list[TrimPoint | Discard]:
+    def boundaries(self) -> list[Boundary]:
         """Trim points of both kinds, those that prune turns first."""
         return [*self.trim_points, *self.discards]
 

@@ -8,15 +8,31 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.methods import TokenChange
 
 from trimpoint.core.context.active_context import context_items, plan_trim
-from trimpoint.core.context.context_size import ContextSize, context_size, overhead_tokens
-from trimpoint.core.model.decision import Policy, counted
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.context.context_size import (
+    ContextSize,
+    context_size,
+    opened_tokens,
+    overhead_tokens,
+)
+from trimpoint.core.decide.undoing import UndoPlan, plan_undo
+from trimpoint.core.model.decision import Policy, Rejected, counted
+from trimpoint.core.model.state import Boundary, Discard, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 
 SUMMARY_TO_COME = "The summary is not counted, because it is not written yet."
+UNDO, REDO = "/undo", "/undo --redo"
 NEW_SESSION = "An estimate: what instructions and tools took before."
 
-Planned = wire.TrimContext | wire.CompactContext | wire.ArchiveAndNew
+Planned = wire.TrimContext | wire.CompactContext | wire.ArchiveAndNew | wire.UndoTrim
+_CALLED = {
+    "clear": "/clear",
+    "compact": "/compact",
+    "auto": "the automatic compaction",
+    "overflow": "the summary that made room for a turn",
+    "compress": "/compress",
+    "agent": "what the agent discarded",
+    "discard": "the discard",
+}
 
 
 def token_change(before: ContextSize, after: ContextSize) -> TokenChange:
@@ -39,11 +55,16 @@ def tokens_text(change: TokenChange) -> str:
     return f"Context: {before} tokens before, {after} after."
 
 
-def undo_command(state: ThreadState) -> str | None:
-    """Returns what to type to have the context back that a trim took; None where no turn leads back
-    to it.
+def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
+    """Returns what to type to take back what was done last, a trim or (`of_undo`) an undo; None
+    where nothing leads back.
     """
-    return f"/revert {len(state.turns)} --context" if state.turns else None
+    if of_undo and state.redoable:
+        return REDO
+    if not isinstance(plan_undo(state), Rejected):
+        return UNDO
+    # The provider may have what the ledger has not; without the turns since.
+    return f"/revert {len(state.turns)} --context" if state.turns and not of_undo else None
 
 
 def undo_line(undo: str) -> str:
@@ -60,6 +81,8 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
             after, note = overhead + _kept_tokens(state, command), NEW_SESSION if overhead else None
         case wire.CompactContext():
             after, note = None, SUMMARY_TO_COME
+        case wire.UndoTrim():
+            after, note = _tokens_after_undo(state, command), NEW_SESSION if overhead else None
         case wire.ArchiveAndNew():
             after, note = overhead, NEW_SESSION if overhead else None
         case _:
@@ -80,6 +103,9 @@ def planned_text(state: ThreadState, command: Planned) -> str:
             return (
                 "Would archive the thread and start an empty one with the same files and settings."
             )
+        case wire.UndoTrim():
+            undone = plan_undo(state, redo=command.redo)
+            return undone.message if isinstance(undone, Rejected) else _planned_undo_text(undone)
         case wire.TrimContext() | wire.CompactContext():
             verb = "clear" if isinstance(command, wire.TrimContext) else "summarize"
             plan = plan_trim(state, command.keep_last_n_turns or 0)
@@ -101,3 +127,37 @@ def _kept_tokens(state: ThreadState, command: wire.TrimContext) -> int:
     plan = plan_trim(state, command.keep_last_n_turns or 0)
     kept = plan.kept if plan is not None else []
     return sum(map(estimate_tokens, context_items(state, command.summary, 0, kept)))
+
+
+def _tokens_after_undo(state: ThreadState, command: wire.UndoTrim) -> int | None:
+    plan = plan_undo(state, redo=command.redo)
+    return opened_tokens(plan.context, plan.opened) if isinstance(plan, UndoPlan) else None
+
+
+def _planned_undo_text(plan: UndoPlan) -> str:
+    turns = f"the context would hold {counted(len(plan.opened.turn_ids), 'turn')}"
+    if plan.opened.reason == "redo":
+        return f"Would make {called(plan.boundary)} again; {turns}."
+    comes_back = came_back(plan.boundary, planned=True)
+    return f"Would undo {called(plan.boundary)}: {comes_back}; {turns}."
+
+
+def called(boundary: Boundary) -> str:
+    """Returns what a person calls a trim."""
+    return _CALLED.get(boundary.trigger, "the trim")
+
+
+def came_back(boundary: Boundary, *, planned: bool = False) -> str:
+    """Returns what an undo brought back, or with `planned` would bring back."""
+    if isinstance(boundary, Discard):
+        count = len(boundary.entry_ids)
+        entries = "1 entry" if count == 1 else f"{count} entries"
+        what = f"{entries} of about {boundary.est_tokens:,} tokens"
+    elif not boundary.pruned_turn_count:
+        what, count = "the summary", 1
+    else:
+        count = boundary.pruned_message_count
+        turns = counted(boundary.pruned_turn_count, "turn")
+        what = f"{counted(count, 'message')} in {turns}"
+    verb = "would be" if planned else "is" if count == 1 else "are"
+    return f"{what} {verb} in the context again"

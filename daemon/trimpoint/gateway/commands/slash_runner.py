@@ -16,6 +16,7 @@ from trimpoint_protocol.commands import (
     DiscardContext,
     RevertToCheckpoint,
     TrimContext,
+    UndoTrim,
 )
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress
@@ -59,6 +60,7 @@ SKIPS = frozenset(
         Reason.TURN_IN_PROGRESS,
         Reason.REQUEST_PENDING,
         Reason.NOTHING_TO_REVERT,
+        Reason.NOTHING_TO_UNDO,
     }
 )
 
@@ -127,9 +129,7 @@ class SlashRunner:
                 dry_run = arguments.pop("dry_run", False) or dry_run
                 request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
                 with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
-                    if dry_run and isinstance(
-                        request, TrimContext | CompactContext | ArchiveAndNew
-                    ):
+                    if dry_run and isinstance(request, Planned):
                         return await self._rehearse(command, request)
                     return await self._dispatch(command, request, progress)
 
@@ -163,7 +163,9 @@ class SlashRunner:
             else token_change(before, context_size(present.state, self._engine.policy))
         )
         undo = (
-            undo_command(writer.state) if new_id is None else f"thread/unarchive {writer.thread_id}"
+            undo_command(writer.state, of_undo=outcome.command == "undo")
+            if new_id is None
+            else f"thread/unarchive {writer.thread_id}"
         )
         said = (
             [str(outcome.message)]
@@ -182,6 +184,8 @@ class SlashRunner:
         if isinstance(decision, Rejected):
             refused = CommandRefused(decision.reason, decision.message, decision.block)
             return msgspec.structs.replace(_refused(command, refused), dry_run=True)
+        if isinstance(request, UndoTrim):
+            await self._sessions.complete_undone(writer, redo=request.redo)
         change = planned_change(writer.state, request, self._engine.policy)
         text = f"{planned_text(writer.state, request)} {tokens_text(change)} Nothing was changed."
         return CommandOutcome(
@@ -312,6 +316,8 @@ def _as_command(
             return TrimContext(command_id=command_id, thread_id=thread_id, **arguments)
         case "compact":
             return CompactContext(command_id=command_id, thread_id=thread_id, **arguments)
+        case "undo":
+            return UndoTrim(command_id=command_id, thread_id=thread_id, **arguments)
         case "revert":
             return RevertToCheckpoint(command_id=command_id, thread_id=thread_id, **arguments)
         case _:

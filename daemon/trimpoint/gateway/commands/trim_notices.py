@@ -23,7 +23,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 USAGE = "thread/tokenUsage/updated"
 # A compaction is shown by an item of Codex's own.
-SAID = frozenset({"clear", "discard", "revert"})
+SAID = frozenset({"clear", "discard", "revert", "undo", "redo"})
 TRIMS = SAID | {"compact"}
 
 

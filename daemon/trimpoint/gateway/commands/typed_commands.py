@@ -157,7 +157,7 @@ class TypedCommands:
             return "completed", OWN_NEW, None
         status, answer, error = await self._outcome(turn, text)
         # With a colon the command can be typed into every client.
-        return status, answer.replace("To undo: /revert", "To undo: :revert"), error
+        return status, answer.replace("To undo: /", "To undo: :"), error
 
     async def _outcome(self, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
         """The status of the turn, what it answers, and its error."""

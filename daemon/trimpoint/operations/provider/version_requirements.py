@@ -6,13 +6,14 @@ from trimpoint_protocol.commands import (
     CompactContext,
     DiscardContext,
     TrimContext,
+    UndoTrim,
 )
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED, Version, version_text
 from trimpoint.threads.errors import CommandRefused
 
-_NEED_NEW_CONTEXT = (TrimContext, CompactContext, DiscardContext, ArchiveAndNew)
+_NEED_NEW_CONTEXT = (TrimContext, CompactContext, DiscardContext, UndoTrim, ArchiveAndNew)
 
 
 def refuse_if_too_old(command: AnyClientCommand, version: Version | None) -> None:

@@ -1,0 +1,152 @@
+"""The rules of `/undo` and `/undo --redo`: which trim is taken back or made again, and what the
+context then holds (docs/spec/context.md).
+
+Always true: the trim that is taken back is the newest one that stands, so all turns before it are
+those that were there when it was made. The context is put together from the ledger, so nothing is
+undone where only the provider can read a part of it.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.context.context_size import exceeds, window_of
+from trimpoint.core.context.generations import generation_behind
+from trimpoint.core.context.provider_compactions import newest_own_compaction
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
+from trimpoint.core.model.state import Boundary, ThreadState
+from trimpoint.core.model.usage import model_in
+
+REDO_ENDS = "A turn, a trim or a revert since then ends what can be redone."
+
+
+class UndoPlan(NamedTuple):
+    """What `/undo` does: `boundary` is taken back or made again.
+
+    `context` is the thread with the trims that stand then, and `opened` the generation with it.
+    """
+
+    boundary: Boundary
+    context: ThreadState
+    opened: ev.GenerationOpened
+
+
+def undo_trim(state: ThreadState, command: wire.UndoTrim, stamp: Stamp, policy: Policy) -> Decision:
+    """`/undo`: the generation with the context as it was, or why there is none."""
+    plan = plan_undo(state, redo=command.redo)
+    if isinstance(plan, Rejected):
+        return plan
+    boundary_id = plan.boundary.id
+    if command.trim_point_id not in (None, boundary_id):
+        another = f"The trim that would be undone now is another one: {boundary_id}."
+        return Rejected(Reason.NOTHING_TO_UNDO, f"{another} Nothing was changed.")
+    if not command.force and (refusal := _needs_force(state, plan, policy)) is not None:
+        return refusal
+    number = plan.opened.generation
+    changed = (ev.TrimRedone if command.redo else ev.TrimUndone)(state.id, boundary_id, number)
+    return Accepted(
+        (
+            ev.OperationStarted(stamp.id, "redo" if command.redo else "undo"),
+            changed,
+            plan.opened,
+            ev.SessionStopRequested(number - 1),
+            ev.SessionStartRequested(number),
+        ),
+        stamp.id,
+    )
+
+
+def plan_undo(state: ThreadState, *, redo: bool = False) -> UndoPlan | Rejected:
+    """Returns what would be undone, or with `redo` made again; or why nothing is."""
+    return _plan_redo(state) if redo else _plan_undo(state)
+
+
+def _plan_undo(state: ThreadState) -> UndoPlan | Rejected:
+    boundary = newest_boundary(state)
+    if boundary is None:
+        return Rejected(Reason.NOTHING_TO_UNDO, "Nothing to undo: no trim stands in the thread.")
+    if boundary.generation == 1:
+        made = "It was made in the thread that this one was forked from; undo it there."
+        return Rejected(Reason.NOTHING_TO_UNDO, f"The last trim cannot be undone here. {made}")
+    context = msgspec.structs.replace(
+        state,
+        trim_points=[point for point in state.trim_points if point is not boundary],
+        discards=[discard for discard in state.discards if discard is not boundary],
+    )
+    if _began_sealed(context, boundary.generation - 1):
+        sealed = "Only Codex can read the summary that the context began with before the last trim"
+        return Rejected(Reason.NOT_SUPPORTED, f"{sealed}, so the trim cannot be undone.")
+    return _planned(state, boundary, context, "undo")
+
+
+def _plan_redo(state: ThreadState) -> UndoPlan | Rejected:
+    if not state.redoable:
+        return Rejected(Reason.NOTHING_TO_UNDO, f"Nothing to redo. {REDO_ENDS}")
+    undone = state.undone[-1]
+    point, discard = undone.point, undone.discard
+    if point is not None and point.summary_unavailable:
+        sealed = "Only Codex could read its summary. /compact summarizes once more."
+        return Rejected(Reason.NOT_SUPPORTED, f"The compaction cannot be made again: {sealed}")
+    context = msgspec.structs.replace(
+        state,
+        trim_points=[*state.trim_points, *([point] if point is not None else [])],
+        discards=[*state.discards, *([discard] if discard is not None else [])],
+    )
+    return _planned(state, undone.boundary, context, "redo")
+
+
+def _planned(state: ThreadState, boundary: Boundary, context: ThreadState, reason: str) -> UndoPlan:
+    point = context.trim_points[-1] if context.trim_points else None
+    return UndoPlan(
+        boundary, context, generation_behind(state, point, context.active_turns, reason)
+    )
+
+
+def newest_boundary(state: ThreadState) -> Boundary | None:
+    """Returns the trim of any kind that was made last and stands."""
+    return max(state.boundaries, key=lambda one: one.generation, default=None)
+
+
+def _began_sealed(context: ThreadState, number: int) -> bool:
+    """Returns whether that generation began with a summary that only Codex can read."""
+    points = context.trim_points
+    in_provider = context.generations[number - 1].bootstrap == "provider"
+    return in_provider and bool(points) and points[-1].summary_unavailable
+
+
+def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected | None:
+    command = "/undo --redo --force" if plan.opened.reason == "redo" else "/undo --force"
+    if (index := _compacted_by_codex(state, plan)) is not None:
+        own = f"Codex compacted the context by itself in turn {index + 1}, and what it had then"
+        back = f"cannot be had back; {command} brings the turns back word for word."
+        return Rejected(Reason.DOES_NOT_FIT, f"{own} {back}")
+    window = window_of(state.usage, model_in(state.settings), policy)
+    if window is None or not exceeds(plan.context, plan.opened, window):
+        return None
+    size = f"the context would hold more than the {window:,} tokens that fit into the window"
+    return Rejected(Reason.DOES_NOT_FIT, f"Not undone: {size}. {command} does it all the same.")
+
+
+def _compacted_by_codex(state: ThreadState, plan: UndoPlan) -> int | None:
+    """Returns the place of a turn that would come back whole, though the model saw it compacted."""
+    here = newest_own_compaction(state)
+    if here is not None:
+        return here.turn_index
+    if plan.opened.reason == "redo":
+        return None
+    number = plan.boundary.generation - 1
+    past = msgspec.structs.replace(
+        plan.context,
+        generations=state.generations[:number],
+        compacted_in=[
+            turn_id
+            for turn_id in state.compacted_in
+            if turn_id in state.turn_index
+            and state.turns[state.turn_index[turn_id]].generation <= number
+        ],
+    )
+    before = newest_own_compaction(past)
+    return None if before is None else before.turn_index

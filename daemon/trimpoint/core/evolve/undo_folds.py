@@ -1,0 +1,41 @@
+"""How an undone trim changes a thread's state: folds of the projector.
+
+An undone trim is kept, so that it can be made again, and so that a revert knows in which provider
+threads the context was trimmed by it.
+"""
+
+from trimpoint.core.evolve.revert_folds import count_active_messages, place_boundaries
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import Discard, ThreadState, TrimPoint, UndoneTrim
+
+COMPACTIONS = frozenset({"compact", "auto", "overflow"})
+"""What triggers a trim that summarizes."""
+
+
+def undo_trim(state: ThreadState, event: ev.TrimUndone, at_ms: int) -> None:
+    """The trim stands no more; its turns are active again."""
+    boundary = next(one for one in state.boundaries if one.id == event.trim_point_id)
+    state.trim_points = [point for point in state.trim_points if point is not boundary]
+    state.discards = [discard for discard in state.discards if discard is not boundary]
+    undone = UndoneTrim(
+        boundary if isinstance(boundary, TrimPoint) else None,
+        boundary if isinstance(boundary, Discard) else None,
+        event.generation,
+    )
+    state.undone = [*state.undone, undone]
+    state.redoable += 1
+    state.compaction_count -= boundary.trigger in COMPACTIONS
+    count_active_messages(state)
+
+
+def redo_trim(state: ThreadState, event: ev.TrimRedone, at_ms: int) -> None:
+    """The trim that was undone last stands again."""
+    undone = state.undone[-1]
+    state.undone, state.redoable = state.undone[:-1], state.redoable - 1
+    if undone.point is not None:
+        state.trim_points = [*state.trim_points, undone.point]
+    if undone.discard is not None:
+        state.discards = [*state.discards, undone.discard]
+    place_boundaries(state)
+    state.compaction_count += undone.boundary.trigger in COMPACTIONS
+    count_active_messages(state)

@@ -17,7 +17,13 @@ from trimpoint.cli.daemon_commands import app_server, codex_itself
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
 
-_DAEMON = "trimpoint.cli.daemon_commands.serve"
+# What a command never uses, and what it would import all the same. structlog would take rich for
+# tracebacks on a terminal: 7 MB, and a third of the start-up of a daemon, which writes plain ones.
+# asyncio takes ssl, which is 5 MB.
+_UNUSED = {
+    "trimpoint.cli.daemon_commands.serve": "rich",
+    "trimpoint.cli.daemon_commands.acp": "ssl",
+}
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
@@ -55,7 +61,7 @@ def _run(arguments: list[str], program: str) -> int:
         sys.stdout.flush()  # help was asked for; a full disk is said here, not at Python's end
         raise
     module, _, function = parsed.run.partition(":")
-    with _without_rich() if module == _DAEMON else nullcontext():
+    with _without(_UNUSED[module]) if module in _UNUSED else nullcontext():
         command = importlib.import_module(module)
     code = int(getattr(command, function)(parsed))
     sys.stdout.flush()
@@ -63,18 +69,14 @@ def _run(arguments: list[str], program: str) -> int:
 
 
 @contextmanager
-def _without_rich() -> Generator[None]:
-    """Has no module find rich while the block runs.
-
-    structlog would import it for tracebacks on a terminal. That is 7 MB and a third of the start-up
-    of a daemon, which writes plain tracebacks.
-    """
+def _without(name: str) -> Generator[None]:
+    """Has no module find the module `name` while the block runs."""
     # Python takes None for a module that does not exist.
-    sys.modules["rich"] = None  # type: ignore[assignment]
+    sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield
     finally:
-        del sys.modules["rich"]
+        del sys.modules[name]
 
 
 def _open_missing_streams() -> None:

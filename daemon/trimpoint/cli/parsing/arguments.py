@@ -90,7 +90,7 @@ GROUPS = (
             daemons.add_demo,
         ),
     ),
-    ("for programs", (daemons.add_probe, daemons.add_stdio, daemons.add_schema)),
+    ("for programs", (daemons.add_acp, daemons.add_probe, daemons.add_stdio, daemons.add_schema)),
 )
 # These take a value, wherever they stand.
 _WITH_VALUE = frozenset({"--socket", "--state-dir", "--config", "-t", "--thread", "--codex", "-c"})

@@ -20,6 +20,12 @@ A client that is told that its codex binary is trimpoint starts it as
 which is the same thing, every -c and --config being an override for Codex.
 """
 
+ACP = """\
+An editor that speaks the Agent Client Protocol (Zed, JetBrains, Neovim, Emacs …) starts it by
+itself; docs/acp.md has what to write into each editor's configuration. It joins the running daemon,
+or starts one in the background.
+"""
+
 EXPIRE = """\
 Threads that were archived more than retention.archived_after_days ago go to the folder
 expired/ of the state directory, or for good if retention.delete says so. In doubt they stay.
@@ -87,6 +93,22 @@ def add_stdio(commands: Commands) -> None:
         APP_SERVER,
     )
     for_daemons(parser)
+
+
+def add_acp(commands: Commands) -> None:
+    """`acp`."""
+    parser = command(
+        commands,
+        "acp",
+        "daemon_commands.acp:run",
+        "serve an ACP editor at stdin and stdout",
+        ACP,
+    )
+    parser.add_argument("--login", action="store_true", help="log Codex in, and end")
+    # For ourselves: what starts a daemon would make this process twice as large.
+    parser.add_argument("--start-daemon", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
+    add_location_options(parser)
 
 
 def add_status(commands: Commands) -> None:

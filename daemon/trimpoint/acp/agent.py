@@ -1,0 +1,281 @@
+"""The agent that an editor talks to: each request of ACP, and what is done for it.
+
+Every request is answered, whatever happens: one that is not freezes the editor.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.acp.connection.daemon import DaemonLink
+from trimpoint.acp.connection.editor import Editor
+from trimpoint.acp.connection.peer import (
+    INTERNAL,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Incoming,
+    Peer,
+    RpcError,
+)
+from trimpoint.acp.login import Login
+from trimpoint.acp.sessions.catalogue import Catalogue
+from trimpoint.acp.sessions.loading import replay
+from trimpoint.acp.sessions.mcp_servers import McpServers
+from trimpoint.acp.sessions.session import Session
+from trimpoint.acp.sessions.session_list import SessionLister
+from trimpoint.acp.sessions.thread_link import NOT_FOUND
+from trimpoint.acp.translate.mcp import BadServer, mcp_config
+from trimpoint.acp.wire import requests as r
+from trimpoint.acp.wire.answers import Empty, Implementation, Initialized
+from trimpoint.acp.wire.capabilities import agent_capabilities, capabilities_in
+
+log = logging.getLogger(__name__)
+
+PROTOCOL_VERSION = 1
+CANCELLED, INVALID_REQUEST = -32800, -32600
+P = TypeVar("P", bound=r.Params)
+
+
+class Row(NamedTuple):
+    """How a request is read and what answers it."""
+
+    params: type[Any]
+    handle: Callable[[Incoming, Any], Awaitable[None]]
+
+
+class Agent:
+    """The agent of one editor. `send` takes what goes to it; give what comes from it to `take`."""
+
+    def __init__(
+        self, link: DaemonLink, send: Callable[[bytes], None], environ: dict[str, str], version: str
+    ) -> None:
+        self._link = link
+        self._version = version
+        self._peer = Peer(self, send, versioned=True)
+        self._editor = Editor(self._peer)
+        self._catalogue = Catalogue(link)
+        self._login = Login(link, self._editor, self._catalogue, environ)
+        self._lister = SessionLister(link)
+        self._sessions: dict[str, Session] = {}
+        self._running: dict[bytes, asyncio.Task[None]] = {}
+        self._is_initialized = False
+        self._rows: dict[str, Row] = {
+            "initialize": Row(r.InitializeParams, self._initialize),
+            "authenticate": Row(r.AuthenticateParams, self._authenticate),
+            "logout": Row(r.NoParams, self._log_out),
+            "session/new": Row(r.NewSessionParams, self._new),
+            "session/load": Row(r.OpenSessionParams, self._load),
+            "session/resume": Row(r.OpenSessionParams, self._resume),
+            "session/list": Row(r.ListSessionsParams, self._list),
+            "session/close": Row(r.SessionParams, self._close_session),
+            "session/delete": Row(r.SessionParams, self._delete),
+            "session/set_mode": Row(r.SetModeParams, self._set_mode),
+            "session/set_config_option": Row(r.SetOptionParams, self._set_option),
+        }
+
+    def take(self, data: bytes) -> None:
+        """Take what the editor has sent."""
+        self._peer.take(data)
+
+    def requested(self, request: Incoming) -> None:
+        """Begin to answer a request."""
+        if not self._is_initialized and request.method != "initialize":
+            return request.refuse(RpcError(INVALID_REQUEST, "Send initialize first."))
+        if request.method == "session/prompt":
+            return self._prompt(request)
+        row = self._rows.get(request.method)
+        if row is None:
+            return request.refuse(
+                RpcError(METHOD_NOT_FOUND, f"There is no method {request.method!r}.")
+            )
+        params = _read(request, row.params)
+        if params is not None:
+            self._run(request, row.handle(request, params))
+        return None
+
+    def notified(self, method: str, params: Raw) -> None:
+        """Take a notification; one that is not understood is ignored, as JSON-RPC wants it."""
+        try:
+            if method == "session/cancel":
+                session = self._sessions.get(
+                    msgspec.json.decode(params, type=r.SessionParams).session_id
+                )
+                if session is not None:
+                    session.cancel()
+            elif method == "$/cancel_request":
+                self._cancel_request(
+                    bytes(msgspec.json.decode(params, type=r.CancelRequestParams).request_id)
+                )
+        except msgspec.ValidationError as problem:
+            log.warning("notification not understood: %s: %s", method, problem)
+
+    async def settled(self) -> None:
+        """Return when no request waits for an answer but prompts."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def close(self) -> None:
+        """End all sessions; a turn that nobody can see anymore is interrupted."""
+        for session in list(self._sessions.values()):
+            await session.close(interrupt=not await self._lister.is_shared(session.thread.id))
+
+    def _run(self, request: Incoming, work: Awaitable[None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._answered(request, work))
+        self._running[request.id] = task
+        task.add_done_callback(lambda _: self._running.pop(request.id, None))
+
+    async def _answered(self, request: Incoming, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except RpcError as error:
+            request.refuse(error)
+        except asyncio.CancelledError:
+            request.refuse(RpcError(CANCELLED, "The request was cancelled."))
+            raise
+        except Exception:  # the boundary: an editor that is not answered is frozen
+            error_id = str(uuid.uuid4())
+            log.exception("request failed: %s, error %s", request.method, error_id)
+            request.refuse(
+                RpcError(
+                    INTERNAL, "trimpoint has a fault; its log says more.", {"errorId": error_id}
+                )
+            )
+
+    def _cancel_request(self, request_id: bytes) -> None:
+        for session in self._sessions.values():
+            if session.cancel_request(request_id):
+                return
+        if (task := self._running.get(request_id)) is not None:
+            task.cancel()
+
+    def _session(self, session_id: str) -> Session:
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise RpcError(NOT_FOUND, f"There is no session {session_id} here; begin or load one.")
+        return session
+
+    async def _initialize(self, request: Incoming, params: r.InitializeParams) -> None:
+        self._editor.capabilities = capabilities_in(params.client_capabilities)
+        self._is_initialized = True
+        answer = Initialized(
+            protocol_version=PROTOCOL_VERSION,
+            agent_capabilities=agent_capabilities(),
+            auth_methods=await self._login.methods(),
+            agent_info=Implementation(
+                name="trimpoint", title="Codex with trimpoint", version=self._version
+            ),
+        )
+        request.answer(answer)
+
+    async def _authenticate(self, request: Incoming, params: r.AuthenticateParams) -> None:
+        await self._login.authenticate(request, params.method_id)
+        request.answer(Empty())
+
+    async def _log_out(self, request: Incoming, params: r.NoParams) -> None:
+        await self._login.log_out()
+        request.answer(Empty())
+
+    async def _new(self, request: Incoming, params: r.NewSessionParams) -> None:
+        session = self._made(params)
+        await self._login.require()
+        answer = await session.start(params.cwd)
+        self._sessions[session.id] = session
+        request.answer(answer)
+        await session.announce()
+
+    async def _load(self, request: Incoming, params: r.OpenSessionParams) -> None:
+        session = await self._replaced(params)
+        answer = await session.resume(params.session_id, params.cwd)
+        self._sessions[session.id] = session
+        await replay(self._link, self._editor, session.id, session.thread.ids)
+        request.answer(answer)
+        await session.announce()
+
+    async def _resume(self, request: Incoming, params: r.OpenSessionParams) -> None:
+        session = await self._replaced(params)
+        request.answer(await session.resume(params.session_id, params.cwd))
+        self._sessions[session.id] = session
+        await session.announce()
+
+    async def _list(self, request: Incoming, params: r.ListSessionsParams) -> None:
+        request.answer(await self._lister.page(params.cwd, params.cursor))
+
+    async def _close_session(self, request: Incoming, params: r.SessionParams) -> None:
+        session = self._session(params.session_id)
+        del self._sessions[params.session_id]
+        await session.close(interrupt=True)
+        request.answer(Empty())
+
+    async def _delete(self, request: Incoming, params: r.SessionParams) -> None:
+        session = self._sessions.pop(params.session_id, None)
+        thread_id = params.session_id
+        if session is not None:
+            thread_id = session.thread.id
+            await session.close(interrupt=True)
+        await self._lister.archive(thread_id)
+        request.answer(Empty())
+
+    async def _set_mode(self, request: Incoming, params: r.SetModeParams) -> None:
+        await self._session(params.session_id).set_mode(params.mode_id)
+        request.answer(Empty())
+
+    async def _set_option(self, request: Incoming, params: r.SetOptionParams) -> None:
+        request.answer(
+            await self._session(params.session_id).set_option(params.config_id, params.value)
+        )
+
+    def _prompt(self, request: Incoming) -> None:
+        params = _read(request, r.PromptParams)
+        if params is None:
+            return None
+        session = self._sessions.get(params.session_id)
+        if session is None:
+            return request.refuse(
+                RpcError(
+                    NOT_FOUND, f"There is no session {params.session_id} here; begin or load one."
+                )
+            )
+        return self._run(request, session.work(session.accept(request), params.prompt))
+
+    def _made(self, params: r.NewSessionParams) -> Session:
+        """Returns a session that is yet to be begun.
+
+        :raises RpcError: a folder is not absolute, or a server cannot be used.
+        """
+        roots = params.additional_directories or []
+        for folder in (params.cwd, *roots):
+            if not folder.startswith("/"):
+                raise RpcError(INVALID_PARAMS, f"The folder {folder!r} is not an absolute path.")
+        try:
+            servers = McpServers(mcp_config(params.mcp_servers))
+        except BadServer as problem:
+            raise RpcError(INVALID_PARAMS, str(problem)) from None
+        return Session(
+            self._link,
+            self._editor,
+            self._catalogue,
+            servers,
+            [params.cwd, *roots] if roots else [],
+        )
+
+    async def _replaced(self, params: r.OpenSessionParams) -> Session:
+        """Returns a session in the place of one of this id that is open here."""
+        made = self._made(params)
+        await self._login.require()
+        open_session = self._sessions.pop(params.session_id, None)
+        if open_session is not None:
+            await open_session.close(interrupt=True)
+        return made
+
+
+def _read(request: Incoming, kind: type[P]) -> P | None:
+    """Returns a request's parameters; None if they cannot be used, and then it is answered."""
+    try:
+        return msgspec.json.decode(request.params, type=kind)
+    except msgspec.ValidationError as problem:
+        request.refuse(RpcError(INVALID_PARAMS, f"The parameters cannot be used: {problem}."))
+    return None

@@ -1,0 +1,54 @@
+"""What is said to the editor."""
+
+import asyncio
+from typing import Any, Literal
+
+import msgspec
+
+from trimpoint.acp.connection.peer import Peer
+from trimpoint.acp.json_access import Json, as_object
+from trimpoint.acp.wire.capabilities import Capabilities
+from trimpoint.acp.wire.updates import Notice, SessionUpdate, Update
+
+
+class Editor:
+    """`capabilities` are those that the editor has offered; none before `initialize`."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.capabilities = Capabilities()
+        self._peer = peer
+
+    def update(self, session_id: str, *updates: Update) -> None:
+        """Send updates of a session, in order."""
+        for update in updates:
+            self._peer.notify("session/update", SessionUpdate(session_id=session_id, update=update))
+
+    def notice(
+        self, session_id: str, severity: Literal["info", "warning", "error"], text: str
+    ) -> None:
+        """Say something beside the conversation, to an editor that shows such things."""
+        if self.capabilities.notices and text.strip():
+            title, _, rest = text.strip().partition("\n")
+            self.update(
+                session_id, Notice(severity=severity, title=title, description=rest.strip() or None)
+            )
+
+    async def ask(self, method: str, params: object) -> Json:
+        """Ask a person through the editor. Cancelled, it takes the question back.
+
+        :raises RpcError: the editor refused.
+        """
+        request_id = self._peer.next_id()
+        future = self._peer.begin(request_id, method, params)
+        try:
+            answer: Any = msgspec.json.decode(await self._peer.result_of(future, request_id))
+        except asyncio.CancelledError:
+            if not future.done() or future.cancelled():
+                self._peer.notify("$/cancel_request", {"requestId": request_id})
+            raise
+        return as_object(answer)
+
+    def elicitation_complete(self, elicitation_id: str) -> None:
+        """Say that what a page was opened for is done."""
+        if self.capabilities.url:
+            self._peer.notify("elicitation/complete", {"elicitationId": elicitation_id})

@@ -1,0 +1,46 @@
+"""An editor at stdin and stdout, until it ends."""
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import suppress
+
+from trimpoint.acp.agent import Agent
+from trimpoint.acp.connection.daemon import DaemonLink, FindDaemon
+from trimpoint.acp.connection.stdio import Stdio, take_stdio
+
+# At the end of the editor this process ends within a second.
+ANSWER_DEADLINE_S, CLOSE_DEADLINE_S = 0.3, 0.6
+
+
+async def serve(find: FindDaemon, version: str) -> None:
+    """Serve the editor until it ends its input, reads no more, or a signal asks for the end."""
+    stdio = Stdio(*take_stdio())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stdio.ended.set)
+    link = DaemonLink(find, version)
+    agent = Agent(link, stdio.send, dict(os.environ), version)
+    stdio.start(agent.take)
+    pacing = loop.create_task(_keep_pace(stdio, link))
+    await stdio.ended.wait()
+    pacing.cancel()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ANSWER_DEADLINE_S):
+            await agent.settled()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_DEADLINE_S):
+            await agent.close()
+    link.close()
+    stdio.close()
+    sys.stderr.flush()
+
+
+async def _keep_pace(stdio: Stdio, link: DaemonLink) -> None:
+    """Read no more from the daemon while the editor does not read."""
+    while True:
+        await stdio.full.wait()
+        link.pause()
+        await stdio.room.wait()
+        link.resume()

@@ -1,0 +1,122 @@
+"""A slash command on its way through the daemon."""
+
+import asyncio
+import uuid
+
+from trimpoint.acp.connection.daemon import DaemonLink
+from trimpoint.acp.connection.editor import Editor
+from trimpoint.acp.connection.peer import RpcError
+from trimpoint.acp.json_access import Json, as_text
+from trimpoint.acp.sessions.prompt import Prompt
+from trimpoint.acp.wire.answers import PromptEnded, StopReason
+from trimpoint.acp.wire.content import Text
+from trimpoint.acp.wire.updates import AgentMessageChunk, Compaction, CompactionStatus
+
+TRIMS = frozenset({"clear", "compact", "compress"})
+_STATUS: dict[str, CompactionStatus] = {
+    "completed": "completed",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+
+
+class CommandRun:
+    """One command of one prompt."""
+
+    def __init__(
+        self, session_id: str, thread_id: str, link: DaemonLink, editor: Editor, prompt: Prompt
+    ) -> None:
+        self.operation_id: str | None = None
+        self._session_id = session_id
+        self._thread_id = thread_id
+        self._link = link
+        self._editor = editor
+        self._prompt = prompt
+        self._is_shown = False
+        self._interrupts: asyncio.Task[None] | None = None
+
+    async def run(self, text: str) -> Json:
+        """Carry it out and return its outcome, which was shown; `handled` is false if it is no
+        command.
+
+        :raises RpcError: it could not be carried out.
+        """
+        self._prompt.became(self)
+        outcome = await self._link.request("commands/execute", threadId=self._thread_id, text=text)
+        if outcome.get("handled"):
+            self._show(outcome)
+        return outcome
+
+    def progress(self, step: Json) -> bool:
+        """Take a step of an operation; False if it is another's."""
+        operation_id = as_text(step.get("operationId"))
+        if self.operation_id not in (None, operation_id):
+            return False
+        self.operation_id = operation_id
+        if self._prompt.is_cancelled:
+            self.cancel()
+        if (
+            step.get("command") == "compact"
+            and not self._is_shown
+            and self._editor.capabilities.compaction
+        ):
+            self._is_shown = True
+            self._editor.update(
+                self._session_id, Compaction(compaction_id=operation_id, status="in_progress")
+            )
+        return True
+
+    def cancel(self) -> None:
+        """Give up a compaction. Anything else ends in a moment."""
+        if self.operation_id is not None and self._interrupts is None:
+            self._interrupts = asyncio.get_running_loop().create_task(
+                self._interrupt(self.operation_id)
+            )
+
+    async def _interrupt(self, operation_id: str) -> None:
+        try:
+            await self._link.request(
+                "turn/interrupt", threadId=self._thread_id, turnId=operation_id
+            )
+        except RpcError:
+            return  # it has just ended
+
+    def _show(self, outcome: Json) -> None:
+        self._show_trim(outcome)
+        message = as_text(outcome.get("message"))
+        if message and not self._prompt.is_over:
+            chunk = AgentMessageChunk(content=Text(text=message), message_id=str(uuid.uuid4()))
+            self._editor.update(self._session_id, chunk)
+
+    def _show_trim(self, outcome: Json) -> None:
+        status = _STATUS.get(as_text(outcome.get("status")))
+        compaction_id = as_text(outcome.get("operationId")) or self.operation_id
+        is_trim = outcome.get("command") in TRIMS and not outcome.get("dryRun")
+        if (
+            status is None
+            or compaction_id is None
+            or not is_trim
+            or not self._editor.capabilities.compaction
+        ):
+            return
+        if status != "completed" and not self._is_shown:
+            return
+        summary = as_text(outcome.get("summary"))
+        trimmed = Compaction(
+            compaction_id=compaction_id,
+            status=status,
+            summary=[Text(text=summary)] if summary and status == "completed" else None,
+            error=as_text(outcome.get("message")) if status == "failed" else None,
+        )
+        self._editor.update(self._session_id, trimmed)
+
+
+def command_ended(outcome: Json) -> PromptEnded:
+    """Returns the answer to the prompt that a command was."""
+    told = {
+        name: outcome.get(name)
+        for name in ("command", "status", "reason", "trimPointId", "operationId")
+    }
+    stop_reason: StopReason = "cancelled" if outcome.get("status") == "cancelled" else "end_turn"
+    known = {name: value for name, value in told.items() if value is not None}
+    return PromptEnded(stop_reason=stop_reason, meta={"trimpoint": known})

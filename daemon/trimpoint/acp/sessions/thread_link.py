@@ -1,0 +1,126 @@
+"""The thread behind a session: begun, resumed, and followed when it goes on as another one."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.acp.connection.daemon import DaemonLink, ThreadFollower
+from trimpoint.acp.connection.peer import INVALID_PARAMS, RpcError
+from trimpoint.acp.json_access import Json, as_object, as_text
+
+NOT_FOUND = -32002
+_MAX_SUCCESSORS = 1000
+
+
+class ThreadLink:
+    """`ids` are the thread and those that it went on as, oldest first; the last one is in use."""
+
+    def __init__(
+        self, link: DaemonLink, follower: ThreadFollower, config: dict[str, Any], roots: list[str]
+    ) -> None:
+        self.ids: list[str] = []
+        self._link = link
+        self._follower = follower
+        self._config = config
+        self._roots = roots
+        self._epoch = 0
+        self._resuming = asyncio.Lock()
+
+    @property
+    def id(self) -> str:
+        """Returns the id of the thread in use."""
+        return self.ids[-1]
+
+    async def start(self, cwd: str) -> Json:
+        """Begin a thread as Codex is configured, and return the answer.
+
+        :raises RpcError: Codex refused.
+        """
+
+        def begun(raw: Raw) -> None:
+            thread = as_object(as_object(msgspec.json.decode(raw)).get("thread"))
+            self._use(as_text(thread.get("id")))
+
+        answer = await self._link.request("thread/start", on_result=begun, cwd=cwd, **self._given())
+        self._epoch = self._link.epoch
+        return answer
+
+    async def resume(self, thread_id: str) -> Json:
+        """Take part in a thread, or in the one that it went on as, and return the answer.
+
+        :raises RpcError: there is no such thread, or it is archived.
+        """
+        self.ids = [thread_id]
+        return await self._resume()
+
+    async def attached(self) -> Json | None:
+        """Take part in the thread again after the daemon was lost; None where that is not needed.
+
+        :raises RpcError: the daemon cannot be reached, or has not got the thread.
+        """
+        async with self._resuming:
+            await self._link.connected()
+            return None if self._epoch == self._link.epoch else await self._resume()
+
+    async def resume_as(self, thread_id: str) -> None:
+        """Take part in a thread that this one went on as.
+
+        :raises RpcError: there is no such thread, or it is archived.
+        """
+        self.went_on_as(thread_id)
+        await self._resume()
+
+    def went_on_as(self, thread_id: str) -> None:
+        """Use another thread from now on."""
+        if thread_id != self.id:
+            self._link.unfollow(self.id, self._follower)
+            self._use(thread_id)
+
+    def close(self) -> None:
+        """Be told no more of the thread."""
+        for thread_id in self.ids:
+            self._link.unfollow(thread_id, self._follower)
+
+    async def _resume(self) -> Json:
+        for _ in range(_MAX_SUCCESSORS):
+            self._link.follow(self.id, self._follower)
+            try:
+                answer = await self._link.request(
+                    "thread/resume", threadId=self.id, excludeTurns=True, **self._given()
+                )
+            except RpcError as error:
+                successor = as_text(error.member("newThreadId"))
+                if not successor or successor in self.ids:
+                    self._link.unfollow(self.id, self._follower)
+                    raise _told(error, self.id) from None
+                self.went_on_as(successor)
+            else:
+                self._epoch = self._link.epoch
+                return answer
+        raise RpcError(NOT_FOUND, f"The session {self.ids[0]} has too many successors.")
+
+    def _use(self, thread_id: str) -> None:
+        self.ids.append(thread_id)
+        self._link.follow(thread_id, self._follower)
+
+    def _given(self) -> dict[str, Any]:
+        given: dict[str, Any] = {"config": self._config} if self._config else {}
+        return {**given, "runtimeWorkspaceRoots": self._roots} if self._roots else given
+
+
+def _told(error: RpcError, thread_id: str) -> RpcError:
+    """Returns a refusal in the words of an editor's session."""
+    reason = error.member("reason")
+    if reason == "thread_archived" or "is archived" in error.message:
+        remedy = f"`trimpoint unarchive {thread_id}` brings it back."
+        text = f"The session {thread_id} is archived. {remedy}"
+        return RpcError(INVALID_PARAMS, text, {"reason": "thread_archived"})
+    if reason in (None, "thread_not_found"):
+        return RpcError(
+            NOT_FOUND,
+            f"There is no session {thread_id}.",
+            {"reason": "thread_not_found", "codex": error.message},
+        )
+    return error

@@ -1,0 +1,62 @@
+"""Slash commands: those of the daemon, and what an editor adds."""
+
+import re
+
+from trimpoint.acp.json_access import Json, as_objects, as_text
+from trimpoint.acp.wire.updates import AvailableCommand, AvailableCommands, CommandInput
+
+ALIASES = {"trim": "clear"}
+"""Some editors take `/clear` for themselves; this gets through."""
+STATUS, CONTEXT = "status", "context"
+_TYPED = re.compile(r"([/:])([A-Za-z][\w-]*)(\s.*)?", re.DOTALL)
+
+
+def available_commands(listed: Json) -> AvailableCommands:
+    """Returns all commands; `listed` is the answer of `commands/list`."""
+    rows = as_objects(listed.get("commands"))
+    commands = [
+        _command(as_text(row.get("name")), as_text(row.get("usage")), as_text(row.get("summary")))
+        for row in rows
+    ]
+    names = {one.name for one in commands}
+    for alias, name in ALIASES.items():
+        row = next((one for one in rows if one.get("name") == name), None)
+        if row is not None and alias not in names:
+            usage = as_text(row.get("usage"))
+            commands.append(
+                _command(
+                    alias,
+                    usage,
+                    f"The same as /{name}, for editors that have a /{name} of their own",
+                )
+            )
+    own = (
+        (STATUS, "Show the model, the folder, the mode and the context"),
+        (CONTEXT, "Show how full the context is"),
+    )
+    commands += [
+        AvailableCommand(name=name, description=text) for name, text in own if name not in names
+    ]
+    return AvailableCommands(available_commands=commands)
+
+
+def _command(name: str, usage: str, summary: str) -> AvailableCommand:
+    _, _, hint = usage.partition(" ")
+    return AvailableCommand(
+        name=name, description=summary, input=CommandInput(hint=hint) if hint else None
+    )
+
+
+def command_name(text: str) -> str | None:
+    """Returns the name of the command that an input may be, in small letters; None if it cannot be
+    one.
+    """
+    typed = _TYPED.fullmatch(text.strip())
+    return typed[2].lower() if typed is not None else None
+
+
+def without_alias(text: str) -> str:
+    """Returns an input with the command's own name in the place of its alias."""
+    typed = _TYPED.fullmatch(text.strip())
+    name = ALIASES.get(typed[2].lower()) if typed is not None else None
+    return text if typed is None or name is None else f"{typed[1]}{name}{typed[3] or ''}"

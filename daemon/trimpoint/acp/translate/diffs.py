@@ -1,0 +1,110 @@
+"""Codex's file changes as diffs of whole texts, which is the only form that ACP has.
+
+Of a changed file Codex tells the hunks. Before the change is made the file is there to be read, and
+the hunks are applied to it. Where that cannot be done, each hunk is a diff by itself, of its own
+lines.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from trimpoint.acp.json_access import Json, as_object, as_text
+from trimpoint.acp.wire.content import Diff, Location
+
+ReadFile = Callable[[str], str | None]
+"""Returns the text of a file; None if it is missing, too large or no text."""
+
+_HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+class Hunk(NamedTuple):
+    """`old_start` counts lines from 1."""
+
+    old_start: int
+    old: list[str]
+    new: list[str]
+
+
+def no_file(path: str) -> str | None:
+    """Reads nothing: for changes that were made long ago."""
+    del path
+    return None
+
+
+def diffs_of(change: Json, read_file: ReadFile) -> list[Diff]:
+    """Returns a change as diffs: one of the whole file, or one for each hunk."""
+    path, text = as_text(change.get("path")), as_text(change.get("diff"))
+    match kind_of(change):
+        case "add":
+            return [Diff(path=path, old_text=None, new_text=text)]
+        case "delete":
+            return [Diff(path=path, old_text=text, new_text="")]
+        case _:
+            return _update(path, moved_to(change) or path, hunks_in(text), read_file)
+
+
+def kind_of(change: Json) -> str:
+    """Returns add, delete or update."""
+    return as_text(as_object(change.get("kind")).get("type")) or "update"
+
+
+def moved_to(change: Json) -> str | None:
+    """Returns the new path of a file that was moved."""
+    return as_text(as_object(change.get("kind")).get("move_path")) or None
+
+
+def locations_of(change: Json) -> list[Location]:
+    """Returns the file with the line of its first hunk, and where it was moved to."""
+    hunks = hunks_in(as_text(change.get("diff"))) if kind_of(change) == "update" else []
+    line = hunks[0].old_start or None if hunks else None
+    moved = moved_to(change)
+    first = Location(path=as_text(change.get("path")), line=line)
+    return [first] if moved is None else [first, Location(path=moved)]
+
+
+def hunks_in(text: str) -> list[Hunk]:
+    """Returns the hunks of a unified diff."""
+    hunks: list[Hunk] = []
+    for line in text.split("\n"):
+        if (header := _HEADER.match(line)) is not None:
+            hunks.append(Hunk(int(header[1]), [], []))
+        elif hunks:
+            _add_line(hunks[-1], line)
+    return hunks
+
+
+def _add_line(hunk: Hunk, line: str) -> None:
+    mark, rest = line[:1], line[1:]
+    if mark in (" ", "-"):
+        hunk.old.append(rest)
+    if mark in (" ", "+"):
+        hunk.new.append(rest)
+
+
+def _update(path: str, new_path: str, hunks: list[Hunk], read_file: ReadFile) -> list[Diff]:
+    old = read_file(path)
+    new = _applied(old, hunks) if old is not None else None
+    if old is not None and new is not None:
+        return [Diff(path=new_path, old_text=old, new_text=new)]
+    return [
+        Diff(path=new_path, old_text=_joined(one.old), new_text=_joined(one.new)) for one in hunks
+    ]
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _applied(text: str, hunks: list[Hunk]) -> str | None:
+    """Returns the text with the hunks applied; None where they do not match it."""
+    lines, result, place = text.split("\n"), list[str](), 0
+    for hunk in hunks:
+        # A hunk without old lines names the line that it comes after.
+        start = hunk.old_start - 1 if hunk.old else hunk.old_start
+        end = start + len(hunk.old)
+        if start < place or lines[start:end] != hunk.old:
+            return None
+        result += [*lines[place:start], *hunk.new]
+        place = end
+    return "\n".join([*result, *lines[place:]])

@@ -1,0 +1,66 @@
+"""How a turn ended, as the answer to a prompt."""
+
+from typing import Any, NamedTuple
+
+from trimpoint.acp.json_access import Json, as_object, as_text
+from trimpoint.acp.wire.answers import StopReason
+
+INTERNAL_ERROR, AUTH_REQUIRED = -32603, -32000
+
+FULL = (
+    "The context is full. Type /clear 3 to keep the last three turns, "
+    "or /compact to go on with a summary."
+)
+NOT_LOGGED_IN = "Codex is not logged in. Log in, then send the prompt again."
+_POLICY = frozenset({"cyberPolicy", "misalignmentPolicyViolation"})
+
+
+class Ended(NamedTuple):
+    """`said` is for the conversation, before the answer."""
+
+    stop_reason: StopReason
+    said: str = ""
+
+
+class Failed(NamedTuple):
+    """An error of JSON-RPC; `message` is a sentence that a person can act on."""
+
+    code: int
+    message: str
+    reason: str
+
+
+def ending_of(turn: Json, *, is_cancelled: bool) -> Ended | Failed:
+    """Reads the turn of `turn/completed`; `is_cancelled`: the editor has asked for it."""
+    if is_cancelled:
+        return Ended("cancelled")
+    error = as_object(turn.get("error"))
+    match turn.get("status"):
+        case "failed":
+            return _failure(error)
+        case "interrupted":
+            why = as_text(error.get("message"))
+            return Ended(
+                "cancelled", why or "The turn was interrupted by another client, or by Codex."
+            )
+        case _:
+            return Ended("end_turn")
+
+
+def _failure(error: Json) -> Ended | Failed:
+    kind = error_kind(error.get("codexErrorInfo"))
+    message = as_text(error.get("message")) or "The turn has failed, and Codex does not say why."
+    if kind in _POLICY:
+        return Ended("refusal", message)
+    if kind == "contextWindowExceeded":
+        return Failed(INTERNAL_ERROR, FULL, kind)
+    if kind == "unauthorized":
+        return Failed(AUTH_REQUIRED, NOT_LOGGED_IN, kind)
+    return Failed(INTERNAL_ERROR, message, kind)
+
+
+def error_kind(info: Any) -> str:
+    """Returns Codex's word for what went wrong."""
+    if isinstance(info, str):
+        return info
+    return next(iter(as_object(info)), "other")

@@ -1,0 +1,75 @@
+"""Questions that take more than a yes: forms and addresses of MCP servers, and questions of the
+agent.
+"""
+
+from typing import Any, NamedTuple
+
+from trimpoint.acp.json_access import Json, as_object, as_objects, as_text
+from trimpoint.acp.wire.capabilities import Capabilities
+
+DECLINED: Json = {"action": "decline"}
+CANCELLED: Json = {"action": "cancel"}
+
+
+class Form(NamedTuple):
+    """`params` are those of `elicitation/create`, without the session."""
+
+    params: Json
+
+
+def elicitation_form(params: Json, capabilities: Capabilities) -> Form | None:
+    """Returns a question of an MCP server as an elicitation; None if the editor cannot show it."""
+    message = as_text(params.get("message"))
+    if params.get("mode") == "form" and capabilities.form:
+        return Form(
+            {
+                "mode": "form",
+                "message": message,
+                "requestedSchema": params.get("requestedSchema") or {},
+            }
+        )
+    if params.get("mode") == "url" and capabilities.url:
+        shown = {"elicitationId": params.get("elicitationId"), "url": params.get("url")}
+        return Form({"mode": "url", "message": message, **shown})
+    return None
+
+
+def elicitation_answer(action: str, content: Any) -> Json:
+    """Returns what an MCP server is answered."""
+    if action == "accept":
+        return {"action": "accept", "content": as_object(content)}
+    return DECLINED if action == "decline" else CANCELLED
+
+
+def questions_form(params: Json, capabilities: Capabilities) -> Form | None:
+    """Returns the agent's questions as a form; None if the editor has no forms, or a question asks
+    for a secret.
+    """
+    questions = as_objects(params.get("questions"))
+    if not capabilities.form or not questions or any(one.get("isSecret") for one in questions):
+        return None
+    properties = {as_text(one.get("id")): _property(one) for one in questions}
+    message = "\n".join(as_text(one.get("question")) for one in questions)
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return Form({"mode": "form", "message": message, "requestedSchema": schema})
+
+
+def questions_answer(action: str, content: Any) -> Json:
+    """Returns what the agent is answered: each question's answer by its id."""
+    given = as_object(content) if action == "accept" else {}
+    return {"answers": {name: {"answers": [str(value)]} for name, value in given.items()}}
+
+
+def _property(question: Json) -> Json:
+    shown: Json = {
+        "type": "string",
+        "title": as_text(question.get("header")) or as_text(question.get("question")),
+        "description": as_text(question.get("question")),
+    }
+    choices = as_objects(question.get("options"))
+    if choices and not question.get("isOther"):
+        shown["oneOf"] = [
+            {"const": as_text(one.get("label")), "title": as_text(one.get("label"))}
+            for one in choices
+        ]
+    return shown

@@ -1,0 +1,215 @@
+"""Codex's questions whether it may, as permissions that an editor asks a person for, and the
+answers back.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from trimpoint.acp.json_access import Json, as_list, as_object, as_objects, as_text
+from trimpoint.acp.wire.content import AcpStruct, ToolCall, ToolContent, text_content
+
+OptionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+
+COMMAND = "item/commandExecution/requestApproval"
+FILE_CHANGE = "item/fileChange/requestApproval"
+PERMISSIONS = "item/permissions/requestApproval"
+ELICITATION = "mcpServer/elicitation/request"
+USER_INPUT = "item/tool/requestUserInput"
+
+
+class PermissionOption(AcpStruct, frozen=True, kw_only=True):
+    """A choice of the person."""
+
+    option_id: str
+    name: str
+    kind: OptionKind
+
+
+class PermissionRequest(AcpStruct, frozen=True, kw_only=True):
+    """The parameters of `session/request_permission`."""
+
+    session_id: str
+    tool_call: ToolCall
+    options: list[PermissionOption]
+
+
+class Option(NamedTuple):
+    """`result` is the answer for Codex if the person chooses this."""
+
+    name: str
+    kind: OptionKind
+    result: Json
+
+
+class Permission(NamedTuple):
+    """`tool_call` is what it is about; `declined` and `cancelled` are answers without a choice."""
+
+    tool_call: ToolCall
+    options: list[Option]
+    declined: Json
+    cancelled: Json
+
+    def request(self, session_id: str) -> PermissionRequest:
+        """Returns the parameters of `session/request_permission`; an option's id is its place."""
+        options = [
+            PermissionOption(option_id=str(place), name=one.name, kind=one.kind)
+            for place, one in enumerate(self.options)
+        ]
+        return PermissionRequest(session_id=session_id, tool_call=self.tool_call, options=options)
+
+    def answer(self, option_id: str | None) -> Json:
+        """Returns the answer for an option; for one that was not offered, a refusal."""
+        known = {str(place): one for place, one in enumerate(self.options)}
+        return known[option_id].result if option_id in known else self.declined
+
+
+def command_permission(params: Json, call: ToolCall | None) -> Permission:
+    """Returns the permission of a command; `call` is its tool call, where it is known."""
+    decisions = as_list(params.get("availableDecisions")) or ["accept", "acceptForSession"]
+    options = [one for decision in decisions if (one := _decision_option(decision)) is not None]
+    if not any(one.kind == "allow_once" for one in options):
+        options.insert(0, _accept())
+    # It may not be among the decisions that Codex names, and works all the same (measured: 0.166).
+    options.append(Option("Reject", "reject_once", {"decision": "decline"}))
+    command = as_text(params.get("command"))
+    shown = call or ToolCall(
+        tool_call_id=as_text(params.get("itemId")), title=command or "Run a command", kind="execute"
+    )
+    return _decided(_with_reason(shown, params), options)
+
+
+def file_change_permission(params: Json, call: ToolCall | None) -> Permission:
+    """Returns the permission of a file change, whose diffs are in `call`."""
+    options = [
+        _accept(),
+        Option("Allow for this session", "allow_always", {"decision": "acceptForSession"}),
+        Option("Reject", "reject_once", {"decision": "decline"}),
+    ]
+    shown = call or ToolCall(
+        tool_call_id=as_text(params.get("itemId")), title="Edit files", kind="edit"
+    )
+    return _decided(_with_reason(shown, params), options)
+
+
+def wider_permission(params: Json) -> Permission:
+    """Returns the permission for a request of wider permissions."""
+    asked = as_object(params.get("permissions"))
+    refused: Json = {"permissions": {}}
+    options = [
+        Option("Allow for this turn", "allow_once", {"permissions": asked, "scope": "turn"}),
+        Option(
+            "Allow for this session", "allow_always", {"permissions": asked, "scope": "session"}
+        ),
+        Option("Reject", "reject_once", refused),
+    ]
+    reason = as_text(params.get("reason"))
+    content: list[ToolContent] = [text_content(reason)] if reason else []
+    call = ToolCall(
+        tool_call_id=as_text(params.get("itemId")),
+        title="More permissions",
+        kind="other",
+        status="pending",
+        content=content or None,
+        raw_input=asked,
+    )
+    return Permission(call, options, refused, refused)
+
+
+def is_tool_approval(params: Json) -> bool:
+    """Returns whether an elicitation is no form but the approval of an MCP tool."""
+    meta, schema = as_object(params.get("_meta")), as_object(params.get("requestedSchema"))
+    return meta.get("codex_approval_kind") == "mcp_tool_call" and not as_object(
+        schema.get("properties")
+    )
+
+
+def tool_permission(params: Json, call: ToolCall | None) -> Permission:
+    """Returns the permission for an MCP tool."""
+    meta = as_object(params.get("_meta"))
+    kept = as_list(meta.get("persist")) or [meta.get("persist")]
+    options = [Option("Allow", "allow_once", {"action": "accept", "content": {}})]
+    names = {"session": "Allow for this session", "always": "Always allow"}
+    for scope in kept:
+        if scope in names:
+            accepted = {"action": "accept", "content": {}, "_meta": {"persist": scope}}
+            options.append(Option(names[scope], "allow_always", accepted))
+    options.append(Option("Reject", "reject_once", {"action": "decline"}))
+    message = as_text(params.get("message"))
+    name = as_text(params.get("serverName"))
+    shown = call or ToolCall(
+        tool_call_id=f"mcp-{name}", title=message or f"Use {name}", kind="other", status="pending"
+    )
+    shown = (
+        msgspec.structs.replace(shown, content=[*(shown.content or []), text_content(message)])
+        if message
+        else shown
+    )
+    return Permission(shown, options, {"action": "decline"}, {"action": "cancel"})
+
+
+def question_permission(params: Json) -> Permission | None:
+    """Returns a single choice of `item/tool/requestUserInput` as a permission; None where it is
+    more than that.
+    """
+    questions = as_objects(params.get("questions"))
+    choices = as_objects(questions[0].get("options")) if len(questions) == 1 else []
+    if not choices or questions[0].get("isSecret"):
+        return None
+    question_id, text = as_text(questions[0].get("id")), as_text(questions[0].get("question"))
+    options = [
+        Option(label, "allow_once", {"answers": {question_id: {"answers": [label]}}})
+        for choice in choices
+        if (label := as_text(choice.get("label")))
+    ]
+    none: Json = {"answers": {}}
+    options.append(Option("No answer", "reject_once", none))
+    call = ToolCall(
+        tool_call_id=as_text(params.get("itemId")), title=text, kind="other", status="pending"
+    )
+    return Permission(call, options, none, none)
+
+
+def _accept() -> Option:
+    return Option("Allow", "allow_once", {"decision": "accept"})
+
+
+def _decided(call: ToolCall, options: list[Option]) -> Permission:
+    shown = msgspec.structs.replace(call, status="pending")
+    return Permission(shown, options, {"decision": "decline"}, {"decision": "cancel"})
+
+
+def _with_reason(call: ToolCall, params: Json) -> ToolCall:
+    reason = as_text(params.get("reason"))
+    content = [*(call.content or []), text_content(reason)] if reason else call.content
+    return msgspec.structs.replace(call, content=content, meta=None)
+
+
+def _decision_option(decision: Any) -> Option | None:
+    """Returns a decision that Codex offers as an option; it is sent back exactly so."""
+    match decision:
+        case "accept":
+            return _accept()
+        case "acceptForSession":
+            return Option("Allow for this session", "allow_always", {"decision": decision})
+        case _:
+            return _amendment_option(as_object(decision))
+
+
+def _amendment_option(decision: Json) -> Option | None:
+    """Returns a decision that is to be remembered for similar commands or for a host."""
+    policy = as_object(decision.get("acceptWithExecpolicyAmendment"))
+    words = " ".join(map(str, as_list(policy.get("execpolicy_amendment"))))
+    if words:
+        name = f"Always allow commands starting with `{words}`"
+        return Option(name, "allow_always", {"decision": decision})
+    network = as_object(decision.get("applyNetworkPolicyAmendment"))
+    amendment = as_object(network.get("network_policy_amendment"))
+    return _host_option(decision, amendment) if amendment else None
+
+
+def _host_option(decision: Json, amendment: Json) -> Option:
+    host = as_text(amendment.get("host"))
+    if amendment.get("action") == "allow":
+        return Option(f"Allow {host} in future", "allow_always", {"decision": decision})
+    return Option(f"Block {host} in future", "reject_always", {"decision": decision})

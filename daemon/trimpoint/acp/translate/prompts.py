@@ -1,0 +1,74 @@
+"""A prompt's content blocks as Codex's input."""
+
+from typing import Any
+
+from trimpoint.acp.json_access import Json, as_object, as_text
+
+Input = list[dict[str, Any]]
+
+
+class BadPrompt(Exception):
+    """The prompt has something that cannot be taken; the text says what."""
+
+
+def typed_text(blocks: list[Json]) -> str:
+    """Returns what a person typed: the text of a prompt, without what an editor attached."""
+    texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    return "\n".join(text for text in texts if text.strip())
+
+
+def has_attachments(blocks: list[Json]) -> bool:
+    """Returns whether there is more in a prompt than text."""
+    return any(block.get("type") != "text" for block in blocks)
+
+
+def input_of(blocks: list[Json]) -> Input:
+    """Returns the input for `turn/start`.
+
+    :raises BadPrompt: it is empty, or a block is of a kind that was not offered.
+    """
+    parts = [part for block in blocks for part in _parts(block)]
+    if not parts:
+        raise BadPrompt("The prompt is empty.")
+    return parts
+
+
+def _parts(block: Json) -> Input:
+    match block.get("type"):
+        case "text":
+            return [_text(as_text(block.get("text")))] if block.get("text") else []
+        case "image":
+            # Its data, never its uri: Codex cannot read what only the editor can.
+            mime_type = as_text(block.get("mimeType")) or "image/png"
+            return [
+                {"type": "image", "url": f"data:{mime_type};base64,{as_text(block.get('data'))}"}
+            ]
+        case "resource_link":
+            return [_text(_link(as_text(block.get("name")), as_text(block.get("uri"))))]
+        case "resource":
+            return _resource(as_object(block.get("resource")))
+        case other:
+            raise BadPrompt(
+                f"A prompt cannot hold a block of the type {other!r}; "
+                "there are text, image, resource_link and resource."
+            )
+
+
+def _resource(resource: Json) -> Input:
+    uri = as_text(resource.get("uri"))
+    name = uri.rstrip("/").rpartition("/")[2] or uri
+    text = resource.get("text")
+    if isinstance(text, str):
+        return [_text(f'{_link(name, uri)}\n<context ref="{uri}">\n{text}\n</context>')]
+    mime_type = as_text(resource.get("mimeType"))
+    if mime_type.startswith("image/") and isinstance(blob := resource.get("blob"), str):
+        return [{"type": "image", "url": f"data:{mime_type};base64,{blob}"}]
+    return [_text(_link(name, uri))]
+
+
+def _link(name: str, uri: str) -> str:
+    return f"[@{name or uri}]({uri})"
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,53 @@
+"""What an editor says that it can do. Nothing is sent that it did not offer."""
+
+from typing import Any, NamedTuple
+
+from trimpoint.acp.json_access import as_object
+
+
+class Capabilities(NamedTuple):
+    """`terminal_output`: draws a terminal from `_meta`, as Zed does. `terminal_login`: runs a
+    login.
+    """
+
+    compaction: bool = False
+    notices: bool = False
+    form: bool = False
+    url: bool = False
+    terminal_output: bool = False
+    terminal_login: bool = False
+
+
+def capabilities_in(offered: Any) -> Capabilities:
+    """Reads `clientCapabilities`; a member of another shape than the schema's counts as absent."""
+    top = as_object(offered)
+    session, elicitation = as_object(top.get("session")), as_object(top.get("elicitation"))
+    return Capabilities(
+        compaction=_is_offered(session.get("compaction")),
+        notices=_is_offered(session.get("notices")),
+        form=_is_offered(elicitation.get("form")),
+        url=_is_offered(elicitation.get("url")),
+        terminal_output=as_object(top.get("_meta")).get("terminal_output") is True,
+        terminal_login=as_object(top.get("auth")).get("terminal") is True,
+    )
+
+
+def agent_capabilities() -> dict[str, Any]:
+    """Returns what this agent can do."""
+    return {
+        "loadSession": True,
+        "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+        "mcpCapabilities": {"http": True, "sse": False},
+        "sessionCapabilities": {
+            "list": {},
+            "delete": {},
+            "resume": {},
+            "close": {},
+            "additionalDirectories": {},
+        },
+        "auth": {"logout": {}},
+    }
+
+
+def _is_offered(value: Any) -> bool:
+    return isinstance(value, dict) or value is True

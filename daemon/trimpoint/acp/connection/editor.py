@@ -38,13 +38,12 @@ class Editor:
 
         :raises RpcError: the editor refused.
         """
-        request_id = self._peer.next_id()
-        future = self._peer.begin(request_id, method, params)
+        sent = self._peer.begin(method, params)
         try:
-            answer: Any = msgspec.json.decode(await self._peer.result_of(future, request_id))
+            answer: Any = msgspec.json.decode(await self._peer.result_of(sent))
         except asyncio.CancelledError:
-            if not future.done() or future.cancelled():
-                self._peer.notify("$/cancel_request", {"requestId": request_id})
+            if not sent.future.done() or sent.future.cancelled():
+                self._peer.notify("$/cancel_request", {"requestId": sent.id})
             raise
         return as_object(answer)
 

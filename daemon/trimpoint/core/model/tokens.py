@@ -5,14 +5,14 @@ The law: an estimate, never a count. What Codex reports goes before it wherever 
 No tokenizer fits. Those with their vocabulary inside the package take more than twice the memory
 that the whole daemon may take (measured: 144 MiB for o200k); the others fetch it from the network.
 So text is cut by kinds of characters about where o200k cuts it, and the pieces are weighed. The
-weights are a least-squares fit against o200k. The error, measured on text that was not part of the
-fit, in pieces of 4,000 characters (docs/token-estimates.md): on average 5 % for English prose,
-Markdown, JSON, diffs and logs, up to 12 % for source code, other languages and base64; 36 % at
-worst. Four characters to a token would be off by 25 % to 60 % on most of them.
+weights are a least-squares fit against o200k (`scripts/fit-tokens`). The error, measured on text
+that was not part of the fit, in pieces of 4,000 characters (docs/token-estimates.md): on average
+under 5 % for English prose, Markdown, Python, JSON and diffs, up to 11 % for other code, logs and
+languages; 30 % at worst. Four characters to a token would be off by up to 63 %.
 """
 
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -70,36 +70,71 @@ def _kinds() -> bytes:
 _FOREIGN = b"\0"  # stands for a run of characters that are not ASCII
 _KINDS = _kinds()
 _NOT_ASCII = re.compile("[^\\x00-\\x7f]+")
-# (pattern over kinds, weight): each place where the pattern is found, none overlapping, adds its
-# weight.
-_WEIGHTS: tuple[tuple[bytes, float], ...] = (
-    # A word begins; one that begins with a capital was counted there.
-    *((before + b"a", 0.906) for before in (b"d", b"n", b"s", b"x", b".")),
-    *((before + b"A", 0.906) for before in (b"d", b"n", b"s", b"x", b".")),
-    (b"aA", 0.906 + 0.617),  # fooBar
-    (b"aaaaaaa", 1.283),
-    # A number begins; in hex and base64 it does so within a word.
-    *((before + b"d", 1.711) for before in (b"n", b"s", b"x", b".")),
-    (b"ad", 1.711 - 0.372),
-    (b"da", -0.372),
-    (b"Ad", 1.711 + 0.368),
-    (b"dA", 0.368),
-    (b"ddd", 1.04),
-    *((before + b".", 0.471) for before in (b"a", b"A", b"d", b"n", b"s", b"x")),
-    (b"...", 0.308),
-    *((before + b"n", 1.538) for before in (b"a", b"A", b"d", b"s", b"x", b".")),
-    (b"ss", 0.076),
+
+
+class Feature(NamedTuple):
+    """A kind of place in text, its weight in tokens, and how its places look.
+
+    Each place where one of the patterns over kinds is found, none overlapping, adds the weight.
+    """
+
+    name: str
+    weight: float
+    patterns: tuple[bytes, ...]
+
+
+class Script(NamedTuple):
+    """Characters outside ASCII, and what one of them weighs in tokens."""
+
+    name: str
+    weight: float
+    characters: re.Pattern[str]
+
+
+def _before(kind: bytes, others: bytes) -> tuple[bytes, ...]:
+    return tuple(bytes((other,)) + kind for other in others)
+
+
+# The weights are those that `benchmarks/token_fit.py` finds.
+FEATURES: Final = (
+    # A word that begins with a capital is counted at the capital.
+    Feature("word", 1.009, (*_before(b"a", b"dnsx."), *_before(b"A", b"dnsx."), b"aA")),
+    Feature("capital within a word", 0.216, (b"aA",)),
+    Feature("seven more letters", 0.419, (b"aaaaaaa",)),
+    # In hexadecimal and base64, numbers begin within words.
+    Feature("number", 0.758, (*_before(b"d", b"nsx."), b"ad", b"Ad")),
+    Feature("number among lower case", 0.006, (b"ad", b"da")),
+    Feature("number among capitals", 1.336, (b"Ad", b"dA")),
+    Feature("three more digits", 1.220, (b"ddd",)),
+    Feature("punctuation", 0.877, _before(b".", b"aAdnsx")),
+    Feature("three more of punctuation", 0.093, (b"...",)),
+    Feature("line break", 0.415, _before(b"n", b"aAdsx.")),
+    Feature("two blanks", 0.096, (b"ss",)),
 )
-# (characters, weight of one); the first that fits counts.
-_FOREIGN_WEIGHTS: tuple[tuple[re.Pattern[str], float], ...] = (
-    (
+# The first that fits counts.
+SCRIPTS: Final = (
+    Script(
+        "Chinese, Japanese",
+        0.621,
         re.compile("[\\u2e80-\\ua4cf\\uf900-\\ufaff\\uff00-\\uffef\\U00020000-\\U0003ffff]"),
-        0.772,
-    ),  # Chinese, Japanese
-    (re.compile("[\\u1100-\\u11ff\\uac00-\\ud7ff]"), 0.758),  # Korean
-    (re.compile("[\\u0080-\\u10ff\\u1200-\\u2e7f]"), 0.324),  # alphabets
+    ),
+    Script("Korean", 0.644, re.compile("[\\u1100-\\u11ff\\uac00-\\ud7ff]")),
+    Script("alphabets", 0.286, re.compile("[\\u0080-\\u10ff\\u1200-\\u2e7f]")),
 )
-_OTHER_WEIGHT = 2.0  # emoji and what is rarer still
+OTHER_WEIGHT: Final = 2.0
+"""An emoji, and what is rarer still."""
+
+
+def _summed() -> tuple[tuple[bytes, float], ...]:
+    """Returns each pattern with what it adds, so that text is searched for it once."""
+    sums: dict[bytes, float] = {}
+    for feature in FEATURES:
+        for pattern in feature.patterns:
+            sums[pattern] = sums.get(pattern, 0.0) + feature.weight
+    return tuple(sums.items())
+
+
+_WEIGHTS = _summed()
 
 
 def estimate_tokens(item: bytes) -> int:
@@ -136,18 +171,28 @@ def _weigh_member(name: str, value: Any) -> float:
 
 
 def _weigh_text(text: str) -> float:
-    weight, ascii_text = 0.0, text
-    if not text.isascii():
-        weight = _weigh_foreign("".join(_NOT_ASCII.findall(text)))
-        ascii_text = _NOT_ASCII.sub(_FOREIGN.decode(), text)
-    # One line break is put before it, so that what stands first begins too.
-    kinds = b"n" + ascii_text.encode().translate(_KINDS)
+    kinds, foreign = split_by_kind(text)
+    weight = _weigh_foreign(foreign) if foreign else 0.0
     return weight + sum(kinds.count(pattern) * each for pattern, each in _WEIGHTS)
+
+
+def split_by_kind(text: str) -> tuple[bytes, str]:
+    """Returns the kinds of the text's characters, a letter each, and its characters outside
+    ASCII.
+
+    Each run of those is one letter. A line break stands before it all, so that what comes first
+    begins too.
+    """
+    if text.isascii():
+        return b"n" + text.encode().translate(_KINDS), ""
+    foreign = "".join(_NOT_ASCII.findall(text))
+    ascii_text = _NOT_ASCII.sub(_FOREIGN.decode(), text)
+    return b"n" + ascii_text.encode().translate(_KINDS), foreign
 
 
 def _weigh_foreign(text: str) -> float:
     weight, left = 0.0, len(text)
-    for pattern, each in _FOREIGN_WEIGHTS:
-        found = len(pattern.findall(text))
-        weight, left = weight + found * each, left - found
-    return weight + left * _OTHER_WEIGHT
+    for script in SCRIPTS:
+        found = len(script.characters.findall(text))
+        weight, left = weight + found * script.weight, left - found
+    return weight + left * OTHER_WEIGHT

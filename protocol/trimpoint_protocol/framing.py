@@ -96,6 +96,11 @@ class LineFramer:
         self._buffered = bytearray()
         self._skipped_bytes = 0
 
+    @property
+    def is_skipping(self) -> bool:
+        """Returns whether a line is over the limit and has not ended yet."""
+        return self._skipped_bytes > 0
+
     def feed(self, data: bytes) -> list[Frame]:
         lines = data.split(b"\n")
         tail = lines.pop()

@@ -117,6 +117,15 @@ def test_a_skipped_message_takes_no_memory(kind: NewFramer, opening: bytes) -> N
 
 
 class TestLines:
+    def test_a_line_over_the_limit_is_known_before_it_ends(self) -> None:
+        framer = LineFramer(4)
+        assert framer.feed(b"1234") == []
+        assert not framer.is_skipping
+        assert framer.feed(b"5") == []
+        assert framer.is_skipping
+        assert framer.feed(b"\n") == [TooLarge(5)]
+        assert not framer.is_skipping
+
     def test_each_chunk_gives_the_messages_it_completes(self) -> None:
         framer = LineFramer(LIMIT)
         assert framer.feed(b"{}") == []

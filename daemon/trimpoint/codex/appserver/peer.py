@@ -16,9 +16,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import anyio
-import msgspec
 import structlog
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
+from trimpoint_protocol import jsonrpc, peer
+from trimpoint_protocol.framing import LineFramer, TooLarge
 
 from trimpoint.codex.appserver.errors import (
     ProviderError,
@@ -28,7 +29,6 @@ from trimpoint.codex.appserver.errors import (
     ProviderTimeout,
 )
 from trimpoint.codex.appserver.initialize import InitializeResult, initialize_result
-from trimpoint.codex.appserver.lines import MAX_LINE_BYTES, LineSplitter, LineTooLong, Traffic
 from trimpoint.codex.appserver.process import ChildExit, CodexChild
 
 __all__ = [
@@ -48,6 +48,7 @@ _log = structlog.get_logger("trimpoint.codex.appserver.peer")
 
 MAX_UNSENT_BYTES = 64 * 1024 * 1024
 _INTERNAL_ERROR = -32603
+MAX_LINE_BYTES = 512 * 1024 * 1024
 _NO_PARAMS = Raw()
 
 
@@ -88,34 +89,19 @@ ProviderExited.
 """
 
 
-class _Envelope(msgspec.Struct, gc=False):
-    id: Raw | UnsetType = UNSET
-    method: str | UnsetType = UNSET
-    params: Raw = _NO_PARAMS
-    result: Raw | UnsetType = UNSET
-    error: Raw | UnsetType = UNSET
+class Traffic:
+    """Counts of what was received: whole lines, and bytes."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.size_bytes = 0
 
 
-class _ErrorObject(msgspec.Struct):
-    code: int
-    message: str
-    data: Raw | UnsetType = UNSET
+class _Waiting(NamedTuple):
+    """Kept with each call."""
 
-
-class _Pending(msgspec.Struct):
-    method: str
     deadline_s: float
     on_outcome: Callable[[Outcome], None]
-    timer: asyncio.TimerHandle
-
-
-class _Expiry(msgspec.Struct):
-    deadline_s: float
-    at: float
-    """On the loop's clock."""
-
-
-_decode_envelope = msgspec.json.Decoder(_Envelope).decode
 
 
 class Peer:
@@ -134,11 +120,13 @@ class Peer:
     ) -> None:
         self._child = child
         self._handler = handler
-        self._splitter = LineSplitter(max_line_bytes, traffic)
+        self._framer = LineFramer(max_line_bytes)
+        self._rpc: peer.Peer[_Waiting] = peer.Peer(self._framer, decode=jsonrpc.decode_trusted)
+        self._max_line_bytes = max_line_bytes
         self._max_unsent_bytes = max_unsent_bytes
-        self._pending: dict[int, _Pending] = {}
-        self._last_id = 0
+        self._traffic = traffic or Traffic()
         self._exit_reason: str | None = None
+        self._expiry: asyncio.TimerHandle | None = None
         self.dropped_lines = 0
         """Lines that were no message, and replies that nobody waits for (late ones, above all)."""
         self._loop = asyncio.get_running_loop()
@@ -147,7 +135,7 @@ class Peer:
     @property
     def in_flight(self) -> int:
         """Requests without an outcome yet."""
-        return len(self._pending)
+        return self._rpc.calls_in_flight
 
     async def closed(self) -> ChildExit:
         """Wait until the child has ended, all it said was handled, and every request in flight has
@@ -178,8 +166,8 @@ class Peer:
         expires_at = self._loop.time() + deadline_s
         await self._room_within(method, deadline_s)
         arriving: asyncio.Future[Outcome] = self._loop.create_future()
-        expiry = _Expiry(deadline_s, expires_at)
-        request_id = self._begin(method, params, expiry, _settle(arriving))
+        waiting = _Waiting(deadline_s, _settle(arriving))
+        request_id = self._begin(method, params, waiting, expires_at)
         try:
             outcome = await arriving
         finally:
@@ -202,12 +190,12 @@ class Peer:
         :raises ProviderExited: the child has ended or is being stopped
         :raises ProviderOverloaded: too much is unsent
         """
-        expiry = _Expiry(deadline_s, self._loop.time() + deadline_s)
-        return self._begin(method, params, expiry, on_outcome)
+        waiting = _Waiting(deadline_s, on_outcome)
+        return self._begin(method, params, waiting, self._loop.time() + deadline_s)
 
     def abandon(self, request_id: int) -> None:
         """Forget a request: its callback is not called any more, its reply is dropped."""
-        self._pop_pending(request_id)
+        self._rpc.abandon(request_id)
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification, without waiting.
@@ -215,18 +203,19 @@ class Peer:
         :raises ProviderExited: the child has ended or is being stopped
         :raises ProviderOverloaded: too much is unsent
         """
-        self._send(b'{"method":%b%b}' % (msgspec.json.encode(method), _params_member(params)))
+        self._send(self._rpc.notify(method, _or_none(params)))
 
     def respond(self, request_id: Raw, result: Any) -> None:
         """Answer a server request, without waiting. Raises as `notify` does."""
-        self._send(b'{"id":%b,"result":%b}' % (bytes(request_id), _encode(result)))
+        self._send(self._rpc.encode(jsonrpc.encode_result(request_id, result, versioned=False)))
 
     def respond_error(self, request_id: Raw, code: int, message: str) -> None:
         """Refuse a server request, without waiting. To Codex that is an answer. Raises as `notify`
         does.
         """
-        error = {"code": code, "message": message}
-        self._send(b'{"id":%b,"error":%b}' % (bytes(request_id), msgspec.json.encode(error)))
+        self._send(
+            self._rpc.encode(jsonrpc.encode_error(request_id, code, message, versioned=False))
+        )
 
     async def initialize(
         self, client_info: Any, *, capabilities: Any = None, deadline_s: float = 30.0
@@ -252,105 +241,105 @@ class Peer:
         """The child's sink: bytes of stdout."""
         if self._exit_reason is not None:
             return
-        try:
-            lines = self._splitter.feed(data)
-        except LineTooLong as too_long:
-            self._abort(f"it sent {too_long}")
+        self._traffic.size_bytes += len(data)
+        self._rpc.feed(data)
+        if self._framer.is_skipping:
+            self._abort_too_long()
             return
-        self._read_lines(lines)
+        while self._exit_reason is None:
+            fast_path = self._handler.fast_path
+            event = self._rpc.next_event(fast_path.prefix if fast_path is not None else None)
+            if event is None:
+                return
+            if isinstance(event, peer.Run):
+                assert fast_path is not None
+                self._forward(fast_path, event.lines)
+            else:
+                self._on_event(event)
 
     def on_exit(self, exit_: ChildExit) -> None:
         """The child's sink: nothing more will come."""
         self._exit_reason = self._exit_reason or f"it {exit_}"
-        while self._pending:
-            self._resolve(next(iter(self._pending)), self._exited())
+        for call in self._rpc.close():
+            self._resolve(call, self._exited())
 
-    def _begin(
-        self, method: str, params: Any, expiry: _Expiry, on_outcome: Callable[[Outcome], None]
-    ) -> int:
-        request_id = self._last_id + 1
-        encoded_method = msgspec.json.encode(method)
-        self._send(
-            b'{"id":%d,"method":%b%b}' % (request_id, encoded_method, _params_member(params))
+    def _begin(self, method: str, params: Any, waiting: _Waiting, deadline: float) -> int:
+        request_id, data = self._rpc.call(
+            method, _or_none(params), context=waiting, deadline=deadline
         )
-        self._last_id = request_id
-        timer = self._loop.call_at(expiry.at, self._expire, request_id)
-        self._pending[request_id] = _Pending(method, expiry.deadline_s, on_outcome, timer)
+        try:
+            self._send(data)
+        except ProviderFailure:
+            self._rpc.abandon(request_id)
+            raise
+        self._schedule_expiry()
         return request_id
 
-    def _read_lines(self, lines: list[bytes]) -> None:
-        at = 0
-        while at < len(lines):
-            fast_path = self._handler.fast_path
-            end = at if fast_path is None else _run_end(lines, at, fast_path.prefix)
-            if fast_path is not None and end > at:
-                self._forward(fast_path, lines[at:end])
-                at = end
-            else:
-                self._read_line(lines[at])
-                at += 1
-
     def _forward(self, fast_path: FastPath, lines: list[bytes]) -> None:
+        self._traffic.messages += len(lines)
         try:
             fast_path.forward(lines)
         except Exception:  # the same boundary as below
             _log.exception("codex_message_handler_failed", method="express", messages=len(lines))
 
-    def _read_line(self, line: bytes) -> None:
-        try:
-            message = _decode_envelope(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            self.dropped_lines += bool(line)
-            return
-        # A named boundary: whatever goes wrong with one message, the next one is read.
-        try:
-            self._dispatch(message, line)
-        except Exception:
-            _log.exception("codex_message_handler_failed", method=message.method)
+    def _on_event(self, event: peer.Event[_Waiting]) -> None:
+        self._traffic.messages += 1
+        match event:
+            case peer.Answered(call, result):
+                self._resolve(call, result)
+            case peer.Refused(call, error):
+                self._resolve(call, _provider_error(error))
+            case jsonrpc.Notification() | peer.Asked():
+                # A named boundary: whatever goes wrong with one message, the next one is read.
+                try:
+                    self._dispatch(event)
+                except Exception:
+                    _log.exception("codex_message_handler_failed", method=_method_of(event))
+            case TooLarge():
+                self._abort_too_long()
+            case _:
+                self.dropped_lines += 1
 
-    def _dispatch(self, message: _Envelope, line: bytes) -> None:
-        if message.method is UNSET:
-            self._resolve_reply(message)
-        elif message.id is UNSET:
-            self._handler.on_notification(message.method, message.params, line)
+    def _dispatch(self, event: jsonrpc.Notification | peer.Asked) -> None:
+        if isinstance(event, peer.Asked):
+            self._dispatch_request(event.request)
         else:
-            self._dispatch_request(message.id, message.method, message.params)
+            params = _NO_PARAMS if event.params is None else event.params
+            self._handler.on_notification(event.method, params, event.wire)
 
-    def _dispatch_request(self, request_id: Raw, method: str, params: Raw) -> None:
+    def _dispatch_request(self, request: jsonrpc.Request) -> None:
+        request_id = Raw(request.id)
+        params = _NO_PARAMS if request.params is None else request.params
         try:
-            self._handler.on_server_request(request_id, method, params)
+            self._handler.on_server_request(request_id, request.method, params)
         except Exception:
             # Unanswered, it would block the turn for ever: Codex has no time-out for these.
             self.respond_error(request_id, _INTERNAL_ERROR, "internal error")
             raise
 
-    def _resolve_reply(self, message: _Envelope) -> None:
-        request_id = _own_id(message.id)
-        if request_id not in self._pending:
-            self.dropped_lines += 1
-        elif message.error is UNSET:
-            self._resolve(request_id, Raw(b"null") if message.result is UNSET else message.result)
-        else:
-            self._resolve(request_id, _provider_error(message.error))
+    def _resolve(self, call: peer.Call[_Waiting], outcome: Outcome) -> None:
+        try:
+            call.context.on_outcome(outcome)
+        except Exception:
+            # A named boundary: one request's callback must not keep the others from theirs.
+            _log.exception("codex_outcome_callback_failed", method=call.method)
 
-    def _resolve(self, request_id: int, outcome: Outcome) -> None:
-        pending = self._pop_pending(request_id)
-        if pending is not None:
-            try:
-                pending.on_outcome(outcome)
-            except Exception:
-                # A named boundary: one request's callback must not keep the others from theirs.
-                _log.exception("codex_outcome_callback_failed", method=pending.method)
+    def _schedule_expiry(self) -> None:
+        """Has `_expire` called at the earliest deadline, and not before."""
+        deadline = self._rpc.next_deadline
+        if self._expiry is not None:
+            if deadline is not None and self._expiry.when() <= deadline:
+                return
+            self._expiry.cancel()
+            self._expiry = None
+        if deadline is not None:
+            self._expiry = self._loop.call_at(deadline, self._expire)
 
-    def _pop_pending(self, request_id: int) -> _Pending | None:
-        pending = self._pending.pop(request_id, None)
-        if pending is not None:
-            pending.timer.cancel()
-        return pending
-
-    def _expire(self, request_id: int) -> None:
-        pending = self._pending[request_id]
-        self._resolve(request_id, ProviderTimeout(pending.method, pending.deadline_s))
+    def _expire(self) -> None:
+        self._expiry = None
+        for call in self._rpc.expire(self._loop.time()):
+            self._resolve(call, ProviderTimeout(call.method, call.context.deadline_s))
+        self._schedule_expiry()
 
     async def _room_within(self, method: str, deadline_s: float) -> None:
         if self._child.has_room:
@@ -366,27 +355,16 @@ class Peer:
         unsent_bytes = self._child.unsent_bytes
         if unsent_bytes + len(message) > self._max_unsent_bytes and unsent_bytes > 0:
             raise ProviderOverloaded(unsent_bytes, self._max_unsent_bytes)
-        # A newline in JSON is white space between tokens (inside a string it is escaped); here it
-        # would end the frame.
-        self._child.write(message.replace(b"\n", b" ") + b"\n")
+        self._child.write(message)
 
-    def _abort(self, reason: str) -> None:
-        self._exit_reason = self._exit_reason or reason
+    def _abort_too_long(self) -> None:
+        self._exit_reason = f"it sent a line of more than {self._max_line_bytes} bytes"
         self._child.kill()
 
     def _exited(self) -> ProviderExited:
         return ProviderExited(
             self._exit_reason or "it takes no more input", self._child.stderr_tail()
         )
-
-
-def _run_end(lines: list[bytes], at: int, prefix: bytes) -> int:
-    """The index after the last of the lines from `at` on that begin with `prefix`, without a
-    gap.
-    """
-    while at < len(lines) and lines[at].startswith(prefix):
-        at += 1
-    return at
 
 
 def _settle(future: asyncio.Future[Outcome]) -> Callable[[Outcome], None]:
@@ -397,25 +375,18 @@ def _settle(future: asyncio.Future[Outcome]) -> Callable[[Outcome], None]:
     return settle
 
 
-def _encode(value: Any) -> bytes:
-    return bytes(value) if isinstance(value, Raw) else msgspec.json.encode(value)
+def _or_none(params: Any) -> Any:
+    """None for an empty Raw, which stands for no parameters."""
+    return None if isinstance(params, Raw) and not params else params
 
 
-def _params_member(params: Any) -> bytes:
-    encoded = b"" if params is None else _encode(params)
-    return b',"params":' + encoded if encoded else b""
-
-
-def _own_id(request_id: Raw | UnsetType) -> int:
-    """Returns the number of one of our requests; 0, which none has, for anything else."""
-    digits = b"" if request_id is UNSET else bytes(request_id)
-    return int(digits) if digits.isdigit() else 0
+def _method_of(event: jsonrpc.Notification | peer.Asked) -> str:
+    return event.request.method if isinstance(event, peer.Asked) else event.method
 
 
 def _provider_error(raw: Raw) -> ProviderError:
-    try:
-        error = msgspec.json.decode(raw, type=_ErrorObject)
-    except msgspec.MsgspecError:
+    error = jsonrpc.error_object(raw)
+    if error is None:
         return ProviderError(_INTERNAL_ERROR, "Codex sent an error that is none", None, raw)
     return ProviderError(
         error.code, error.message, None if error.data is UNSET else error.data, raw

@@ -15,7 +15,6 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 
 from trimpoint import __version__
-from trimpoint.codex.appserver.lines import Traffic
 from trimpoint.codex.appserver.peer import (
     InitializeResult,
     Peer,
@@ -23,6 +22,7 @@ from trimpoint.codex.appserver.peer import (
     ProviderError,
     ProviderExited,
     ProviderFailure,
+    Traffic,
 )
 from trimpoint.codex.appserver.process import (
     ChildExit,

@@ -1,5 +1,7 @@
 """What Codex's own terminal UI needs of the daemon, asked for as it asks (docs/codex-tui.md)."""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -23,6 +25,10 @@ async def begun(harness: Harness, client: Client, **params: object) -> str:
 
 def text_input(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "text_elements": []}]
+
+
+def is_method(method: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda message: message.get("method") == method
 
 
 async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_the_model(
@@ -170,6 +176,28 @@ async def test_a_thread_that_was_reverted_is_no_fork_of_its_own(harness: Harness
     assert answer["thread"]["forkedFromId"] is None
 
 
+async def test_a_thread_that_went_back_to_its_beginning_can_be_resumed(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
+            thread_id = await begun(harness, client)
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            await talk.turn()
+            await talk.type("/revert 0 --context")
+            after = len(client.messages)
+            answer = await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
+            line = await client.expect(
+                lambda message: (
+                    message.get("method") == "item/completed"
+                    and "Back to before" in message["params"]["item"].get("text", "")
+                ),
+                after,
+            )
+            request = await talk.turn()
+    assert answer["thread"]["id"] == thread_id
+    assert line["params"]["item"]["text"].endswith("To undo: :revert --undo")
+    assert not request.mentions("prompt-1.")
+
+
 async def test_a_trim_by_another_client_shows_a_line_and_the_new_size(harness: Harness) -> None:
     with anyio.fail_after(60):
         async with (
@@ -215,3 +243,214 @@ async def test_a_new_thread_named_by_a_number_says_how_turns_are_kept(harness: H
             await client.request("thread/name/set", threadId=thread_id, name="3")
             line = await client.expect(lambda message: message.get("method") == "item/completed")
     assert ":clear 3" in line["params"]["item"]["text"]
+
+
+async def test_a_client_that_comes_back_to_a_trimmed_thread_is_told_its_size(
+    harness: Harness,
+) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client("any") as client:
+            thread_id = await begun(harness, client)
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            await talk.turn()
+            await talk.type("/clear")
+            async with harness.client("other") as other:
+                await other.request("thread/resume", threadId=thread_id, excludeTurns=True)
+                usage = await other.expect(is_method("thread/tokenUsage/updated"))
+                status = await other.request("context/status", threadId=thread_id)
+    assert usage["params"]["tokenUsage"]["last"]["totalTokens"] == status["usedTokens"]
+
+
+async def test_the_history_of_a_trimmed_thread_shows_each_trim_where_it_was(
+    harness: Harness,
+) -> None:
+    with anyio.fail_after(60):
+        async with (
+            harness.daemon(),
+            harness.client(TUI) as client,
+            harness.client("other") as other,
+        ):
+            thread_id = await begun(harness, client)
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            await talk.turn()
+            await talk.type("/compact --force")
+            await talk.turn()
+            await talk.type("/clear")
+            await talk.turn()
+            shown = {}
+            for reader in (client, other):
+                page = await reader.request("thread/items/list", threadId=thread_id)
+                shown[reader] = [row["item"]["type"] for row in page["data"]]
+            whole = await other.request("thread/read", threadId=thread_id, includeTurns=True)
+    turn = ["userMessage", "agentMessage"]
+    compacted = [*turn, "contextCompaction"]
+    assert shown[client] == [*compacted, *turn, "agentMessage", *turn]
+    assert shown[other] == [*compacted, *turn, *turn]
+    first, *_ = whole["thread"]["turns"]
+    assert [item["type"] for item in first["items"]] == compacted
+
+
+async def test_the_ui_is_not_sent_what_it_does_not_know(harness: Harness) -> None:
+    with anyio.fail_after(60):
+        async with harness.daemon(), harness.client(TUI) as client:
+            thread_id = await begun(harness, client)
+            await Conversation(client, thread_id, harness.model, harness.script).turn()
+            methods = {message.get("method") for message in client.messages}
+    assert "turn/completed" in methods
+    assert "context/updated" not in methods
+
+
+class TestTurnPicker:
+    """`/clear` and `/revert` without a turn."""
+
+    async def asked(
+        self, harness: Harness, client: Client, text: str
+    ) -> tuple[Conversation, dict[str, Any], str]:
+        """A thread with three turns, and what is asked when `text` is typed there; the turn."""
+        thread_id = await begun(harness, client)
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        for _ in range(3):
+            await talk.turn()
+        typed = await client.request("turn/start", threadId=thread_id, input=text_input(text))
+        question = await client.expect(is_method("item/tool/requestUserInput"))
+        return talk, question, typed["turn"]["id"]
+
+    async def ended(self, client: Client) -> dict[str, Any]:
+        message = await client.expect(
+            lambda message: (
+                message.get("method") == "turn/completed"
+                and message["params"]["turn"]["items"] != []
+                and message["params"]["turn"]["items"][0]
+                .get("text", "")
+                .startswith(("Context cleared", "Back to", "Nothing was chosen"))
+            )
+        )
+        return dict(message["params"]["turn"])
+
+    @pytest.mark.parametrize(
+        ("chosen", "kept"), [("Nothing", 0), ("The last turn", 1), ("The last 2 turns", 2)]
+    )
+    async def test_a_clear_keeps_what_was_chosen(
+        self, harness: Harness, chosen: str, kept: int
+    ) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client(TUI) as client:
+                talk, question, _ = await self.asked(harness, client, ":clear")
+                [asked] = question["params"]["questions"]
+                labels = [option["label"] for option in asked["options"]]
+                answers = {asked["id"]: {"answers": [chosen]}}
+                await client.send({"id": question["id"], "result": {"answers": answers}})
+                await self.ended(client)
+                await client.expect(is_method("serverRequest/resolved"))
+                request = await talk.turn()
+        assert labels == ["Nothing", "The last turn", "The last 2 turns"]
+        prompts = [one for one in ("prompt-1.", "prompt-2.", "prompt-3.") if request.mentions(one)]
+        assert len(prompts) == kept
+
+    async def test_a_revert_goes_back_to_the_turn_that_was_chosen(self, harness: Harness) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client(TUI) as client:
+                talk, question, _ = await self.asked(harness, client, ":revert")
+                [asked] = question["params"]["questions"]
+                options = [(one["label"], one["description"]) for one in asked["options"]]
+                refusal = {"code": -32601, "message": "no"}
+                await client.send({"id": question["id"], "error": refusal})
+                await self.ended(client)
+                assert (await talk.snapshot())["turnCount"] == 3
+        assert options == [
+            ("Turn 2", "prompt-2."),
+            ("Turn 1", "prompt-1."),
+            ("The beginning", "before the first turn"),
+        ]
+
+    async def test_interrupting_takes_the_question_back_and_does_nothing(
+        self, harness: Harness
+    ) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client(TUI) as client:
+                talk, question, turn_id = await self.asked(harness, client, ":clear")
+                await client.request("turn/interrupt", threadId=talk.thread_id, turnId=turn_id)
+                turn = await self.ended(client)
+                resolved = await client.expect(is_method("serverRequest/resolved"))
+                request = await talk.turn()
+        assert turn["status"] == "interrupted"
+        assert resolved["params"]["requestId"] == question["id"]
+        assert request.mentions("prompt-1.")
+
+    async def test_a_client_that_leaves_takes_its_question_along(self, harness: Harness) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client("other") as other:
+                async with harness.client(TUI) as client:
+                    talk, *_ = await self.asked(harness, client, ":clear")
+                    await other.request("thread/resume", threadId=talk.thread_id, excludeTurns=True)
+                assert (await self.ended(other))["status"] == "interrupted"
+
+    async def test_other_clients_are_not_asked(self, harness: Harness) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client("other") as client:
+                thread_id = await begun(harness, client)
+                talk = Conversation(client, thread_id, harness.model, harness.script)
+                for _ in range(2):
+                    await talk.turn()
+                await talk.type("/clear")
+                assert not client.questions
+
+
+class TestFooter:
+    """The meter in the UI's status line."""
+
+    READ = {"server": "trimpoint", "uri": "ui://trimpoint/context-meter"}
+
+    def shown(self, answer: dict[str, Any]) -> list[str]:
+        [content] = answer["contents"]
+        tree = json.loads(content["text"])
+        return [child["children"][0] for child in tree["children"]]
+
+    def state_of(self, thread_id: str) -> dict[str, Any]:
+        thread = {
+            "id": thread_id,
+            "name": "a chat",
+            "model": {"display_name": "gpt-5", "reasoning_level": "low"},
+            "workspace": {"cwd": "/work"},
+        }
+        return {"com.openai/codex-statusline-state": {"thread": thread}}
+
+    async def test_it_has_what_the_ui_shows_and_the_meter(self, harness: Harness) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client(TUI) as client:
+                [server] = (await client.request("mcpServerStatus/list", serverName="trimpoint"))[
+                    "data"
+                ]
+                thread_id = await begun(harness, client)
+                talk = Conversation(client, thread_id, harness.model, harness.script)
+                await talk.turn()
+                await talk.type("/compact --force")
+                meta = self.state_of(thread_id)
+                answer = await client.request("mcpServer/resource/read", **self.READ, _meta=meta)
+                status = await client.request("context/status", threadId=thread_id)
+        [entry] = server["tools"]["context_meter"]["_meta"]["openai/ui"]["entrypoints"]
+        assert entry["resourceUri"] == self.READ["uri"]
+        known, [percent, tokens, times] = self.shown(answer)[:3], self.shown(answer)[3:]
+        assert known == ["gpt-5 low", "/work", "a chat"]
+        assert percent == f"Context: ~{round(status['percent'])}%"
+        assert tokens.startswith("~")
+        assert tokens.endswith("/258k")
+        assert times == "compacted ×1"
+
+    async def test_a_thread_without_a_meter_has_the_rest(self, harness: Harness) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client(TUI) as client:
+                meta = self.state_of("00000000-0000-7000-8000-000000000000")
+                answer = await client.request("mcpServer/resource/read", **self.READ, _meta=meta)
+        assert self.shown(answer) == ["gpt-5 low", "/work", "a chat"]
+
+    async def test_the_list_of_servers_has_it_for_the_ui_alone(self, harness: Harness) -> None:
+        with anyio.fail_after(60):
+            async with harness.daemon(), harness.client(TUI) as client, harness.client() as other:
+                names = {}
+                for reader in (client, other):
+                    listed = await reader.request("mcpServerStatus/list")
+                    names[reader] = [server["name"] for server in listed["data"]]
+                with pytest.raises(RemoteError):
+                    await other.request("mcpServer/resource/read", server="none", uri="ui://x")
+        assert names[client] == [*names[other], "trimpoint"]

@@ -195,7 +195,7 @@ def test_the_newest_of_a_resumed_thread_is_where_reading_back_begins() -> None:
 def test_an_item_anchors_a_page_and_is_not_on_it() -> None:
     state = several_generations().state
     items = history.items_page(state, {"turnId": "turn-3"})["data"]
-    anchor = {"type": "item", "itemId": history.turn_entries(state, 2)[1].id}
+    anchor = {"type": "item", "itemId": state.entries[state.turns[2].first_entry_index + 1].id}
     after = history.items_page(state, {"turnId": "turn-3", "cursor": anchor})
     before = history.items_page(
         state, {"turnId": "turn-3", "cursor": anchor, "sortDirection": "desc"}
@@ -260,3 +260,71 @@ def test_a_page_has_at_least_one_row_and_not_more_than_is_good(
     limit: int | None, count: int
 ) -> None:
     assert len(history.turns_page(several_generations().state, {"limit": limit})["data"]) == count
+
+
+def compacted_and_cleared() -> Conversation:
+    """Turns 1 to 3; a compaction after 1, a clear after 2."""
+    conversation = started(turns=1)
+    conversation.compact()
+    conversation.turn()
+    conversation.clear()
+    conversation.turn()
+    return conversation
+
+
+def marks(page: dict[str, Any]) -> list[str]:
+    """The items of a page: their type, or for a message its first word."""
+    return [
+        row["item"].get("text", "").split(" ")[0] or row["item"]["type"] for row in page["data"]
+    ]
+
+
+class TestTrims:
+    """What stands for trims in the history."""
+
+    def state(self) -> Any:
+        return compacted_and_cleared().state
+
+    def test_a_compaction_has_codexs_item_and_a_clear_a_message_where_wanted(self) -> None:
+        everything = [row["item"]["type"] for row in history.items_page(self.state(), {})["data"]]
+        turn = ["userMessage", "agentMessage"]
+        assert everything == [*turn, "contextCompaction", *turn, *turn]
+        rows = history.items_page(self.state(), {}, with_messages=True)["data"]
+        assert rows[5]["item"]["text"] == "Context cleared: 2 messages above left it."
+        assert rows[5]["turnId"] == "turn-2"
+
+    def test_they_stand_behind_the_same_entry_in_either_direction(self) -> None:
+        pages = [
+            marks(history.items_page(self.state(), {"sortDirection": way}, with_messages=True))
+            for way in ("asc", "desc")
+        ]
+        assert pages[0] == pages[1][::-1]
+
+    def test_pages_put_together_have_each_of_them_once(self) -> None:
+        seen: list[str] = []
+        cursor: str | None = None
+        while True:
+            params = {"limit": 1, **({"cursor": cursor} if cursor else {})}
+            page = history.items_page(self.state(), params, with_messages=True)
+            seen += [row["item"]["id"] for row in page["data"]]
+            cursor = page["nextCursor"]
+            if cursor is None:
+                break
+        whole = history.items_page(self.state(), {}, with_messages=True)["data"]
+        assert seen == [row["item"]["id"] for row in whole]
+
+    @pytest.mark.parametrize("direction", ["asc", "desc"])
+    def test_any_item_can_anchor_a_page_and_is_not_on_it(self, direction: str) -> None:
+        state = self.state()
+        params: dict[str, Any] = {"sortDirection": direction}
+        whole = [row["item"]["id"] for row in history.items_page(state, params)["data"]]
+        for place, item_id in enumerate(whole[:3]):
+            anchored = {**params, "cursor": {"itemId": item_id}}
+            ids = [row["item"]["id"] for row in history.items_page(state, anchored)["data"]]
+            assert ids == whole[place + 1 :]
+
+    def test_a_turn_shows_the_trim_that_followed_it(self) -> None:
+        page = history.turns_page(self.state(), {"itemsView": "full", "sortDirection": "asc"})
+        types = [[item["type"] for item in turn["items"]] for turn in page["data"]]
+        assert types[0] == ["userMessage", "agentMessage", "contextCompaction"]
+        assert types[1] == ["userMessage", "agentMessage"]

@@ -5,13 +5,20 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 from trimpoint.testkit import codex_environment
 
 from tests.e2e.conftest import CODEX_BIN, Harness
+from tests.tools import REQUIRED
 from tests.tui.terminal import Terminal, program_in_terminal
 
-# npm's newest, where it is installed; Codex's own package is always there.
-BINARIES = [CODEX_BIN, *map(Path, filter(None, [os.environ.get("TRIMPOINT_TEST_TUI")]))]
+ROOT = Path(__file__).parents[2]
+# npm's newest, which `scripts/install-test-tools` puts there; Codex's own package is always there.
+NEWEST = Path(
+    os.environ.get("TRIMPOINT_TEST_TUI")
+    or ROOT / ".venv" / "npm" / "node_modules" / ".bin" / "codex"
+)
+BINARIES = [CODEX_BIN, *([NEWEST] if NEWEST.exists() or REQUIRED else [])]
 SCREEN_READ_S = 120.0
 
 
@@ -38,3 +45,10 @@ async def attached(harness: Harness, codex: Path) -> AsyncIterator[Terminal]:
         harness, codex, "--remote", f"unix://{harness.socket}", "-C", str(harness.worktree)
     ) as terminal:
         yield terminal
+
+
+async def has_feature(codex: Path, harness: Harness, name: str) -> bool:
+    """Whether this version of Codex knows a feature."""
+    environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
+    listed = await anyio.run_process([str(codex), "features", "list"], env=environment)
+    return any(line.split()[:1] == [name] for line in listed.stdout.decode().splitlines())

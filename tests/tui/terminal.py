@@ -7,7 +7,7 @@ import re
 import struct
 import termios
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 import pyte
@@ -20,6 +20,10 @@ PAUSE_S = 0.5
 
 _CURSOR_QUERY = re.compile(rb"\x1b\[6n")
 _DEVICE_QUERY = re.compile(rb"\x1b\[0?c")
+
+
+class ProgramEnded(AssertionError):
+    """The program behind the terminal is gone."""
 
 
 class Terminal:
@@ -51,6 +55,12 @@ class Terminal:
         if enter:
             os.write(self._fd, b"\r")
 
+    async def ends(self) -> None:
+        """Return once the program has ended."""
+        with anyio.fail_after(STEP_S), suppress(ProgramEnded):
+            while True:
+                await self._read()
+
     async def _pause(self) -> None:
         with anyio.move_on_after(PAUSE_S):
             while True:
@@ -61,7 +71,7 @@ class Terminal:
         try:
             data = os.read(self._fd, 65_536)
         except OSError:  # Linux's word for the end of the program behind a pseudo-terminal
-            raise AssertionError(f"the program has ended\n{self.text}") from None
+            raise ProgramEnded(f"the program has ended\n{self.text}") from None
         self._stream.feed(data)
         if _CURSOR_QUERY.search(data):
             cursor = self._screen.cursor

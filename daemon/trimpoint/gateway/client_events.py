@@ -22,6 +22,8 @@ from trimpoint.gateway.session.startup_notifications import StartupNotifications
 from trimpoint.threads.registry import ThreadRegistry
 
 REQUEST_RESOLVED = "serverRequest/resolved"
+# Codex says so of how trimpoint asks it for the turns of a thread that is new in its books.
+ABOUT_US = ("deprecationNotice", b"Full-history hydration is deprecated")
 THREAD_EVENT = "orchestration/event"
 
 Interceptor = Callable[[str | None, Raw, str, Raw], bool]
@@ -64,6 +66,8 @@ class CodexEvents:
 
     def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
         """Pass a notification of Codex on to those who should hear it."""
+        if method == ABOUT_US[0] and ABOUT_US[1] in line:
+            return
         about = thread_id if thread_id is not None else _thread_in(line)
         if method == REQUEST_RESOLVED and about is not None:
             request_id = msgspec.json.decode(line, type=_Resolved).params.request_id

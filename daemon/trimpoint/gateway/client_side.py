@@ -8,6 +8,7 @@ from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
+from trimpoint.gateway.session.own_questions import OwnQuestions
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
@@ -21,6 +22,7 @@ class ClientSide(NamedTuple):
     identity: Identity
     handles: Handles
     server_requests: PendingServerRequests
+    own_questions: OwnQuestions
     lifecycle: LifecycleNotifications
     startup: StartupNotifications
     played: PlayedTurns
@@ -44,5 +46,13 @@ def build_client_side(engine: ThreadRegistry, link: CodexLink) -> ClientSide:
     played = PlayedTurns()
     codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
     return ClientSide(
-        clients, identity, handles, requests, lifecycle, startup, played, codex_events
+        clients,
+        identity,
+        handles,
+        requests,
+        OwnQuestions(),
+        lifecycle,
+        startup,
+        played,
+        codex_events,
     )

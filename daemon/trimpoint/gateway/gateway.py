@@ -57,6 +57,7 @@ class Gateway:
         self._identity = sides.identity
         self._handles = sides.handles
         self._server_requests = sides.server_requests
+        self._own_questions = sides.own_questions
         self._startup = sides.startup
         self._handshake = Handshake(link)
         self._experimental = ExperimentalGate(link)
@@ -87,6 +88,7 @@ class Gateway:
             self._clients.remove(client)
             self._handles.release(client)
             self._server_requests.client_left()
+            self._own_questions.client_left(client)
             self._in_flight.pop(client.id, None)
 
     def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:
@@ -215,6 +217,8 @@ class Gateway:
 
     def _on_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
         key = jsonrpc.id_key(message.id)
+        if isinstance(key, str) and self._own_questions.answered(client, key, message):
+            return
         try:
             known = isinstance(key, str) and self._server_requests.answered(client, key, message)
         except ProviderFailure as error:

@@ -14,7 +14,9 @@ from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.skill_menu import SkillMenu
 from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.commands.status_line import StatusLine
 from trimpoint.gateway.commands.trim_notices import TrimNotices
+from trimpoint.gateway.commands.turn_picker import TurnPicker
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
 from trimpoint.gateway.gateway import Routes
@@ -76,8 +78,9 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )  # fmt: skip
     archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
-    typed = TypedCommands(side.clients, identity, slash, sessions, side.played)
-    TrimNotices(engine, side.clients, side.played)
+    picker = TurnPicker(engine, side.own_questions)
+    typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker)
+    notices = TrimNotices(engine, side.clients, identity, side.played)
     handlers = {
         **methods.handlers,
         **ThreadLists(engine, link, identity).handlers,
@@ -87,9 +90,10 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **revert.handlers,
         **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,
         **SkillMenu(link, methods.forward).handlers,
+        **StatusLine(link, meters, identity, methods.forward).handlers,
         **ClearHint(engine, identity, methods.handlers["thread/name/set"]).handlers,
     }
-    handlers = side.played.wrap(typed.wrap(handlers, methods.forward))
+    handlers = side.played.wrap(notices.wrap(typed.wrap(handlers, methods.forward)))
     extension_deps = HandlerDeps(
         engine,
         sessions,

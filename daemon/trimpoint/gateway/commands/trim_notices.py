@@ -13,28 +13,51 @@ import msgspec
 from trimpoint.core.context.context_size import context_size, window_of
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.gateway.commands.lone_messages import say_to
-from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.clients import Client, Clients, Delivery
+from trimpoint.gateway.session.codex_tui import (
+    as_typed_there,
+    is_codex_tui,
+    send_to_read_again,
+)
 from trimpoint.gateway.session.played_turns import PlayedTurns
+from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.threads.registry import ThreadRegistry
 
 USAGE = "thread/tokenUsage/updated"
 # A compaction is shown by an item of Codex's own.
-SAID = frozenset({"clear", "discard", "revert", "undo", "redo"})
+REVERT = "revert"
+SAID = frozenset({"clear", "discard", REVERT, "undo", "redo"})
 TRIMS = SAID | {"compact"}
 
 
 class TrimNotices:
     """Listens to `engine`; `played` are the commands that are shown as turns already."""
 
-    def __init__(self, engine: ThreadRegistry, clients: Clients, played: PlayedTurns) -> None:
+    def __init__(
+        self, engine: ThreadRegistry, clients: Clients, identity: Identity, played: PlayedTurns
+    ) -> None:
         self._engine = engine
         self._clients = clients
+        self._identity = identity
         self._played = played
         engine.subscribe(self._on_record)
+
+    def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
+        """The table of handlers, with what follows the answer to `thread/resume`."""
+        resume = handlers["thread/resume"]
+
+        async def handle(client_request: ClientRequest) -> Any:
+            client_request.answer(await resume(client_request))
+            thread_id = self._identity.thread_named_in(client_request)
+            writer = self._engine.loaded(thread_id) if thread_id is not None else None
+            if writer is not None:
+                self._catch_up(client_request.client, writer.state)
+
+        return {**handlers, "thread/resume": handle}
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         is_ready = any(
@@ -47,23 +70,37 @@ class TrimNotices:
             return
         self._send_usage(writer.state)
         if operation.kind in SAID and not self._played.runs_in(thread_id):
-            say_to(
-                filter(is_codex_tui, self._clients.subscribers(thread_id)),
-                thread_id,
-                operation.message,
-            )
+            shown = [*filter(is_codex_tui, self._clients.subscribers(thread_id))]
+            if operation.kind == REVERT:
+                shown = send_to_read_again(shown)  # each is told when it has come back
+            say_to(shown, thread_id, as_typed_there(operation.message))
+
+    def _catch_up(self, client: Client, state: ThreadState) -> None:
+        """Tell a client that has come to a thread what Codex cannot tell it."""
+        if len(state.generations) > 1 and state.turns:
+            Delivery(USAGE, partial(self._usage_message, state)).to([client])
+        if is_codex_tui(client) and (last := _newest_revert(state)) is not None:
+            say_to([client], state.id, as_typed_there(last.message))
 
     def _send_usage(self, state: ThreadState) -> None:
         if state.turns:
-            params = _usage(
-                state, context_size(state, self._engine.policy).used, self._window(state)
-            )
-            self._clients.broadcast(
-                state.id, USAGE, partial(msgspec.json.encode, {"method": USAGE, "params": params})
-            )
+            self._clients.broadcast(state.id, USAGE, partial(self._usage_message, state))
+
+    def _usage_message(self, state: ThreadState) -> bytes:
+        params = _usage(state, context_size(state, self._engine.policy).used, self._window(state))
+        return msgspec.json.encode({"method": USAGE, "params": params})
 
     def _window(self, state: ThreadState) -> int | None:
         return window_of(state.usage, model_in(state.settings), self._engine.policy)
+
+
+def _newest_revert(state: ThreadState) -> Operation | None:
+    """Return the thread's last operation if it was a revert and no turn has begun since."""
+    last = state.operation
+    if last is None or last.kind != REVERT or last.phase != Phase.READY:
+        return None
+    has_gone_on = bool(state.turns) and state.turns[-1].started_at_ms > last.started_at_ms
+    return None if has_gone_on else last
 
 
 def _usage(state: ThreadState, used: int, window: int | None) -> dict[str, Any]:

@@ -8,17 +8,24 @@ refused where it cannot be.
 import time
 from typing import Any, NamedTuple
 
+import anyio
 import msgspec
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import slash
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.commands.lone_messages import agent_message
 from trimpoint.gateway.commands.skill_menu import command_in
 from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.commands.turn_picker import TurnPicker
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.codex_tui import (
+    as_typed_there,
+    is_codex_tui,
+    send_to_read_again,
+)
 from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.request import ClientRequest, Handler
@@ -54,12 +61,14 @@ class TypedCommands:
         runner: SlashRunner,
         sessions: Sessions,
         played: PlayedTurns,
+        picker: TurnPicker,
     ) -> None:
         self._clients = clients
         self._identity = identity
         self._runner = runner
         self._sessions = sessions
         self._played = played
+        self._picker = picker
 
     def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
         """The table of handlers with those in it that take input; what it does not name goes to
@@ -143,21 +152,39 @@ class TypedCommands:
             status, answer, error = await self._answer(client_request, turn, text)
         finally:
             self._played.remove(turn)
-        said = _agent_message(answer) if answer else None
+        said = agent_message(answer) if answer else None
         if said:
             self._send_item(turn, said)
         self._send(
             turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None)
         )
+        if command == "revert" and status == "completed" and turn.operation_id is not None:
+            send_to_read_again(self._clients.subscribers(thread_id))
 
     async def _answer(
         self, client_request: ClientRequest, turn: PlayedTurn, text: str
     ) -> tuple[str, str, str | None]:
         if turn.command == "new" and is_codex_tui(client_request.client):
             return "completed", OWN_NEW, None
-        status, answer, error = await self._outcome(turn, text)
+        completed = await self._completed(client_request, turn, text)
+        if completed is None:
+            return "interrupted", f"Nothing was chosen, so :{turn.command} did nothing.", None
+        status, answer, error = await self._outcome(turn, completed)
         # With a colon the command can be typed into every client.
-        return status, answer.replace("To undo: /", "To undo: :"), error
+        return status, as_typed_there(answer), error
+
+    async def _completed(
+        self, client_request: ClientRequest, turn: PlayedTurn, text: str
+    ) -> str | None:
+        """Return the command with the turn that a person chose, where it lacks one; None if they
+        chose none.
+        """
+        with anyio.CancelScope() as turn.asking:
+            try:
+                return await self._picker.completed(client_request.client, turn, text)
+            finally:
+                turn.asking = None
+        return None
 
     async def _outcome(self, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
         """The status of the turn, what it answers, and its error."""
@@ -247,8 +274,3 @@ def _not_steerable(message: str, hint: str) -> WireError:
     return WireError(
         code, message, raw=msgspec.json.encode({"code": code, "message": message, "data": data})
     )
-
-
-def _agent_message(text: str) -> dict[str, Any]:
-    unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
-    return {"type": "agentMessage", "id": new_uuid7(), "text": text, **unknown}

@@ -2,5 +2,6 @@
 
 `thread_methods`, `archive_methods`, `revert_methods`, `terminal_methods` and `thread_lists` speak
 Codex's protocol; `extension_methods`, `checkpoint_methods`, `checkpoint_storage` and
-`context_messages` are ours. `history`, `timeline_pages` and `session_export` build their answers.
+`context_messages` are ours. `history` (with `history_markers`), `timeline_pages` and
+`session_export` build their answers.
 """

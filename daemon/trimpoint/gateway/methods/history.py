@@ -13,6 +13,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.decide.overflow import EXCEEDED
 from trimpoint.core.model.state import Entry, ThreadState, Turn
+from trimpoint.gateway.methods.history_markers import Markers
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.messages import AFTER_OVERFLOW
 
@@ -49,17 +50,20 @@ class _ItemsReadParams(msgspec.Struct, rename="camel"):
 
 def all_turns(state: ThreadState) -> list[dict[str, Any]]:
     """Every turn with its items, oldest first."""
-    return [turn_object(state, index) for index in range(len(state.turns))]
+    markers = Markers(state, with_messages=False)
+    return [turn_object(state, index, markers) for index in range(len(state.turns))]
 
 
-def turn_object(state: ThreadState, index: int, items_view: ItemsView = "full") -> dict[str, Any]:
+def turn_object(
+    state: ThreadState, index: int, markers: Markers, items_view: ItemsView = "full"
+) -> dict[str, Any]:
     """One turn; `items_view`: full | summary (messages only) | notLoaded (no items)."""
     turn = state.turns[index]
     runs = turn.status == "running" or turn.id == state.recovering_turn_id
     items = (
         []
         if items_view == "notLoaded"
-        else [item_object(entry) for entry in turn_entries(state, index)]
+        else [row["item"] for row in _rows(state, _places_of(state, turn.id), markers)]
     )
     if items_view == "summary":
         items = [item for item in items if item["type"] in MESSAGES]
@@ -86,11 +90,6 @@ def _error_object(turn: Turn) -> dict[str, Any]:
     }
 
 
-def turn_entries(state: ThreadState, index: int) -> list[Entry]:
-    """The entries of one turn, in order."""
-    return list(state.entries[state.turns[index].first_entry_index : state.entries_end(index)])
-
-
 def item_object(entry: Entry) -> dict[str, Any]:
     """An entry as Codex displays it; the item itself where it was kept, else rebuilt from its
     text.
@@ -105,8 +104,11 @@ def item_object(entry: Entry) -> dict[str, Any]:
     return {"type": "agentMessage", "id": entry.id, "text": entry.text, **unknown}
 
 
-def turns_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
-    """`thread/turns/list`: newest first and summaries, unless asked otherwise.
+def turns_page(
+    state: ThreadState, params: dict[str, Any], *, with_messages: bool = False
+) -> dict[str, Any]:
+    """`thread/turns/list`: newest first and summaries, unless asked otherwise. `with_messages` as
+    in `Markers`.
 
     :raises Refusal: for a cursor that is none of ours.
     :raises msgspec.ValidationError: for parameters of another type.
@@ -117,22 +119,27 @@ def turns_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
         range(len(state.turns)), "t", start, wanted.limit, wanted.sort_direction or "desc"
     )
     view = wanted.items_view or "summary"
-    return {"data": [turn_object(state, index, view) for index in page], **cursors}
+    markers = Markers(state, with_messages=with_messages)
+    return {"data": [turn_object(state, index, markers, view) for index in page], **cursors}
 
 
-def items_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
+def items_page(
+    state: ThreadState, params: dict[str, Any], *, with_messages: bool = False
+) -> dict[str, Any]:
     """`thread/items/list`: a thread's items, or one turn's, oldest first unless asked otherwise.
-    Raises as `turns_page` does.
+
+    What stands for a trim is on the page of the entry that it follows, beyond the page's limit.
+    `with_messages` as in `Markers`. Raises as `turns_page` does.
     """
     wanted = msgspec.convert(params, _ItemsParams)
+    markers = Markers(state, with_messages=with_messages)
     direction = wanted.sort_direction or "asc"
     rows = (
         range(len(state.entries)) if wanted.turn_id is None else _places_of(state, wanted.turn_id)
     )
-    page, cursors = _page(
-        rows, "i", _items_start(state, wanted.cursor, direction), wanted.limit, direction
-    )
-    return {"data": [_item_row(state.entries[index]) for index in page], **cursors}
+    start, first_rows = _items_start(state, wanted.cursor, direction, markers)
+    page, cursors = _page(rows, "i", start, wanted.limit, direction)
+    return {"data": [*first_rows, *_rows(state, page, markers)], **cursors}
 
 
 def items_read(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +170,27 @@ def newest_items(state: ThreadState) -> str | None:
     return _cursor("i", len(state.entries) - 1) if state.entries else None
 
 
+def _rows(state: ThreadState, places: range, markers: Markers) -> list[dict[str, Any]]:
+    """The rows of these places in their order, with what stands behind each."""
+    rows: list[dict[str, Any]] = []
+    for place in places:
+        entry = state.entries[place]
+        group = [
+            _item_row(entry),
+            *(
+                {
+                    "turnId": entry.turn_id,
+                    "item": marker.item,
+                    "startedAtMs": marker.at_ms,
+                    "completedAtMs": marker.at_ms,
+                }
+                for marker in markers.behind(place)
+            ),
+        ]
+        rows += group if places.step > 0 else reversed(group)
+    return rows
+
+
 def _item_row(entry: Entry) -> dict[str, Any]:
     at_ms = entry.created_at_ms
     return {
@@ -174,14 +202,25 @@ def _item_row(entry: Entry) -> dict[str, Any]:
 
 
 def _items_start(
-    state: ThreadState, cursor: str | _ItemAnchor | None, direction: Direction
-) -> int | None:
+    state: ThreadState, cursor: str | _ItemAnchor | None, direction: Direction, markers: Markers
+) -> tuple[int | None, list[dict[str, Any]]]:
+    """Where a page begins, and the rows before that: an anchor is exclusive, but what stands at
+    the same place behind it is not.
+    """
     if not isinstance(cursor, _ItemAnchor):
-        return None if cursor is None else _position("i", cursor)
-    index = state.entry_index.get(cursor.item_id)
-    if index is None:
+        return (None if cursor is None else _position("i", cursor)), []
+    place = markers.place_of(cursor.item_id)
+    is_entry = place is None
+    if place is None:
+        place = state.entry_index.get(cursor.item_id)
+    if place is None:
         raise Refusal(Reason.INVALID_PARAMS, f"The thread has no item {cursor.item_id!r}.")
-    return index + 1 if direction == "asc" else index - 1  # an anchor is exclusive
+    step = 1 if direction == "asc" else -1
+    together = _rows(state, range(place, place + step, step), markers)
+    ids = [row["item"].get("id") for row in together]
+    entry_at = 0 if direction == "asc" else len(ids) - 1
+    anchor_at = entry_at if is_entry else ids.index(cursor.item_id)
+    return place + step, together[anchor_at + 1 :]
 
 
 def _page(

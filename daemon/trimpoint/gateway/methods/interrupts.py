@@ -54,6 +54,10 @@ class Interrupts:
 
     async def _interrupt_command(self, turn: PlayedTurn) -> dict[str, Any]:
         """Answered when the turn has ended, as Codex does."""
+        if turn.asking is not None:
+            turn.asking.cancel()
+            await turn.ended.wait()
+            return {}
         if turn.command != "compact":
             problem = (
                 f"/{turn.command} cannot be interrupted: it ends in a moment, and half of it would "

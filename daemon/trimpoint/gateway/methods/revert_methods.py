@@ -86,6 +86,7 @@ class RevertMethods:
                     raise
             else:
                 await session.writer.execute(RevertTurns(turn_id, provider_did=True))
+                self._announcements.taken_back(state.id, client_request.client)
                 return self._methods.with_whole_history(raw, state, {})
         await self._open_without(session, turn_id)
         current = await self._sessions.ready(state.id)
@@ -93,6 +94,7 @@ class RevertMethods:
             "thread/read", {"threadId": current.provider_thread_id, "includeTurns": False}
         )
         self._announcements.reverted(state.id)
+        self._announcements.taken_back(state.id, client_request.client)
         return self._methods.with_whole_history(raw, current.writer.state, {})
 
     async def _open_without(self, session: ReadySession, turn_id: str) -> None:

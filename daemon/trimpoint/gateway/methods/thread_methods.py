@@ -22,6 +22,7 @@ from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods import history
 from trimpoint.gateway.session.clients import Client, Clients
+from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
 from trimpoint.gateway.session.request import ClientRequest, Handler
@@ -261,14 +262,18 @@ class ThreadMethods:
         if state is None or _is_one_provider_thread(state):
             return await self._forward_page(client_request, state)
         await self._take_in(state)
-        return history.turns_page(state, client_request.params())
+        return history.turns_page(
+            state, client_request.params(), with_messages=is_codex_tui(client_request.client)
+        )
 
     async def _items_list(self, client_request: ClientRequest) -> Any:
         state = await self._state_of(client_request)
         if state is None or _is_one_provider_thread(state):
             return await self._forward_page(client_request, state)
         await self._take_in(state)
-        return history.items_page(state, client_request.params())
+        return history.items_page(
+            state, client_request.params(), with_messages=is_codex_tui(client_request.client)
+        )
 
     async def _forward_page(self, client_request: ClientRequest, state: ThreadState | None) -> Any:
         """Codex has no history of a thread before its first prompt and refuses; a client that comes

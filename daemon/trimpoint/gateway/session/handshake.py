@@ -16,6 +16,7 @@ from trimpoint import __version__
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.session.codex_tui import unknown_to
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.transport.framing_errors import encode_refusal
@@ -64,6 +65,7 @@ class Handshake:
             answer = await self._codex_answer()
             asked = params.capabilities or _Capabilities()
             opted_out = frozenset(asked.opt_out_notification_methods or ())
+            opted_out |= unknown_to(params.client_info.name)
             client.introduce(
                 params.client_info.name, opted_out, experimental=asked.experimental_api
             )

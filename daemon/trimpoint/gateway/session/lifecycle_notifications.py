@@ -13,7 +13,8 @@ import msgspec
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
-from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.clients import Client, Clients
+from trimpoint.gateway.session.codex_tui import send_to_read_again
 
 
 class LifecycleNotifications:
@@ -58,6 +59,12 @@ class LifecycleNotifications:
     def reverted(self, thread_id: str) -> None:
         """Turns of the thread were taken back without Codex's doing."""
         self._notify("thread/reverted", threadId=thread_id)
+
+    def taken_back(self, thread_id: str, by: Client) -> None:
+        """A client has taken turns back; the others that show them have to read the thread anew."""
+        send_to_read_again(
+            client for client in self._clients.subscribers(thread_id) if client is not by
+        )
 
     def _notify_of(self, thread_id: str, event: ev.AnyEvent) -> None:
         match event:

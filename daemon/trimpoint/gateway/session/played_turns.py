@@ -30,6 +30,8 @@ class PlayedTurn(msgspec.Struct, eq=False):
     """Set once the command has come to an operation."""
     is_unwanted: bool = False
     """Whether a client has interrupted it."""
+    asking: anyio.CancelScope | None = None
+    """Set while a person is asked what the command lacks; cancelling it takes the question back."""
     ended: anyio.Event = msgspec.field(default_factory=anyio.Event)
 
     def as_object(
@@ -72,8 +74,10 @@ class PlayedTurns:
         return self._turns.get(turn_id)
 
     def runs_in(self, thread_id: str) -> bool:
-        """Returns whether one of these runs in the thread."""
-        return bool(self._of(thread_id))
+        """Returns whether one of these is carried out in the thread; one that waits for a choice is
+        not.
+        """
+        return any(turn.asking is None for turn in self._of(thread_id))
 
     def shown_for_operation(self, thread_id: str) -> PlayedTurn | None:
         """The turn whose command drives the thread's operation."""

@@ -360,8 +360,7 @@ class ProviderThreads:
 
     async def start_hidden(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
         """Starts a thread that reports raw items; no client is notified before it is used."""
-        request = {**params, "experimentalRawEvents": True}
-        return await self._hide(writer, partial(self.link.request, "thread/start", request))
+        return await self._hide(writer, partial(self.start, params))
 
     async def _hide(self, writer: ThreadWriter, opened: Callable[[], Awaitable[Raw]]) -> Thread:
         with self.inbound.buffering():

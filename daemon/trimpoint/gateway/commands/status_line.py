@@ -1,0 +1,147 @@
+"""The meter in the footer of Codex's own terminal UI, whose status line comes from an MCP server.
+
+There is no such server. The list of servers shows one called `trimpoint`, and what the UI reads
+from it is answered here, for the thread that the UI shows. Shapes and limits: Codex 0.171.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint import __version__
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.ordered_request import request_in_order
+from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.threads.errors import EngineError
+
+SERVER, TOOL = "trimpoint", "context_meter"
+URI = "ui://trimpoint/context-meter"
+STATE = "com.openai/codex-statusline-state"
+COLORS = {"ok": "green", "warning": "yellow", "critical": "red"}
+
+Element = dict[str, Any]
+
+
+class StatusLine:
+    """`forward` passes on what is not about our server."""
+
+    def __init__(
+        self, link: CodexLink, meters: ContextMeters, identity: Identity, forward: Handler
+    ) -> None:
+        self._link = link
+        self._meters = meters
+        self._identity = identity
+        self._forward = forward
+        self.handlers: dict[str, Handler] = {
+            "mcpServerStatus/list": self._list,
+            "mcpServer/resource/read": self._read,
+        }
+
+    async def _list(self, client_request: ClientRequest) -> Any:
+        if not is_codex_tui(client_request.client):
+            return await self._forward(client_request)
+        if client_request.params().get("serverName") == SERVER:
+            return {"data": [_server()], "nextCursor": None}
+        params = self._identity.to_provider(
+            msgspec.json.encode(client_request.params()), client_request.method
+        )
+        raw = await request_in_order(
+            self._link,
+            client_request.method,
+            Raw(params),
+            Raw.copy,
+            on_sent=client_request.on_sent,
+        )
+        return _with_own(as_dict(msgspec.json.decode(self._identity.to_client(bytes(raw)))))
+
+    async def _read(self, client_request: ClientRequest) -> Any:
+        params = client_request.params()
+        if (params.get("server"), params.get("uri")) != (SERVER, URI):
+            return await self._forward(client_request)
+        shown = as_dict(as_dict(as_dict(params.get("_meta")).get(STATE)).get("thread"))
+        tree = status_line(shown, await self._status(shown.get("id") or params.get("threadId")))
+        content = {
+            "uri": URI,
+            "mimeType": "application/json",
+            "text": msgspec.json.encode(tree).decode(),
+        }
+        return {"contents": [content], "originCallId": None}
+
+    async def _status(self, thread_id: Any) -> ContextStatus | None:
+        """Return the meter; None for a thread without one. An error would end the status line."""
+        try:
+            known = self._identity.thread_of(str(thread_id)) or str(thread_id)
+            return await self._meters.status(known)
+        except EngineError:
+            return None
+
+
+def status_line(shown: dict[str, Any], status: ContextStatus | None) -> Element:
+    """Return the tree for the thread that the UI shows: what its own footer says, and the meter."""
+    model = as_dict(shown.get("model"))
+    words = (model.get("display_name"), model.get("reasoning_level"))
+    parts = [
+        (" ".join(str(word) for word in words if word), "status-model"),
+        (str(as_dict(shown.get("workspace")).get("cwd") or ""), "status-path"),
+        (str(shown.get("name") or ""), "status-thread"),
+        *(_meter(status) if status is not None else ()),
+    ]
+    children = [_text(text, color) for text, color in parts if text]
+    return {"type": "row", "props": {"gap": 2, "wrap": "wrap"}, "children": children}
+
+
+def _meter(status: ContextStatus) -> list[tuple[str, str]]:
+    about = "~" if status.estimated or status.unknown else ""
+    tokens = f"{about}{_short(status.used_tokens)}"
+    color = COLORS.get(status.level or "", "status-usage")
+    if status.percent is None or status.window_tokens is None:
+        return [(f"Context: {tokens}", color)] if status.used_tokens else []
+    meter = [
+        (f"Context: {about}{round(status.percent)}%", color),
+        (f"{tokens}/{_short(status.window_tokens)}", "status-usage"),
+    ]
+    if status.compaction_count:
+        meter.append((f"compacted ×{status.compaction_count}", "status-metadata"))
+    return meter
+
+
+def _short(tokens: int) -> str:
+    if tokens < 1000:
+        return str(tokens)
+    return f"{tokens / 1000:.1f}k" if tokens < 100_000 else f"{round(tokens / 1000)}k"
+
+
+def _text(text: str, color: str) -> Element:
+    return {"type": "text", "props": {"color": color}, "children": [text]}
+
+
+def _with_own(answer: dict[str, Any]) -> dict[str, Any]:
+    """Add our server to the last page, unless the configuration has one of this name."""
+    servers = as_list(answer.get("data"))
+    if answer.get("nextCursor") or any(as_dict(one).get("name") == SERVER for one in servers):
+        return answer
+    return {**answer, "data": [*servers, _server()]}
+
+
+def _server() -> dict[str, Any]:
+    entry = {"type": "statusline", "resourceUri": URI}
+    tool: dict[str, Any] = {
+        "name": TOOL,
+        "title": "Context meter of trimpoint",
+        "description": "How full the agent's context is.",
+        "inputSchema": {"type": "object", "properties": {}},
+        "_meta": {"openai/ui": {"entrypoints": [entry]}},
+    }
+    return {
+        "name": SERVER, "environmentId": None, "runtimeStatus": "connected", "pluginId": None,
+        "httpOrigin": None, "serverInfo": {"name": SERVER, "version": __version__},
+        "serverCapabilities": None, "toolListMeta": None, "tools": {TOOL: tool}, "toolsError": None,
+        "resources": [{"name": TOOL, "uri": URI, "mimeType": "application/json"}],
+        "resourceTemplates": [], "authStatus": "unsupported",
+    }  # fmt: skip

@@ -1,0 +1,123 @@
+"""Asks a person which turn is meant, where `/clear` or `/revert` was typed without one.
+
+Only Codex's own terminal UI is asked: other clients may not be able to show a choice.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trimpoint.core.model import slash
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.own_questions import OwnQuestions
+from trimpoint.gateway.session.played_turns import PlayedTurn
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import ThreadRegistry
+
+METHOD = "item/tool/requestUserInput"
+MAX_CHOICES = 9
+MAX_WORDS_CHARS = 60
+_QUESTION = "turn"
+
+
+class Choice(NamedTuple):
+    """`number` is what the command is given."""
+
+    label: str
+    description: str
+    number: int
+
+
+class _Asked(NamedTuple):
+    header: str
+    question: str
+    choices: Callable[[ThreadState], list[Choice]]
+
+
+class TurnPicker:
+    """Completes commands that lack the turn."""
+
+    def __init__(self, engine: ThreadRegistry, questions: OwnQuestions) -> None:
+        self._engine = engine
+        self._questions = questions
+
+    async def completed(self, client: Client, turn: PlayedTurn, text: str) -> str | None:
+        """Return the command with the turn that the person chose; None if they chose none."""
+        asked = ASKED.get(_bare_command(text) or "") if is_codex_tui(client) else None
+        writer = self._engine.loaded(turn.thread_id)
+        if asked is None or writer is None or writer.state.running_turn_id is not None:
+            return text
+        choices = asked.choices(writer.state)
+        if len(choices) < 2:
+            return text
+        raw = await self._questions.ask(client, METHOD, _params(turn, asked, choices))
+        if raw is None:
+            return None
+        chosen = _chosen(msgspec.json.decode(raw))
+        found = next((one.number for one in choices if one.label == chosen), None)
+        return None if found is None else f"{text.strip()} {found}"
+
+
+def choices_to_keep(state: ThreadState) -> list[Choice]:
+    """Return what `/clear` can keep, nothing first: that is what it does without a number."""
+    active = state.active_turns
+    kept = [Choice("Nothing", "The agent starts afresh", 0)] if active else []
+    for count in range(1, min(len(active), MAX_CHOICES)):
+        label = "The last turn" if count == 1 else f"The last {count} turns"
+        kept.append(Choice(label, f"from: {first_words(state, active[-count])}", count))
+    return kept
+
+
+def choices_to_go_back_to(state: ThreadState) -> list[Choice]:
+    """Return the turns that `/revert` can go back to, the one before the last first."""
+    last = len(state.turns) - 1
+    turns = [
+        Choice(f"Turn {number}", first_words(state, state.turns[number - 1]), number)
+        for number in range(last, max(0, last - MAX_CHOICES + 1), -1)
+    ]
+    is_all = last < MAX_CHOICES
+    return [*turns, *([Choice("The beginning", "before the first turn", 0)] if is_all else [])]
+
+
+def first_words(state: ThreadState, turn: Turn) -> str:
+    """Return the beginning of a turn's prompt."""
+    index = state.turn_index[turn.id]
+    entries = state.entries[turn.first_entry_index : state.entries_end(index)]
+    text = next((entry.text for entry in entries if entry.role == "user"), "")
+    words = " ".join(text.split())
+    return words if len(words) <= MAX_WORDS_CHARS else f"{words[: MAX_WORDS_CHARS - 1]}…"
+
+
+ASKED = {
+    "clear": _Asked("Clear", "What should stay in the agent's context?", choices_to_keep),
+    "revert": _Asked(
+        "Revert", "Go back to which turn? What came after it is taken back.", choices_to_go_back_to
+    ),
+}
+
+
+def _bare_command(text: str) -> str | None:
+    """Return the command's name if nothing follows it."""
+    name = text.strip().lower()
+    return name[1:] if name.startswith(slash.PREFIXES) else None
+
+
+def _params(turn: PlayedTurn, asked: _Asked, choices: list[Choice]) -> dict[str, Any]:
+    options = [{"label": one.label, "description": one.description} for one in choices]
+    question = {
+        "id": _QUESTION, "header": asked.header, "question": asked.question, "isOther": False,
+        "isSecret": False, "options": options,
+    }  # fmt: skip
+    return {
+        "threadId": turn.thread_id, "turnId": turn.turn_id, "itemId": new_uuid7(),
+        "questions": [question], "isBlocking": True, "autoResolutionMs": None,
+    }  # fmt: skip
+
+
+def _chosen(result: Any) -> str | None:
+    answers = as_dict(as_dict(as_dict(result).get("answers")).get(_QUESTION)).get("answers")
+    return next((str(one) for one in as_list(answers)), None)

@@ -1,0 +1,16 @@
+"""What some tests need beside Python packages: `scripts/install-test-tools` installs it."""
+
+import os
+
+import pytest
+
+# Set where a tool that is missing is a failure; elsewhere its tests are skipped.
+REQUIRED = bool(os.environ.get("TRIMPOINT_REQUIRE_TEST_TOOLS"))
+
+
+def missing(what: str) -> None:
+    """Skip the test, or fail it where all tools are required."""
+    problem = f"{what} is not installed; scripts/install-test-tools installs it"
+    if REQUIRED:
+        pytest.fail(problem)
+    pytest.skip(problem)

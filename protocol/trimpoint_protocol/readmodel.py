@@ -131,8 +131,9 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
     is an estimate of its own making. `estimated`: `usedTokens` was not measured by a model call;
     after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else
     what is configured for the model, else null, and with it `percent` (used of window),
-    `leftPercent` (as Codex's own interface shows it), `level` (ok | warning | critical) and
-    `providerCompactsAtTokens` (where Codex would compact by itself).
+    `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact by
+    itself). `leftPercent` is what Codex's own interface shows: it takes the first 12,000 tokens for
+    instructions and tools and leaves them out, so that it and `percent` do not add up to 100.
 
     `current…` counts the model calls since the last trim, `total…` those of the whole thread;
     cached is part of input, reasoning part of output. `compactionCount` is of trim points that

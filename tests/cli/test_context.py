@@ -82,20 +82,32 @@ def test_its_colour_says_how_bad_it_is_and_so_do_words(level: str, colour: str) 
 def test_without_a_window_there_is_no_bar_but_what_can_be_done() -> None:
     shown = lines(msgspec.structs.replace(EMPTY, used_tokens=5_000, unknown=False, estimated=False))
     assert shown[0] == "Context    5k  tokens of a window that is not known"
-    assert "max_context_tokens" in shown[1]
+    assert 'max_context_tokens in [models."gpt-5"]' in " ".join(shown)
+    new = lines(msgspec.structs.replace(EMPTY, used_tokens=5_000))
+    assert "Codex says how large the window is with its first answer." in new[1]
     assert small_context(msgspec.structs.replace(EMPTY, used_tokens=5_000)).plain == "≈ 5k"
 
 
 def test_an_estimate_is_marked_as_one() -> None:
     unknown = lines(context(12, estimated=True, unknown=True))
     assert "≈ 12 %" in unknown[0]
-    assert "an estimate until the next turn" in unknown[2]
-    assert "not measured" in lines(context(12, estimated=True))[2]
     assert lines(context(12, estimated=True, note="A reason."))[2].strip() == "A reason."
 
 
 def test_one_share_is_shown_and_not_codexs_other_one_beside_it() -> None:
     assert not any("left" in line for line in lines(context(12)))
+
+
+def test_calls_since_the_last_trim_are_told_where_there_was_one() -> None:
+    counted = {"total_input_tokens": 200_000, "total_output_tokens": 20, "total_tokens": 200_020}
+    present = {"current_input_tokens": 200_000, "current_output_tokens": 20}
+    never_trimmed = context(12, **counted, **present, current_total_tokens=200_020)
+    assert not any("last trimmed" in line for line in lines(never_trimmed))
+    assert any(
+        "0 in, 0 out since the context was last trimmed" in line
+        for line in lines(context(12, **counted))
+    )
+    assert "none counted yet" in lines(context(12))[2]
 
 
 def test_compactions_are_counted_ours_and_codexs_apart() -> None:
@@ -157,7 +169,7 @@ async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: CliHarn
     assert first.split()[0] == "Context"
     assert "74 % warning  190k of 258k tokens" in first
     assert any("Codex itself would compact at 245k (┃)" in line for line in rest)
-    assert any("220k in (110k cached), 20 out in this era" in line for line in rest)
+    assert any("220k in (110k cached), 20 out: all calls together" in line for line in rest)
     assert "\x1b" not in shown.out + status.out
     assert (document["usedTokens"], document["level"], document["threadId"]) == (
         190_010,

@@ -12,7 +12,17 @@ _ITEM = b'{"type":"message","content":"' + SECRET.encode() + b'"}'
 
 SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.ThreadCreated(
-        "thread", "/work", "started", _SETTINGS, "project", "worktree", "main", "parent", "name"
+        "thread",
+        "/work",
+        "started",
+        _SETTINGS,
+        "project",
+        "worktree",
+        "main",
+        "parent",
+        "name",
+        15_000,
+        258_400,
     ),
     ev.GenerationOpened(2, "compact", "summary", ("turn-2", "turn-3"), "in short", 12, 5),
     ev.ProviderThreadBound(2, SECRET, f"/{SECRET}", True),

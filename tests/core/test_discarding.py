@@ -402,7 +402,10 @@ def test_a_plan_is_shown_by_class() -> None:
     enough = plan_compression(thread.state, 10_000, SMALL.discard)
     assert isinstance(enough, CompressionPlan)
     assert preview_text(enough).startswith("Nothing to discard")
-    assert remaining_text(400, 400) == "About 400 tokens are left, within the target of 400."
+    assert (
+        remaining_text(400, 400)
+        == "About 400 tokens of the conversation are left, within the target of 400."
+    )
 
 
 # -- what the thread is afterwards

@@ -5,6 +5,7 @@ import pytest
 from trimpoint.core.context.context_size import (
     BASELINE_TOKENS,
     MAX_WEIGHED_TURNS,
+    NOT_REPORTED,
     ContextSize,
     left_percent,
     overhead_tokens,
@@ -17,6 +18,7 @@ from trimpoint.core.views.meter import context_status, status_of
 from trimpoint_protocol import readmodel as rm
 
 from tests.core.given import (
+    SETTINGS,
     Conversation,
     activity,
     assistant,
@@ -243,11 +245,25 @@ def test_what_a_session_costs_is_never_less_than_nothing() -> None:
     assert overhead_tokens(thread.state) == 0
 
 
-def test_a_measure_whose_turns_were_taken_back_counts_no_longer() -> None:
+def test_what_an_empty_session_takes_is_known_after_all_turns_were_taken_back() -> None:
     thread = used(30_000)
+    overhead = overhead_tokens(thread.state)
     thread.write(ev.TurnsReverted("turn-1"))
-    assert overhead_tokens(thread.state) == 0
-    assert (meter(thread).unknown, meter(thread).used_tokens) == (True, 0)
+    assert overhead > 29_000
+    assert (meter(thread).unknown, meter(thread).used_tokens) == (True, overhead)
+
+
+def test_a_new_thread_is_estimated_by_what_was_known_of_the_one_before() -> None:
+    thread = Conversation()
+    thread.write(
+        ev.ThreadCreated(
+            "thread-2", "/work", "new", SETTINGS, overhead_tokens=14_000, window_tokens=WINDOW
+        ),
+        ev.GenerationOpened(1, "start", "none"),
+    )
+    status = meter(thread)
+    assert (status.used_tokens, status.window_tokens) == (14_000, WINDOW)
+    assert (status.unknown, status.note) == (True, NOT_REPORTED)
 
 
 def test_after_a_revert_the_meter_shows_what_it_showed_then() -> None:

@@ -51,9 +51,25 @@ async def test_new_tells_tokens_and_how_to_have_the_old_thread_back(harness: Har
         before = await three_turns(talk)
         outcome = await talk.type("/new")
         assert outcome["tokens"]["before"] == before["usedTokens"]
-        assert last_line(outcome) == f"To undo: thread/unarchive {talk.thread_id}"
+        after = await talk.client.request("context/status", threadId=outcome["newThreadId"])
+        assert outcome["tokens"]["after"] == after["usedTokens"] > 0
+        assert after["windowTokens"] == before["windowTokens"]
+        assert outcome["undo"] == f"thread/unarchive {talk.thread_id}"
+        short = talk.thread_id[-8:]
+        assert last_line(outcome) == f"To undo: trimpoint unarchive {short} (in a terminal)"
         await talk.client.request("thread/unarchive", threadId=talk.thread_id)
         assert seen_turns(await talk.turn(), 3) == [1, 2, 3]
+
+
+async def test_a_revert_tells_tokens_as_the_meter_does(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        before = await three_turns(talk)
+        outcome = await talk.type("/revert 0 --context")
+        after = await talk.client.request("context/status", threadId=talk.thread_id)
+        assert outcome["tokens"]["before"] == before["usedTokens"]
+        assert 0 < outcome["tokens"]["after"] == after["usedTokens"] < before["usedTokens"]
+        assert outcome["message"].count("To undo: ") == 1
+        assert last_line(outcome) == "To undo: /revert --undo"
 
 
 async def test_a_dry_run_says_what_would_happen_and_changes_nothing(harness: Harness) -> None:

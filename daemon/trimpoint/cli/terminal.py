@@ -27,6 +27,12 @@ _HIDDEN = {
 }
 
 
+# Codex's own commands take whole ids only.
+_UUID = re.compile(
+    r"(?<!codex unarchive )\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{4}([0-9a-f]{8})\b"
+)
+
+
 def printable(text: str) -> str:
     """`text` with control characters and direction overrides made visible; lines and tabs stay."""
     return text.replace("\r\n", "\n").translate(_HIDDEN)
@@ -42,6 +48,8 @@ def for_shells(text: str) -> str:
     """A sentence of the daemon's with the commands as they are typed in a shell, not in a chat."""
     said = text.replace(" Nothing was sent to the agent.", "")
     said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
+    said = re.sub(r" \(in a terminal\)$", "", said)
+    said = _UUID.sub(r"\1", said)
     return re.sub(
         r"(?<![\w/.~-])/(clear|compact|compress|revert|undo|new)\b(?!/)", r"trimpoint \1", said
     )

@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy, Stamp
@@ -412,6 +413,8 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         project_id=state.project_id,
         worktree_id=state.worktree_id,
         branch_name=state.branch_name,
+        overhead_tokens=overhead_tokens(state),
+        window_tokens=state.usage.window,
     )
 
 

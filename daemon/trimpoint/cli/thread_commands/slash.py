@@ -11,12 +11,10 @@ from typing import Any
 import anyio
 import msgspec
 from rich.text import Text
-from trimpoint_protocol.methods import CommandOutcome, SnapshotResult, ThreadOverview
-from trimpoint_protocol.readmodel import ContextStatus
+from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError
-from trimpoint.cli.connection.connect import ask, with_daemon
-from trimpoint.cli.connection.known_threads import short_id
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import (
     for_shells,
@@ -28,7 +26,6 @@ from trimpoint.cli.terminal import (
     stdout_console,
 )
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
-from trimpoint.cli.views.context_view import change_line
 from trimpoint.cli.views.spinner import Spinner
 from trimpoint.cli.views.timeline_view import summary_panel
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -102,15 +99,10 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
         print_json({"threadId": thread.id, **answer})
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
     print_thread(thread, arguments)
-    before = await _meter(client, thread.id)
     async with _progress(client, text):
         answer = await _answered(client, thread.id, text)
     outcome = msgspec.convert(answer, CommandOutcome)
-    code = _show(outcome, answer)
-    if code is Exit.DONE and not arguments.dry_run:
-        after = await _meter(client, outcome.new_thread_id or thread.id)
-        await _show_effect(client, thread, outcome, answer, (before, after))
-    return code
+    return _show(outcome, answer)
 
 
 async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]:
@@ -180,8 +172,8 @@ def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
         stdout_console().print(line)
     if outcome.summary:
         stdout_console().print(summary_panel("Summary", outcome.summary))
-    if outcome.new_thread_id:
-        stdout_console().print(Text(f"new thread {short_id(outcome.new_thread_id)}", "bold"))
+    if way_back := _parted(outcome)[1]:
+        stdout_console().print(Text(for_shells(way_back)))
     return code
 
 
@@ -190,11 +182,7 @@ def _parted(outcome: CommandOutcome) -> tuple[str, str]:
     all else.
     """
     said, _, last = (outcome.message or "").rpartition("\n")
-    return (
-        (said, last)
-        if outcome.undo and last.endswith(outcome.undo)
-        else (outcome.message or "", "")
-    )
+    return (said, last) if last.startswith("To undo: ") else (outcome.message or "", "")
 
 
 def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:
@@ -212,47 +200,6 @@ def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:
             )
         if len(paths) > _MAX_FILES:
             yield Text(f"  {sign} … and {len(paths) - _MAX_FILES} more", style)
-
-
-async def _show_effect(
-    client: Client,
-    thread: ThreadOverview,
-    outcome: CommandOutcome,
-    answer: dict[str, Any],
-    meters: tuple[ContextStatus | None, ContextStatus | None],
-) -> None:
-    """Returns what it brought, and the command that takes it back as the last line."""
-    if (
-        outcome.command != "new"
-        and not answer.get("tokens")
-        and (line := change_line(*meters)) is not None
-    ):
-        stdout_console().print(line)
-    if last := _parted(outcome)[1]:
-        stdout_console().print(Text(for_shells(last)))
-    elif undo := answer.get("undo") or await _way_back(client, thread, outcome):
-        stdout_console().print(Text(f"To undo: {for_shells(str(undo))}"))
-
-
-async def _way_back(client: Client, thread: ThreadOverview, outcome: CommandOutcome) -> str | None:
-    match outcome.command:
-        case "new":
-            return f"trimpoint unarchive {short_id(thread.id)}"
-        case "revert":
-            return "trimpoint revert --undo"
-        case "clear" | "compact" | "compress" if outcome.trim_point_id is not None:
-            snapshot = (
-                await ask(client, SnapshotResult, "orchestration/snapshot", threadId=thread.id)
-            ).thread
-            return None if snapshot is None else f"trimpoint revert {snapshot.turn_count} --context"
-        case _:
-            return None
-
-
-async def _meter(client: Client, thread_id: str) -> ContextStatus | None:
-    with suppress(RemoteError):
-        return await ask(client, ContextStatus, "context/status", threadId=thread_id)
-    return None
 
 
 def _ending(outcome: CommandOutcome) -> tuple[str, str, Exit]:

@@ -52,20 +52,6 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
         yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
 
 
-def change_line(before: ContextStatus | None, after: ContextStatus | None) -> Text | None:
-    """Returns what a trim brought, in tokens; None where nothing is known to have changed."""
-    if before is None or after is None or _known(before) == _known(after):
-        return None
-    line = Text(f"  {_known(before)} → {_known(after)} tokens", "dim")
-    if after.unknown:
-        line.append("; the next turn measures it", "dim")
-    return line
-
-
-def _known(context: ContextStatus) -> str:
-    return f"{'≈ ' if context.estimated else ''}{tokens(context.used_tokens)}"
-
-
 def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
     """The bar and its percentage for the row of a table; nothing while nothing is known."""
     if context is None or (context.unknown and not context.used_tokens):
@@ -88,53 +74,44 @@ def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
         at = tokens(context.provider_compacts_at_tokens)
         yield "", Text(f"Codex itself would compact at {at} ({MARK})", "dim")
     elif context.window_tokens is None:
-        model = one_line(context.model or "its model", 60)
-        yield (
-            "",
-            Text(
-                f'Codex does not say how large the window of {model} is; [models."…"] '
-                "max_context_tokens can",
-                "dim",
-            ),
-        )
+        yield "", Text(_window_unknown(context), "dim")
     if context.note is not None:
         yield "", Text(one_line(context.note, 300), "dim")
-    elif context.unknown:  # a daemon of an older version gives no reason
-        yield (
-            "",
-            Text(
-                "not reported yet since the context was begun anew: an estimate until the next "
-                "turn",
-                "dim",
-            ),
-        )
-    elif context.estimated:
-        yield "", Text("not measured by a model call: an estimate", "dim")
-    current = _sum(
-        context.current_input_tokens,
-        context.current_cached_input_tokens,
-        context.current_output_tokens,
+    yield from _calls(context)
+    if times := _compacted(context):
+        yield "", Text(times)
+    if context.auto is not None:
+        yield "Automatic", _automatic(context)
+
+
+def _window_unknown(context: ContextStatus) -> str:
+    if context.unknown:
+        return "Codex says how large the window is with its first answer."
+    model = one_line(context.model or "the model", 60)
+    return (
+        f"Codex does not say how large the window of {model} is. Say it in the configuration: "
+        f'max_context_tokens in [models."{model}"].'
     )
+
+
+def _calls(context: ContextStatus) -> Iterator[tuple[str, Text]]:
+    """Returns what all calls of the model took together; each call is given the whole context."""
+    if not context.total_tokens:
+        yield "Calls", Text("none counted yet", "dim")
+        return
     total = _sum(
         context.total_input_tokens,
         context.total_cached_input_tokens,
         context.total_output_tokens,
     )
-    yield (
-        "Tokens",
-        Text(f"{current} in this era"),
-    )
-    yield (
-        "",
-        Text(
-            f"{total} in the whole thread",
-            "dim",
-        ),
-    )
-    if times := _compacted(context):
-        yield "", Text(times)
-    if context.auto is not None:
-        yield "Automatic", _automatic(context)
+    yield "Calls", Text(f"{total}: all calls together, each with the whole context")
+    if context.current_total_tokens != context.total_tokens:
+        current = _sum(
+            context.current_input_tokens,
+            context.current_cached_input_tokens,
+            context.current_output_tokens,
+        )
+        yield "", Text(f"{current} since the context was last trimmed", "dim")
 
 
 def _automatic(context: ContextStatus) -> Text:

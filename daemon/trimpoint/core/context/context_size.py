@@ -171,7 +171,7 @@ def overhead_tokens(state: ThreadState) -> int:
             if _begins_clean(generation):
                 return _measured_overhead(state, generation)
             roughly = roughly or generation
-    return 0 if roughly is None else _measured_overhead(state, roughly)
+    return state.usage.overhead if roughly is None else _measured_overhead(state, roughly)
 
 
 def _measured_overhead(state: ThreadState, generation: Generation) -> int:

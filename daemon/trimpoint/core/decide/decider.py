@@ -115,6 +115,7 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     created = ev.ThreadCreated(
         command.thread_id, command.cwd, command.origin, command.settings, command.project_id,
         command.worktree_id, command.branch_name, command.parent_thread_id, command.name,
+        command.overhead_tokens, command.window_tokens,
     )  # fmt: skip
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:

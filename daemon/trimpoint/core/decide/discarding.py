@@ -235,7 +235,7 @@ def _proposed(
 
 def nothing_to_discard(plan: CompressionPlan) -> str:
     """Returns why `/compress` does nothing, in a sentence."""
-    holds = f"the context holds about {plan.total_tokens:,} tokens"
+    holds = f"the conversation takes about {plan.total_tokens:,} tokens of the context"
     if plan.is_enough:
         return f"Nothing to discard: {holds}, no more than the target of {plan.target_tokens:,}."
     return (

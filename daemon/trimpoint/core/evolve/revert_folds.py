@@ -1,5 +1,6 @@
 """How checkpoints and reverts change a thread's state: folds of the projector."""
 
+from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
@@ -30,6 +31,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     """Take the turns from position `first` on out of the ledger."""
     if first == len(state.turns):
         return
+    state.usage.overhead = overhead_tokens(state)
     first_entry = state.turns[first].first_entry_index
     for turn in state.turns[first:]:
         del state.turn_index[turn.id]

@@ -31,6 +31,8 @@ class CreateThread(msgspec.Struct, frozen=True):
     branch_name: str | None = None
     name: str | None = None
     inherited_turn_ids: tuple[str, ...] = ()
+    overhead_tokens: int = 0
+    window_tokens: int | None = None
 
 
 class RecordFacts(msgspec.Struct, frozen=True):

@@ -25,7 +25,10 @@ class Event(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
-    """`origin`: started | new | adopted | forked."""
+    """`origin`: started | new | adopted | forked.
+
+    `overhead_tokens` and `window_tokens` are what was known of them in the thread before it.
+    """
 
     private: ClassVar[frozenset[str]] = frozenset({"settings"})
     thread_id: str
@@ -37,6 +40,8 @@ class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
     branch_name: str | None = None
     parent_thread_id: str | None = None
     name: str | None = None
+    overhead_tokens: int = 0
+    window_tokens: int | None = None
 
 
 class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generation-opened"):

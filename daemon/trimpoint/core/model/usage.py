@@ -65,8 +65,10 @@ class UsageTotals(msgspec.Struct):
     """`report` is of the present generation and None until it has one; `era` counts it alone,
     `thread` all of them.
 
-    `window` is None when the provider did not say, or said it of another model. `unreported`:
-    tokens, by estimate, of what was put into the context since the report, between turns.
+    `overhead`: tokens of an empty session, measured in turns that are gone or in the thread that
+    this one takes the place of; 0 if never. `window` is None when the provider did not say, or said
+    it of another model. `unreported`: tokens, by estimate, of what was put into the context since
+    the report, between turns.
     """
 
     report: UsageSample | None = None
@@ -74,6 +76,7 @@ class UsageTotals(msgspec.Struct):
     window: int | None = None
     era: TokenCounts = msgspec.field(default_factory=TokenCounts)
     thread: TokenCounts = msgspec.field(default_factory=TokenCounts)
+    overhead: int = 0
 
 
 def add_report(usage: UsageTotals, event: ev.UsageReported, *, is_live: bool) -> None:

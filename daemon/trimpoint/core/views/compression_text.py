@@ -50,13 +50,14 @@ def preview_text(plan: CompressionPlan) -> str:
         f"  {_CLASSES[SegmentKind(one.kind)]}: {one.count}, about {one.est_tokens:,} tokens"
         for one in compression_preview(plan).classes
     ]
-    would = f"Would discard about {total_tokens(plan.chosen):,} of {plan.total_tokens:,} tokens:"
+    gone = total_tokens(plan.chosen)
+    would = f"Would discard about {gone:,} of the {plan.total_tokens:,} tokens of the conversation:"
     return "\n".join([would, *lines, remaining_text(plan.left_tokens, plan.target_tokens)])
 
 
 def remaining_text(left_tokens: int, target_tokens: int) -> str:
     """Returns whether the target is reached, and if not, why."""
-    left = f"About {left_tokens:,} tokens are left"
+    left = f"About {left_tokens:,} tokens of the conversation are left"
     if left_tokens <= target_tokens:
         return f"{left}, within the target of {target_tokens:,}."
     return (

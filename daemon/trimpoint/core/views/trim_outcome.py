@@ -21,6 +21,9 @@ from trimpoint.core.model.tokens import estimate_tokens
 
 SUMMARY_TO_COME = "The summary is not counted, because it is not written yet."
 UNDO, REDO = "/undo", "/undo --redo"
+SHORT_ID_CHARS = 8
+"""So much of the end of an id is shown to people."""
+DISCARDED = "An estimate: what is discarded is weighed here, and not by the model."
 NEW_SESSION = "An estimate: what instructions and tools took before."
 
 Planned = wire.TrimContext | wire.CompactContext | wire.ArchiveAndNew | wire.UndoTrim
@@ -50,7 +53,7 @@ def tokens_text(change: TokenChange) -> str:
     """The change in a sentence."""
     before = f"{'about ' * change.before_estimated}{change.before:,}"
     if change.after is None:
-        return f"The context holds {before} tokens before."
+        return f"The context holds {before} tokens now."
     after = f"{'about ' * change.after_estimated}{change.after:,}"
     return f"Context: {before} tokens before, {after} after."
 
@@ -70,6 +73,23 @@ def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
 def undo_line(undo: str) -> str:
     """The last line of an answer."""
     return f"To undo: {undo}"
+
+
+def unarchive_line(state: ThreadState) -> str:
+    """The last line of an answer to `/new`: no client has a command for it that can be typed."""
+    return undo_line(f"trimpoint unarchive {state.id[-SHORT_ID_CHARS:]} (in a terminal)")
+
+
+def change_by_discard(state: ThreadState, discarded_tokens: int, policy: Policy) -> TokenChange:
+    """Returns what a discard of so many tokens would do to the context."""
+    before = context_size(state, policy)
+    return TokenChange(
+        before=before.used,
+        after=max(0, before.used - discarded_tokens),
+        before_estimated=before.is_estimate,
+        after_estimated=True,
+        note=before.note or DISCARDED,
+    )
 
 
 def planned_change(state: ThreadState, command: Planned, policy: Policy) -> TokenChange:

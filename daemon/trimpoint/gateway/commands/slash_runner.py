@@ -33,10 +33,12 @@ from trimpoint.core.model.state import Discard, Operation, ThreadState
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.trim_outcome import (
     Planned,
+    change_by_discard,
     planned_change,
     planned_text,
     token_change,
     tokens_text,
+    unarchive_line,
     undo_command,
     undo_line,
 )
@@ -146,7 +148,7 @@ class SlashRunner:
             outcome = await self._after_new(writer, result, progress)
         else:
             outcome = await self._after_operation(command, writer, result, progress)
-        if isinstance(request, RevertToCheckpoint) or outcome.status != "completed":
+        if outcome.status != "completed":
             return outcome
         is_repeated = result.sequence <= sequence
         return await self._with_tokens(outcome, writer, None if is_repeated else before)
@@ -162,18 +164,23 @@ class SlashRunner:
             if before is None
             else token_change(before, context_size(present.state, self._engine.policy))
         )
-        undo = (
-            undo_command(writer.state, of_undo=outcome.command == "undo")
-            if new_id is None
-            else f"thread/unarchive {writer.thread_id}"
-        )
-        said = (
-            [str(outcome.message)]
-            if change is None
-            else [f"{outcome.message} {tokens_text(change)}"]
-        )
-        message = "\n".join([*said, *([undo_line(undo)] if undo is not None else [])])
+        undo, way_back = self._way_back(outcome, writer.state)
+        done = str(outcome.message).removesuffix(f"\n{way_back}")
+        said = done if change is None else f"{done} {tokens_text(change)}"
+        message = f"{said}\n{way_back}" if way_back else said
         return msgspec.structs.replace(outcome, message=message, tokens=change, undo=undo)
+
+    @staticmethod
+    def _way_back(outcome: CommandOutcome, state: ThreadState) -> tuple[str | None, str]:
+        """The command that undoes it, and the line that says so; None and nothing if there is
+        none.
+        """
+        if outcome.new_thread_id is not None:
+            return f"thread/unarchive {state.id}", unarchive_line(state)
+        if outcome.command == "revert":
+            return UNDO, undo_line(UNDO)
+        undo = undo_command(state, of_undo=outcome.command == "undo")
+        return undo, undo_line(undo) if undo is not None else ""
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
         """Returns what a command would do; nothing is written down."""
@@ -222,17 +229,21 @@ class SlashRunner:
         plan = plan_compression(writer.state, target_tokens, self._discard)
         if isinstance(plan, Rejected):
             return _failed("compress", plan.reason, plan.message)
-        message, status = preview_text(plan), "completed" if plan.chosen else "skipped"
-        reason = None if plan.chosen else Reason.NOTHING_TO_TRIM
-        shown = compression_preview(plan)
-        return CommandOutcome(
+        outcome = CommandOutcome(
             handled=True,
             command="compress",
-            status=status,
-            reason=reason,
-            message=message,
-            compression=shown,
+            status="skipped",
+            reason=Reason.NOTHING_TO_TRIM,
+            message=preview_text(plan),
+            compression=compression_preview(plan),
             dry_run=True,
+        )
+        if not plan.chosen:
+            return outcome
+        change = change_by_discard(writer.state, total_tokens(plan.chosen), self._engine.policy)
+        message = f"{outcome.message}\n{tokens_text(change)} Nothing was changed."
+        return msgspec.structs.replace(
+            outcome, status="completed", reason=None, message=message, tokens=change
         )
 
     async def _after_operation(

@@ -113,6 +113,11 @@ class Daemon:
             f"{counted(len(self.clients), 'client')}; {state}"
         )
 
+    def running_turns(self) -> int:
+        """Returns in how many threads the agent is at work."""
+        writers = self._engine.loaded_writers()
+        return sum(writer.state.running_turn_id is not None for writer in writers)
+
     async def serve(self, transport: Transport) -> None:
         """Talk to the client at the other end of `transport` until it is gone, or has not
         introduced itself in time.

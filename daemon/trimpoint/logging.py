@@ -15,6 +15,20 @@ LEVELS = {
 }
 
 
+# To a person at the terminal of a daemon they are noise, or are said in a sentence.
+_NOT_FOR_PEOPLE = frozenset(
+    {"client_connected", "client_disconnected", "daemon_ready", "listening"}
+)
+
+
+def _for_people(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    if event.get("event") in _NOT_FOR_PEOPLE:
+        raise structlog.DropEvent
+    return event
+
+
 def configure_logging(level: str) -> None:
     """Set structlog up for the whole process; call once, before anything logs.
 
@@ -23,6 +37,10 @@ def configure_logging(level: str) -> None:
     if level not in LEVELS:
         raise ValueError(f"log level {level!r} is none of {', '.join(LEVELS)}")
     on_terminal = sys.stderr.isatty()
+    quiet = [_for_people] if on_terminal and level != "debug" else []
+    stamp = structlog.processors.TimeStamper(
+        fmt="%H:%M:%S" if on_terminal else "iso", utc=not on_terminal
+    )
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer()
     )
@@ -30,8 +48,9 @@ def configure_logging(level: str) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            *quiet,
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            stamp,
             *exceptions,
             renderer,
         ],

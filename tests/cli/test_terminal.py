@@ -171,6 +171,39 @@ def said(method: str, **params: object) -> Message:
     return {"method": method, "params": {"threadId": "T", **params}}
 
 
+def test_the_meter_is_shown_once_a_turn_however_often_it_moves(file: io.StringIO) -> None:
+    view = LiveView(Console(file=file, width=60, force_terminal=False), "T", with_meter=True)
+    view.show(said("turn/started", turn={"id": "t"}))
+    for used in (1_000, 2_000, 3_000):
+        view.show(said("context/updated", **context_facts(used)))
+    assert file.getvalue() == ""
+    view.show(said("turn/completed", turn={"id": "t", "status": "completed"}))
+    view.show(said("context/updated", **context_facts(4_000)))
+    assert [line.split()[-4] for line in file.getvalue().splitlines()] == ["3k", "4k"]
+
+
+def context_facts(used: int) -> dict[str, object]:
+    counted = [f"{kind}{name}Tokens" for kind in ("current", "total") for name in COUNTS]
+    known = {"threadId": "T", "model": "m", "usedTokens": used, "windowTokens": 10_000}
+    rest = {"percent": used / 100, "leftPercent": 1, "estimated": False, "unknown": False}
+    limits = {"level": "ok", "providerCompactsAtTokens": None}
+    return {**known, **rest, **limits, **dict.fromkeys([*counted, "totalTokens"], 0)}
+
+
+COUNTS = ("Input", "CachedInput", "Output", "ReasoningOutput", "Total")
+
+
+def test_a_typed_command_tells_its_outcome_once(view: LiveView, file: io.StringIO) -> None:
+    payload = {"phase": "ready", "message": "Context cleared."}
+    done = said("orchestration/event", type="thread.operation-advanced", payload=payload)
+    view.show(said("turn/started", turn={"id": "t"}))
+    view.show(done)
+    assert file.getvalue() == ""
+    view.show(said("turn/completed", turn={"id": "t", "status": "completed"}))
+    view.show(done)
+    assert "Context cleared." in file.getvalue()
+
+
 def test_interleaved_streams_each_keep_their_lines(view: LiveView, file: io.StringIO) -> None:
     for delta in ("I ", "think\nso"):
         view.show(said("item/reasoning/summaryTextDelta", itemId="r", delta=delta))

@@ -2,11 +2,12 @@
 
 import json
 import signal
+from contextlib import AsyncExitStack
 
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.cli.stage import CliHarness
+from tests.cli.stage import CliHarness, Terminal
 
 pytestmark = pytest.mark.codex
 
@@ -61,3 +62,24 @@ async def test_the_end_of_the_daemon_is_code_4(stage: CliHarness) -> None:
             serve.process.send_signal(signal.SIGTERM)
             assert await watch.ended() == 4
     assert "closed the connection" in watch.err
+
+
+async def test_a_person_sees_the_last_turn_first_and_the_next_daemon_too(
+    stage: CliHarness, terminal: Terminal
+) -> None:
+    environment = stage.environment | {"TERM": "xterm-256color"}
+    options = {"stdout": terminal.fd, "stderr": terminal.fd, "env": environment}
+    async with AsyncExitStack() as watching:
+        async with stage.daemon() as client:
+            thread = await stage.thread(client)
+            await stage.turn(client, thread, "said before")
+            watch = await watching.enter_async_context(stage.running("watch", **options))
+            await terminal.shows("said before")
+        await terminal.shows("Waiting for the next one")
+        async with stage.daemon() as client:
+            await terminal.shows("A daemon runs again.")
+            await client.request("thread/resume", threadId=thread, excludeTurns=True)
+            await stage.turn(client, thread, "said in the next life")
+            await terminal.shows("said in the next life")
+            watch.process.send_signal(signal.SIGINT)
+            assert await watch.ended() == 0

@@ -334,3 +334,31 @@ def test_undo_takes_its_switches_and_nothing_else() -> None:
     outcome = parse("/undo 3")
     assert isinstance(outcome, UsageError)
     assert "/undo takes nothing but" in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "right"),
+    [
+        ("/claer 3", "clear", "/clear 3"),
+        (":clera", "clear", "/clear"),
+        ("/Revrt 4", "revert", "/revert 4"),
+        ("/commpact mind the API", "compact", "/compact mind the API"),
+        ("/compres 50k", "compress", "/compress 50k"),
+    ],
+)
+def test_a_slip_of_the_fingers_is_told_the_right_name_and_not_sent(
+    text: str, command: str, right: str
+) -> None:
+    outcome = parse(text)
+    assert isinstance(outcome, UsageError)
+    assert outcome.command == command
+    assert f"Did you mean {right}?" in outcome.message
+    assert "Nothing was sent to the agent." in outcome.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/clean 3", "/clears", "/compare a", "/claer the desk", "/news", "/nwe", "/hepl", "/review"],
+)
+def test_a_name_that_may_be_anothers_goes_to_the_agent(text: str) -> None:
+    assert parse(text) == NotACommand()

@@ -43,6 +43,9 @@ def _table(families: list[MetricFamily]) -> Table:
             else ((s.value, family.help, s.labels) for s in family.samples)
         )
         for value, description, labels in rows:
+            if family.name.endswith("_up"):
+                table.add_row("yes" if value else "no", _fact(description))
+                continue
             told = (
                 f"  {', '.join(f'{name} {label}' for name, label in labels.items())}"
                 if labels
@@ -50,6 +53,12 @@ def _table(families: list[MetricFamily]) -> Table:
             )
             table.add_row(_readable(value), Text.assemble(description, (told, "cyan")))
     return table
+
+
+def _fact(description: str) -> str:
+    """`Whether a Codex is connected.` as what `yes` or `no` answers."""
+    said = description.removeprefix("Whether ")
+    return said[:1].upper() + said[1:]
 
 
 def _averages(family: MetricFamily) -> Iterator[tuple[float, str, dict[str, str]]]:

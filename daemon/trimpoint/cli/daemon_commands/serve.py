@@ -102,7 +102,8 @@ async def _serve(
                 close_stdout()
             async with reported(notifier, daemon.describe):
                 idle_exit_s = _idle_exit_s(settings, is_background)
-                log.info("stopping", asked_by=await stop_asked(daemon, stop, idle_exit_s))
+                asked_by = await stop_asked(daemon, stop, idle_exit_s)
+                log.info("stopping", asked_by=asked_by, interrupts_turns=daemon.running_turns())
     log.info("stopped")
     return Exit.DONE
 

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from trimpoint.cli.connection.client import Client, ConnectionLost
 from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.known_threads import KnownThread, own_threads
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.terminal import one_line, print_json, stdout_console
 
 # The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
 _DEADLINE_S = 20.0
@@ -25,6 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
     pid = int((await client.request("sidecar/status"))["pid"])
+    cut_off = await _running_turns(client)
     with _process(pid) as process:
         await client.request("sidecar/shutdown")
         with anyio.move_on_after(_DEADLINE_S) as waiting:
@@ -32,12 +34,24 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
     if waiting.cancelled_caught:
         raise CliError(f"The daemon (pid {pid}) was asked to end and has not yet.", "See its log.")
     if arguments.json:
-        print_json({"pid": pid, "stopped": True})
+        print_json({"pid": pid, "stopped": True, "interruptedThreads": [one.id for one in cut_off]})
     else:
-        stdout_console().print(
-            Text.assemble(("✓ ", "bold green"), f"The daemon has stopped (pid {pid}).")
-        )
+        stopped = f"The daemon has stopped (pid {pid})."
+        stdout_console().print(Text.assemble(("✓ ", "bold green"), stopped))
+        for thread in cut_off:
+            title = f"{thread.short_id} “{one_line(thread.title, 60)}”"
+            said = f"  The turn that ran in {title} was interrupted."
+            stdout_console().print(Text(said, "yellow"))
     return Exit.DONE
+
+
+async def _running_turns(client: Client) -> list[KnownThread]:
+    """The threads whose agent is at work; the end of the daemon interrupts it."""
+    return [
+        thread
+        for thread in await own_threads(client)
+        if thread.overview is not None and (thread.overview.busy or "").startswith("turn")
+    ]
 
 
 async def _ended(client: Client, process: int | None) -> None:

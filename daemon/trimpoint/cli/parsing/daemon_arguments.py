@@ -45,6 +45,7 @@ readable by you alone. Whoever has it can do with your threads whatever you can.
 """
 ASK = """\
 Goes on in the last thread of this folder; without one, or with --new, it begins one.
+--model, --sandbox and --approve stay as they are set until they are set again.
 examples:
   trimpoint ask "What does this project do?"
   trimpoint ask --new --sandbox workspace-write "Add a docstring to greet."
@@ -58,6 +59,8 @@ COMPLETION = """\
 """
 
 PROBE = """\
+Prints the result as JSON. With --json it is on one line as {"result": …} or {"error": …}, and each
+notification that follows is a line of its own.
 examples:
   trimpoint probe thread/list
   trimpoint probe timeline/read '{"threadId": "…"}'
@@ -172,16 +175,16 @@ def add_ask(commands: Commands) -> None:
         "text", metavar="TEXT", nargs="*", help="what to say; - reads it from stdin"
     )
     parser.add_argument("--new", action="store_true", help="begin a new thread")
-    parser.add_argument("-m", "--model", metavar="MODEL", help="the model, from now on")
+    parser.add_argument("-m", "--model", metavar="MODEL", help="the model, from this turn on")
     parser.add_argument(
         "-s", "--sandbox", choices=("read-only", "workspace-write", "danger-full-access"),
-        help="what the agent may change, from now on",
+        help="what the agent may change, from this turn on",
     )  # fmt: skip
     parser.add_argument(
         "-a",
         "--approve",
         choices=("untrusted", "on-request", "never"),
-        help="when the agent asks first, from now on",
+        help="when the agent asks first, from this turn on",
     )
     parser.add_argument(
         "-i",

@@ -35,6 +35,9 @@ _SANDBOXES = {
 }
 
 
+_NEW = "new"
+
+
 class _Opened(NamedTuple):
     """The thread that the prompt goes to; `settings` is Codex's answer to opening it."""
 
@@ -101,7 +104,7 @@ async def _open(arguments: argparse.Namespace, client: Client) -> _Opened:
         params = {"cwd": folder(arguments.cwd), **_start_settings(arguments)}
         answer = await client.request("thread/start", **params)
         thread_id = str(answer["thread"]["id"])
-        return _Opened(thread_id, "new", str(answer.get("cwd") or ""), answer)
+        return _Opened(thread_id, _NEW, str(answer.get("cwd") or ""), answer)
     answer = await client.request("thread/resume", threadId=thread.id, excludeTurns=True)
     title = f"“{one_line(thread.title, 48)}”" if thread.title else ""
     return _Opened(thread.id, title, thread.cwd, answer)
@@ -147,6 +150,9 @@ def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
         words.append("read-only: it cannot change files (--sandbox workspace-write lets it)")
     elif sandbox == "dangerFullAccess":
         words.append("no sandbox")
+    lasting = [f"--{name}" for name in ("model", "sandbox", "approve") if getattr(arguments, name)]
+    if lasting and opened.title != _NEW:
+        words.append(f"{' and '.join(lasting)} from now on")
     return ", ".join(words)
 
 

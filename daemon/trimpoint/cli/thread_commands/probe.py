@@ -70,7 +70,7 @@ async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: 
                 {"error": {"code": error.code, "message": error.message, "data": error.data}}
             )
             return refused(error).code
-        show_error(refused(error))
+        show_error(_explained(arguments.method, refused(error)))
         return refused(error).code
     if arguments.json:
         print_json({"result": result})
@@ -79,6 +79,13 @@ async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: 
     if arguments.until is not None or arguments.follow is not None:
         await _follow(arguments, client, show)
     return Exit.DONE
+
+
+def _explained(method: str, error: CliError) -> CliError:
+    """The refusal, with a word about `ask` where a prompt was typed in the place of a method."""
+    if "unknown variant" in error.message and "/" not in method:
+        error.hint = f"{method} is no method. To say it to the agent: trimpoint ask {method}"
+    return error
 
 
 async def _follow(arguments: argparse.Namespace, client: Client, show: Any) -> None:

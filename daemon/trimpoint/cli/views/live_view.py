@@ -23,6 +23,7 @@ from trimpoint.cli.views.timeline_view import (
     with_glyph,
 )
 from trimpoint.codex.notifications.translate import activity_title
+from trimpoint.core.model.operations import Phase, is_open
 
 LINE_CELLS = 20
 
@@ -71,6 +72,8 @@ class LiveView:
         self._with_meter = with_meter
         self._metered: tuple[int, int | None] | None = None
         self._advice = ""
+        self._turn_is_open = False
+        self._unshown: ContextStatus | None = None
 
     def show(self, message: Message) -> None:
         """Print what there is to see in one message."""
@@ -83,12 +86,19 @@ class LiveView:
             self._show_item(params["item"], ended=False)
         elif method == "item/completed":
             self._show_item(params["item"], ended=True)
+        elif method == "turn/started":
+            self._turn_is_open = True
         elif method == "turn/completed":
             self._show_turn_end(params["turn"])
+            self._turn_is_open = False
+            self._show_unshown()
         elif method == "orchestration/event":
             self._show_event(str(params.get("type")), dict(params.get("payload") or {}))
         elif method == "context/updated" and self._with_meter:
-            self.show_context(msgspec.convert(params, ContextStatus))
+            # It moves with each call of the model; once a turn is enough to look at.
+            self._unshown = msgspec.convert(params, ContextStatus)
+            if not self._turn_is_open:
+                self._show_unshown()
         elif method == "serverRequest/resolved":
             self.note("The question was answered.")
         elif method == "error":
@@ -111,6 +121,11 @@ class LiveView:
                 "red" if context.level == "critical" else "yellow",
             )
         self._advice = advice
+
+    def _show_unshown(self) -> None:
+        if self._unshown is not None:
+            self.show_context(self._unshown)
+            self._unshown = None
 
     @property
     def line_is_open(self) -> bool:
@@ -206,6 +221,10 @@ class LiveView:
             reason = one_line(str(error.get("message") or "no reason given"), 2000)
             self.note(f"The turn failed: {reason}", "red")
 
+    def _is_told_by_its_turn(self, payload: dict[str, Any]) -> bool:
+        """Returns whether a turn answers with the operation's end, as that of a typed command."""
+        return self._turn_is_open and not is_open(Phase(str(payload.get("phase"))))
+
     def _show_event(self, kind: str, payload: dict[str, Any]) -> None:
         match kind:
             case "thread.trim-point-created":
@@ -220,7 +239,7 @@ class LiveView:
             case "thread.context-summarized":
                 self.end_line()
                 self._console.print(summary_panel("Context compacted", str(payload.get("summary"))))
-            case "thread.operation-advanced":
+            case "thread.operation-advanced" if not self._is_told_by_its_turn(payload):
                 self.note(f"⟳ {one_line(str(payload.get('message')))}")
             case "thread.archived-and-new-created":
                 self.note(

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 PREFIXES = ("/", ":")
 FORCE, DRY_RUN, REDO = "--force", "--dry-run", "--redo"
+MIN_GUESSED_CHARS = 5
+"""A slip in a shorter name, such as `new`, may well be another word."""
 MAX_TURNS = 1_000_000
 MAX_TOKENS = 1_000_000_000
 _TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
@@ -50,15 +52,41 @@ class SlashCommand(NamedTuple):
 def parse(text: str) -> NotACommand | UsageError | Invocation:
     """Read one input. Upper and lower case, and white space around, do not matter."""
     match = re.fullmatch(r"[/:]([A-Za-z][\w-]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
-    command = REGISTRY.get(match.group(1).lower()) if match else None
-    if match is None or command is None:
+    if match is None:
         return NotACommand()
-    outcome = command.parse((match.group(2) or "").strip())
+    name, rest = match.group(1).lower(), (match.group(2) or "").strip()
+    command = REGISTRY.get(name)
+    if command is None:
+        return _misspelled(name, rest) or NotACommand()
+    outcome = command.parse(rest)
     if isinstance(outcome, str):
         return UsageError(
             command.name, f"{outcome} Usage: {command.usage}. Nothing was sent to the agent."
         )
     return Invocation(command.name, outcome)
+
+
+def _misspelled(name: str, rest: str) -> UsageError | None:
+    """The complaint about a slip of the fingers in a command that is right otherwise; None where it
+    may be a command of somebody else's.
+    """
+    for ours, command in REGISTRY.items():
+        if len(ours) >= MIN_GUESSED_CHARS and name in _slips(ours):
+            if isinstance(command.parse(rest), str):
+                return None
+            wanted = f"/{ours} {rest}".rstrip()
+            message = f"There is no /{name}. Did you mean {wanted}? Nothing was sent to the agent."
+            return UsageError(ours, message)
+    return None
+
+
+def _slips(name: str) -> set[str]:
+    """The name with two neighbours swapped, one letter missing, or one typed twice."""
+    places = range(len(name))
+    swapped = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in places[:-1]}
+    missing = {name[:at] + name[at + 1 :] for at in places}
+    doubled = {name[:at] + name[at] + name[at:] for at in places}
+    return (swapped | missing | doubled) - {name}
 
 
 def complete(text: str) -> list[SlashCommand]:

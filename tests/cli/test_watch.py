@@ -2,7 +2,6 @@
 
 import json
 import signal
-from contextlib import AsyncExitStack
 
 import pytest
 from trimpoint.testkit import run, say
@@ -68,13 +67,13 @@ async def test_a_person_sees_the_last_turn_first_and_the_next_daemon_too(
     stage: CliHarness, terminal: Terminal
 ) -> None:
     environment = stage.environment | {"TERM": "xterm-256color"}
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await stage.turn(client, thread, "said before")
     options = {"stdout": terminal.fd, "stderr": terminal.fd, "env": environment}
-    async with AsyncExitStack() as watching:
-        async with stage.daemon() as client:
-            thread = await stage.thread(client)
-            await stage.turn(client, thread, "said before")
-            watch = await watching.enter_async_context(stage.running("watch", **options))
-            await terminal.shows("said before")
+    async with stage.running("watch", "--thread", thread, **options) as watch:
+        await terminal.shows("said before")
+        await stage.end_background_daemons()
         await terminal.shows("Waiting for the next one")
         async with stage.daemon() as client:
             await terminal.shows("A daemon runs again.")

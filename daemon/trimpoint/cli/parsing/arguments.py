@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing import daemon_arguments as daemons
+from trimpoint.cli.parsing import session_arguments as sessions
 from trimpoint.cli.parsing import thread_arguments as threads
 
 EXIT_CODES = (
@@ -68,6 +69,7 @@ GROUPS = (
             threads.add_delete,
         ),
     ),
+    ("sessions of all agents", (sessions.add_sessions,)),
     (
         "the daemon",
         (
@@ -94,7 +96,7 @@ GROUPS = (
 )
 # These take a value, wherever they stand.
 _WITH_VALUE = frozenset({"--socket", "--state-dir", "--config", "-t", "--thread", "--codex", "-c"})
-_WITH_ACTIONS = frozenset({"config", "journal", "service"})
+_WITH_ACTIONS = frozenset({"config", "journal", "service", "sessions"})
 
 
 class _Parser(argparse.ArgumentParser):

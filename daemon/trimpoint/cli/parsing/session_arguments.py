@@ -1,0 +1,91 @@
+"""What can be typed about sessions of all agents."""
+
+import argparse
+import re
+from datetime import UTC, datetime, timedelta
+
+from trimpoint.cli.parsing.options import Commands, command, json_option, positive
+
+AGENTS = ("codex", "claude", "gemini", "trimpoint")
+FORMATS = ("unified", "unified-json", "markdown")
+UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+LIST = """\
+Claude Code's, Gemini CLI's and Codex's sessions are read where these programs keep them; nothing
+is written there. Without ACTION they are listed.
+"""
+EXPORT = """\
+unified is JSON lines, unified-json one JSON document: docs/session-logs.md describes both.
+Messages that are no longer in the context are left out without --include-compacted.
+"""
+
+
+def add_sessions(commands: Commands) -> None:
+    """`sessions`."""
+    parser = command(
+        commands,
+        "sessions",
+        "session_commands.listing:run",
+        "list, show, export and continue sessions of all agents",
+        LIST,
+    )
+    _list_options(parser)
+    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    _list_options(_action(actions, "list", "listing", "list them, the last changed one first"))
+    _add_export(actions)
+
+
+def _action(
+    actions: Commands, name: str, module: str, summary: str, details: str = ""
+) -> argparse.ArgumentParser:
+    parser = command(actions, name, f"session_commands.{module}:run", summary, details)
+    parser.set_defaults(command=f"sessions {name}")
+    return parser
+
+
+def _list_options(parser: argparse.ArgumentParser) -> None:
+    _agent_option(parser)
+    parser.add_argument("--cwd", metavar="DIR", help="only those that worked in this folder")
+    parser.add_argument(
+        "--since",
+        metavar="AGE",
+        type=moment,
+        help="only those of the last 7d, 12h … or since a date",
+    )
+    parser.add_argument("--search", metavar="WORDS", help="only those with all of these words")
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=positive, default=50, help="the newest N (default 50)"
+    )
+    json_option(parser)
+
+
+def _agent_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--agent", choices=AGENTS, help="only this agent's")
+
+
+def _add_export(actions: Commands) -> None:
+    parser = _action(
+        actions, "export", "export", "write sessions as JSON lines or Markdown", EXPORT
+    )
+    parser.add_argument("ids", metavar="ID", nargs="+", help="a session's id, or the end of it")
+    _agent_option(parser)
+    parser.add_argument("--format", choices=FORMATS, default="unified", help="default: unified")
+    parser.add_argument(
+        "--include-compacted",
+        action="store_true",
+        help="with the messages that were replaced by a summary or taken back",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="a new file (default: stdout)")
+    json_option(parser)
+
+
+def moment(text: str) -> datetime:
+    """A moment: so long ago, such as `7d`, or a date."""
+    age = re.fullmatch(r"([0-9]{1,5})([mhdw])", text)
+    if age:
+        return datetime.now(UTC) - timedelta(seconds=int(age[1]) * UNITS[age[2]])
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"takes an age such as 7d, 12h or 30m, or a date such as 2026-01-31, not {text!r}"
+        ) from None

@@ -1,0 +1,22 @@
+"""The session that was named on the command line."""
+
+import os
+
+from trimpoint_protocol.unified import Agent
+
+from trimpoint.cli.exits import UsageError
+from trimpoint.sessionlogs.catalogue import Ambiguous, session_named
+from trimpoint.sessionlogs.homes import homes_in
+from trimpoint.sessionlogs.sessions import FoundSession
+
+
+def chosen_session(wanted: str, agent: Agent | None) -> FoundSession:
+    """Returns the session that `wanted` names.
+
+    :raises UsageError: it names none, or several.
+    """
+    try:
+        return session_named(homes_in(os.environ), wanted, agent)
+    except Ambiguous as error:
+        hint = "Give more of the id, or --agent." if error.ids else "trimpoint sessions lists them."
+        raise UsageError(str(error), hint) from None

@@ -1,0 +1,92 @@
+"""All sessions of all agents on this machine: found, filtered, listed."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from trimpoint_protocol import unified as u
+from trimpoint_protocol.agent_sessions import SessionOverview
+
+from trimpoint.sessionlogs.codex.discovery import codex_sessions
+from trimpoint.sessionlogs.homes import Homes
+from trimpoint.sessionlogs.overviews import Overviews
+from trimpoint.sessionlogs.sessions import FoundSession
+
+SHORTEST_ID_END = 4
+
+
+class Query(NamedTuple):
+    """Which sessions are wanted. `since` is a moment; `search` are words that must all be there."""
+
+    agent: u.Agent | None = None
+    cwd: str | None = None
+    since: datetime | None = None
+    search: str | None = None
+
+
+class Ambiguous(Exception):
+    """An id names several sessions, or none; `ids` are those that it could be."""
+
+    def __init__(self, wanted: str, ids: list[str]) -> None:
+        super().__init__(wanted, ids)
+        self.wanted = wanted
+        self.ids = ids
+
+    def __str__(self) -> str:
+        if not self.ids:
+            return f"There is no session {self.wanted!r}."
+        return f"{self.wanted!r} may be {' or '.join(self.ids[:5])}."
+
+
+def found_sessions(homes: Homes, agent: u.Agent | None = None) -> Iterator[FoundSession]:
+    """Yields the sessions of all agents, or of one."""
+    if agent in (None, "codex"):
+        yield from codex_sessions(homes.codex)
+
+
+def listed(homes: Homes, overviews: Overviews, query: Query) -> list[SessionOverview]:
+    """Returns the sessions that are wanted, the last changed one first."""
+    everything = [overviews.of(session) for session in found_sessions(homes, query.agent)]
+    overviews.save()
+    wanted = [one for one in everything if is_wanted(one, query)]
+    return sorted(wanted, key=lambda one: (moment_of(one.updated_at), one.id), reverse=True)
+
+
+def is_wanted(one: SessionOverview, query: Query) -> bool:
+    """Returns whether a session passes the filters."""
+    if query.cwd is not None and one.cwd != query.cwd:
+        return False
+    if query.since is not None and moment_of(one.updated_at) < query.since:
+        return False
+    if query.search is None:
+        return True
+    text = " ".join(filter(None, (one.title, one.first_prompt, one.cwd, one.id))).casefold()
+    return all(word in text for word in query.search.casefold().split())
+
+
+def moment_of(timestamp: str | None) -> datetime:
+    """Returns a time as a moment, the beginning of time for one that cannot be read."""
+    try:
+        moment = datetime.fromisoformat(timestamp or "")
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def session_named(homes: Homes, wanted: str, agent: u.Agent | None = None) -> FoundSession:
+    """Returns the session with this id, or the only one whose id ends or begins with it.
+
+    :raises Ambiguous: there is none, or several.
+    """
+    sessions = list(found_sessions(homes, agent))
+    exact = [one for one in sessions if one.id == wanted]
+    if len(exact) == 1:
+        return exact[0]
+    name = wanted.casefold()
+    if not exact and len(name) >= SHORTEST_ID_END:
+        exact = [one for one in sessions if one.id.casefold().endswith(name)] or [
+            one for one in sessions if one.id.casefold().startswith(name)
+        ]
+    if len(exact) == 1:
+        return exact[0]
+    raise Ambiguous(wanted, [f"{one.agent}:{one.id}" for one in exact])

@@ -1,0 +1,155 @@
+"""What a `compacted` row says, and what only the rows around it tell: trigger and tokens. Pure."""
+
+import uuid
+from typing import Any, Literal
+
+import msgspec
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.codex.items import SUMMARY_PREFACE, kind_of_message, text_of
+from trimpoint.sessionlogs.codex.rows import Compacted, Item
+from trimpoint.sessionlogs.text.lenient import convert_or_none
+
+SEALED = ("compaction", "compaction_summary")
+Phase = Literal["standalone_turn", "pre_turn", "mid_turn"]
+
+
+def replacement_of(compacted: Compacted) -> list[Item] | None:
+    """Returns the items that stand in place of the context; None where the row does not say."""
+    if compacted.replacement_history is not None:
+        return compacted.replacement_history
+    if compacted.replacement_history_entries is None:
+        return None
+    return [
+        entry.item if entry.item is not None else Item(type="reference", id=entry.item_id)
+        for entry in compacted.replacement_history_entries
+    ]
+
+
+def is_boundary(compacted: Compacted) -> bool:
+    """Returns whether the row is about the model's history; some are about a guardian's."""
+    return bool(compacted.message) or replacement_of(compacted) is not None
+
+
+def summary_of(compacted: Compacted) -> tuple[str | None, bool]:
+    """Returns the summary, and whether it is there but cannot be read."""
+    items = replacement_of(compacted) or []
+    text = compacted.message or ""
+    if not text:
+        written = [
+            item for item in items if item.type == "message" and kind_of_message(item) == "summary"
+        ]
+        text = text_of(written[-1].content) if written else ""
+    if text:
+        return _without_preface(text), False
+    return None, any(item.type in SEALED for item in items)
+
+
+def _without_preface(text: str) -> str:
+    return text.partition("\n")[2] if text.startswith(SUMMARY_PREFACE) else text
+
+
+def id_of(compacted: Compacted, session_id: str, place: int) -> str:
+    """Returns the id of a boundary: what the row says, else one made of the session and the place
+    in it.
+    """
+    if isinstance(compacted.window_id, str) and compacted.window_id:
+        return compacted.window_id
+    return compacted.compaction_response_id or made_id(session_id, place)
+
+
+def made_id(session_id: str, place: int) -> str:
+    """Returns the same UUID for the same session and place."""
+    try:
+        space = uuid.UUID(session_id)
+    except ValueError:
+        space = uuid.uuid5(uuid.NAMESPACE_URL, session_id)
+    return str(uuid.uuid5(space, str(place)))
+
+
+class PendingBoundary:
+    """A boundary that is not known whole yet."""
+
+    def __init__(self, members: dict[str, Any]) -> None:
+        self.members = members
+        self.trigger: u.Trigger | None = None
+        self.phase: Phase | None = None
+        self.post_tokens: int | None = None
+        self.decided = False
+
+    def decide(self, trigger: u.Trigger, phase: Phase) -> None:
+        """Says how the compaction came about, once."""
+        if not self.decided:
+            self.trigger, self.phase, self.decided = trigger, phase, True
+
+    def record(self) -> u.BoundaryRecord:
+        """Returns the record with all that is known by now."""
+        return u.BoundaryRecord(
+            **self.members,
+            trigger=self.trigger,
+            trigger_source="turn_shape" if self.trigger is not None else None,
+            phase=self.phase,
+            post_tokens=self.post_tokens,
+            post_tokens_estimated=self.post_tokens is not None,
+        )
+
+
+class TokenCounts:
+    """The newest counts of the context, each with the answer of the model that it followed."""
+
+    def __init__(self) -> None:
+        self._newest: list[tuple[int, str | None, bool]] = []
+        self._response_id: str | None = None
+        self._after_reply = False
+
+    def answered(self, response_id: str | None) -> None:
+        """The model has answered."""
+        self._response_id = response_id
+
+    def summarized(self) -> None:
+        """The model's answer was the summary."""
+        self._after_reply = True
+
+    def item(self) -> None:
+        """Something else was said."""
+        self._after_reply = False
+
+    def add(self, total: int) -> None:
+        """Codex has counted `total` tokens."""
+        self._newest.append((total, self._response_id, self._after_reply))
+        del self._newest[:-8]
+
+    def before_compaction(self, response_id: str | None) -> int | None:
+        """Returns the newest count that is not of the compaction's own answer."""
+        self._after_reply = False
+        for total, counted, after_reply in reversed(self._newest):
+            own = counted == response_id if response_id is not None else after_reply
+            if not own:
+                return total
+        return None
+
+
+def convert_compacted(payload: msgspec.Raw) -> Compacted:
+    """Decodes the payload of a `compacted` row. What it holds in another shape than is known is
+    left out.
+
+    :raises msgspec.MsgspecError: it is no object.
+    """
+    try:
+        return _decode(payload)
+    except msgspec.ValidationError:
+        found = msgspec.json.decode(payload, type=dict[str, Any])
+    items = found.get("replacement_history")
+    known = [convert_or_none(item, Item) for item in items] if isinstance(items, list) else None
+    response_id = found.get("compaction_response_id")
+    return Compacted(
+        message=found["message"] if isinstance(found.get("message"), str) else None,
+        replacement_history=[item for item in known if item is not None]
+        if known is not None
+        else None,
+        window_id=found.get("window_id"),
+        compaction_response_id=response_id if isinstance(response_id, str) else None,
+    )
+
+
+_decode = msgspec.json.Decoder(Compacted).decode

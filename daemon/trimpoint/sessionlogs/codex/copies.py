@@ -1,0 +1,54 @@
+"""Where the copy ends that a fork of older versions begins with. Pure.
+
+Codex wrote it in one go when the fork was made: line after line within moments, whatever happened
+in between. What is new in the fork comes later, and its turns have ids that were made later.
+"""
+
+import uuid
+from datetime import datetime, timedelta
+
+import msgspec
+
+from trimpoint.sessionlogs.codex.rows import Event, Row
+from trimpoint.sessionlogs.text.lenient import convert_or_none
+
+GAP = timedelta(milliseconds=250)
+TURN_BEGINS = ("task_started", "turn_started")
+
+
+def still_copied(before: str, row: Row) -> str | None:
+    """Returns the row's timestamp if it belongs to the copy that the row before, at `before`,
+    belongs to; else None.
+    """
+    if row.timestamp == before:
+        return before
+    earlier, later = _time(before), _time(row.timestamp)
+    if earlier is None or later is None or not timedelta(0) <= later - earlier <= GAP:
+        return None
+    made = _turn_made_at(row)
+    if made is not None and made >= earlier - GAP:
+        return None
+    return row.timestamp
+
+
+def _turn_made_at(row: Row) -> datetime | None:
+    """Returns when the turn that begins here was made, as its id says."""
+    if row.type != "event_msg":
+        return None
+    event = convert_or_none(msgspec.json.decode(row.payload), Event)
+    if event is None or event.type not in TURN_BEGINS or event.turn_id is None:
+        return None
+    try:
+        made = uuid.UUID(event.turn_id)
+    except ValueError:
+        return None
+    return (
+        datetime.fromtimestamp((made.int >> 80) / 1000).astimezone() if made.version == 7 else None
+    )
+
+
+def _time(timestamp: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(timestamp) if timestamp is not None else None
+    except ValueError:
+        return None

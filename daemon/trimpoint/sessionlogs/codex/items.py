@@ -1,0 +1,141 @@
+"""Response items as messages of the unified form. Pure."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.codex.rows import NULL, Item, Part
+
+SUMMARY_PREFACE = "Another language model started to solve this problem"
+OWN_SUMMARY = "<conversation-summary"
+NOTICES = ("<turn_aborted>", "<subagent_notification>", "<user_shell_command>")
+PREAMBLES = (
+    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions",
+    "<permissions instructions>",
+    "<skills_instructions>", "<collaboration_mode>", "<skill>", "<INSTRUCTIONS>",
+)  # fmt: skip
+_ARGUMENT_MEMBERS = ("arguments", "input", "action")
+
+
+def text_of(content: list[Part] | str | None) -> str:
+    """Returns all text of a content."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if len(content) == 1:
+        return content[0].text or ""
+    return "".join(part.text or "" for part in content)
+
+
+def kind_of_message(item: Item) -> str:
+    """Returns what a message is: prompt | answer | preamble | summary | notice."""
+    if item.role == "assistant":
+        return "answer"
+    if item.role != "user":
+        return "preamble"
+    labels = item.internal_chat_message_metadata_passthrough
+    kinds = labels.content_item_kinds if labels is not None and labels.content_item_kinds else []
+    if "compaction.summary" in kinds:
+        return "summary"
+    if any(kind.startswith("user.") for kind in kinds):
+        return "prompt"
+    text = text_of(item.content).lstrip()
+    if text.startswith((SUMMARY_PREFACE, OWN_SUMMARY)):
+        return "summary"
+    if text.startswith(NOTICES):
+        return "notice"
+    if text.startswith(PREAMBLES) or any(kind != "unknown" for kind in kinds):
+        return "preamble"
+    return "prompt"
+
+
+def members_of(item: Item, call_index: int | None) -> dict[str, Any]:
+    """Returns the members of `unified.Message` that the item itself decides."""
+    kind = item.type
+    if kind == "message":
+        members: dict[str, Any] = {
+            "role": item.role or "user",
+            "kind": kind_of_message(item),
+            "text": text_of(item.content),
+            "phase": item.phase,
+        }
+        if isinstance(item.content, list) and any(
+            part.type == "input_image" for part in item.content
+        ):
+            members["omitted"] = ["image"]
+    elif kind == "reasoning":
+        members = {"role": "assistant", "kind": "reasoning", "text": _reasoning(item)}
+        if item.encrypted_content != NULL:
+            members["omitted"] = ["encrypted_content"]
+    elif kind.endswith("_output"):
+        result = u.ToolResult(
+            call_id=item.call_id, output=_output(item.output), call_message_index=call_index
+        )
+        members = {"role": "tool", "kind": "tool_result", "text": "", "tool_results": [result]}
+    elif kind.endswith("_call"):
+        call = u.ToolCall(
+            id=item.call_id or item.id,
+            name=item.name or kind.removesuffix("_call"),
+            arguments=_arguments(item),
+        )
+        members = {"role": "assistant", "kind": "tool_call", "text": "", "tool_calls": [call]}
+    elif kind in ("compaction", "compaction_summary", "context_compaction"):
+        members = {
+            "role": "assistant",
+            "kind": "summary",
+            "text": "",
+            "omitted": ["encrypted_content"],
+        }
+    elif kind in ("additional_tools", "configuration_update"):
+        members = {"role": "developer", "kind": "preamble", "text": ""}
+    else:
+        members = {"role": item.role or "assistant", "kind": "other", "text": text_of(item.content)}
+    members["id"] = item.id
+    return members
+
+
+def _reasoning(item: Item) -> str:
+    return "\n\n".join(text for text in (text_of(item.summary), text_of(item.content)) if text)
+
+
+def _arguments(item: Item) -> Any:
+    """Returns the object where the arguments are one as text, else what is there."""
+    found = next(
+        (getattr(item, name) for name in _ARGUMENT_MEMBERS if getattr(item, name) is not None), None
+    )
+    if isinstance(found, str) and found.startswith("{"):
+        try:
+            return msgspec.json.decode(found)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return found
+    return found
+
+
+def _output(output: Any) -> str:
+    match output:
+        case None:
+            return ""
+        case str():
+            return output
+        case list():
+            return "".join(_texts(output))
+        case {"content": str(content)}:
+            return content
+        case {"content": list(parts)}:
+            return "".join(_texts(parts))
+        case _:
+            return msgspec.json.encode(output).decode()
+
+
+def _texts(parts: Iterable[Any]) -> Iterable[str]:
+    for part in parts:
+        match part:
+            case {"text": str(text)}:
+                yield text
+            case str():
+                yield part
+            case _:
+                continue

@@ -1,0 +1,444 @@
+"""Reads the rollouts of a Codex session: lines in, unified records out (docs/session-logs.md).
+Pure.
+
+What must always be true: messages come from response items alone, never from the events that say
+the same for a user interface; the order is that of the files; what a fork took from its origin
+counts as inherited.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.codex import boundaries as b
+from trimpoint.sessionlogs.codex.copies import still_copied
+from trimpoint.sessionlogs.codex.items import kind_of_message, members_of, text_of
+from trimpoint.sessionlogs.codex.known import KnownMessages
+from trimpoint.sessionlogs.codex.rows import (
+    NULL,
+    ROWS,
+    SKIPPED,
+    BadLine,
+    Compacted,
+    Event,
+    Item,
+    Meta,
+    Row,
+    SlimItem,
+    Tokens,
+    TurnContext,
+    UsageOfCall,
+    is_skipped,
+    mended_row,
+    row_of,
+)
+from trimpoint.sessionlogs.ranges import Ranges
+from trimpoint.sessionlogs.reading import About
+from trimpoint.sessionlogs.records import Records
+from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
+from trimpoint.sessionlogs.window import Place
+
+_BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# A repeated usage record follows the first one closely.
+MAX_RESPONSES = 4096
+
+
+class Part(NamedTuple):
+    """A file of the session. `cuts` are the ordinals at which other files go on from it, rising;
+    `stop` is where it ends for this session, if it is another's; `base` is the file and ordinal
+    that it goes on from.
+    """
+
+    name: str
+    id: str
+    base: tuple[str, int] | None = None
+    cuts: tuple[int, ...] = ()
+    stop: int | None = None
+    inherited: bool = False
+
+
+class _Turn:
+    def __init__(self, *, started: bool, attributed: bool) -> None:
+        self.started = started
+        self.attributed = attributed
+        self.has_prompt = False
+
+
+class CodexReader:
+    """Reads the parts of one session in order: `begin_part`, `feed` for each line, and `finish`
+    after the last one.
+    """
+
+    def __init__(self, session_id: str, records: Records) -> None:
+        self._session_id = session_id
+        self._records = records
+        self._window = records.window
+        self._known = KnownMessages()
+        self._counts = b.TokenCounts()
+        self._turn = _Turn(started=False, attributed=False)
+        self._pending: b.PendingBoundary | None = None
+        self._places: dict[tuple[str, int], Place] = {}
+        self._part = Part("", "")
+        self._cuts: list[int] = []
+        self._dropped = Ranges()
+        self._line = 0
+        self._metas = 0
+        self._copied_at: str | None = None
+        self._copied_from: str | None = None
+        self._total = Tokens()
+        self._responses: dict[str, None] = {}
+        self._counts_calls = False
+        self.part_done = False
+        self.meta: Meta | None = None
+
+    @property
+    def _inherited(self) -> bool:
+        return self._part.inherited or self._copied_at is not None
+
+    def begin_part(self, part: Part) -> None:
+        """The lines that follow are of this file."""
+        self._end_part()
+        self._part, self._cuts, self._line, self._metas = part, list(part.cuts), 0, 0
+        self._copied_at, self.part_done = None, False
+        place = self._places.get(part.base) if part.base is not None else None
+        if place is not None:
+            self._dropped = self._window.rewind(place)
+        elif part.base is not None and not self._window.count:
+            self._records.note(
+                f"The file {part.base[0]} that this session goes on from is not there."
+            )
+
+    def _rewound(self, timestamp: str | None) -> None:
+        """Adds the rewind that the present file begins with."""
+        dropped, self._dropped = self._dropped, Ranges()
+        self._records.rewound(dropped, timestamp, u.SourceRef(file=self._part.name, line=1))
+
+    def _end_part(self) -> None:
+        self._settle()
+        self._rewound(None)
+        for cut in self._cuts:
+            self._places[self._part.id, cut] = self._window.place()
+        self._cuts = []
+
+    def feed(self, line: bytes) -> None:
+        """Reads one line, its newline included."""
+        self._line += 1
+        self._records.lines += 1
+        if is_skipped(line):
+            return
+        try:
+            row = row_of(line)
+        except BadLine:
+            self._bad(line)
+            return
+        self._take(row, line)
+
+    def _bad(self, line: bytes) -> None:
+        if not line.strip(b"\x00 \t\r\n"):
+            return
+        if line.endswith(b"\n"):
+            self._records.unparsed += 1
+        else:
+            self._records.pending = True
+
+    def _take(self, row: Row, line: bytes) -> None:
+        if row.ordinal is not None:
+            self._pass_cuts(row.ordinal)
+            if self._part.stop is not None and row.ordinal >= self._part.stop:
+                self.part_done = True
+                return
+        if self._copied_at is not None:
+            self._copied_at = still_copied(self._copied_at, row)
+        try:
+            self._dispatch(row, line)
+        except _BROKEN:
+            self._dispatch_mended(line)
+
+    def _dispatch_mended(self, line: bytes) -> None:
+        try:
+            self._dispatch(mended_row(line), line)
+        except (BadLine, *_BROKEN):
+            self._records.unparsed += 1
+
+    def _pass_cuts(self, ordinal: int) -> None:
+        while self._cuts and ordinal >= self._cuts[0]:
+            self._places[self._part.id, self._cuts.pop(0)] = self._window.place()
+
+    def _dispatch(self, row: Row, line: bytes) -> None:
+        match row.type:
+            case "response_item":
+                self._item(row, row.payload)
+            case "event_msg":
+                self._event(row, _event(row.payload))
+            case "compacted":
+                self._compacted(row, b.convert_compacted(row.payload))
+            case "token_usage_record":
+                self._call_used(_usage(row.payload))
+            case "turn_context":
+                self._records.model = _context(row.payload).model or self._records.model
+            case "session_meta":
+                self._session_meta(row, _meta(row.payload))
+            case _ if row.type in SKIPPED:
+                return
+            case _:
+                self._other(row, line)
+
+    def _other(self, row: Row, line: bytes) -> None:
+        """A row of a kind not known, or of the first age, when a line was the item itself."""
+        found = None if row.type in ROWS else decode_object(line)
+        if found is None or "payload" in found:
+            self._records.unknown_row(row.type or "none")
+        elif found.get("type") is None and "record_type" not in found and "id" in found:
+            self._session_meta(row, convert_or_none(found, Meta) or Meta())
+        elif "record_type" in found:
+            return
+        elif convert_or_none(found, Item) is not None and (
+            "role" in found or "call_id" in found or "summary" in found
+        ):
+            self._item(row, msgspec.Raw(msgspec.json.encode(found)))
+        else:
+            self._records.unknown_row(row.type or "none")
+
+    def _session_meta(self, row: Row, meta: Meta) -> None:
+        self._metas += 1
+        if self._metas == 1:
+            self._rewound(meta.timestamp)
+            if not self._part.inherited:
+                self.meta = self.meta or meta
+            return
+        if self._metas == 2 and self._line == 2:
+            # The parent's, which begins what a fork of older versions copied. All
+            # copied lines have one timestamp.
+            self._copied_at, self._copied_from = row.timestamp, meta.id
+
+    # --- messages
+
+    def _item(self, row: Row, payload: msgspec.Raw) -> None:
+        if row.metadata is not None and row.metadata.compaction_output:
+            self._counts.summarized()
+            return
+        if self._records.wanted:
+            self._wanted_item(row, _item(payload))
+        else:
+            slim = _slim(payload)
+            is_prompt = slim.type == "message" and slim.role == "user"
+            self._add(
+                row,
+                _item(payload) if is_prompt or slim.id is None else None,
+                slim.type,
+                slim.id,
+                slim.role,
+            )
+
+    def _wanted_item(self, row: Row, item: Item) -> None:
+        self._add(row, item, item.type, item.id, item.role)
+
+    def _add(
+        self, row: Row, item: Item | None, kind: str, item_id: str | None, role: str | None
+    ) -> None:
+        self._counts.item()
+        members = self._members(row, item) if item is not None else _unread(row)
+        index = self._records.message(members)
+        text = (
+            members["text"] if kind == "message" and (role == "user" or item_id is None) else None
+        )
+        self._known.add(index, item_id, role, text)
+        self._said(members["kind"] if item is not None else kind, role)
+
+    def _members(self, row: Row, item: Item) -> dict[str, Any]:
+        members = members_of(item, self._records.call_index(item.call_id))
+        members["timestamp"] = row.timestamp
+        members["synthetic"] = False
+        members["inherited"] = self._inherited
+        members["source_ref"] = u.SourceRef(file=self._part.name, line=self._line)
+        return members
+
+    def _said(self, kind: str, role: str | None) -> None:
+        if kind == "prompt":
+            self._turn.has_prompt = True
+            if self._pending is not None and self._turn.started:
+                self._pending.decide("auto", "pre_turn")
+        elif (
+            self._pending is not None
+            and not self._turn.started
+            and role != "user"
+            and kind != "preamble"
+        ):
+            self._pending.decide("auto", "mid_turn")
+
+    # --- turns and tokens
+
+    def _event(self, row: Row, event: Event) -> None:
+        match event.type:
+            case "task_started" | "turn_started":
+                self._settle()
+                self._turn = _Turn(started=True, attributed=event.turn_attribution != NULL)
+            case "task_complete" | "turn_complete" | "turn_aborted":
+                self._settle()
+                self._turn = _Turn(started=False, attributed=False)
+            case "token_count" if event.info is not None:
+                self._counted(event.info.last_token_usage, event.info.total_token_usage)
+            case "thread_rolled_back":
+                self._rolled_back(row, event.num_turns)
+            case _:
+                pass
+        self._records.seen(row.timestamp)
+
+    def _counted(self, last: Tokens, total: Tokens) -> None:
+        if last.input_tokens > 0:
+            self._counts.add(last.total_tokens)
+        elif self._pending is not None and self._pending.post_tokens is None and last.total_tokens:
+            self._pending.post_tokens = last.total_tokens
+        before, self._total = self._total, total
+        if self._inherited or self._counts_calls or total.total_tokens == before.total_tokens:
+            return
+        grew = total.total_tokens > before.total_tokens
+        self._records.usage.add(_usage_of(_difference(total, before) if grew else last))
+
+    def _call_used(self, record: UsageOfCall) -> None:
+        self._counts.answered(record.response_id)
+        if self._inherited or (
+            record.response_id is not None and record.response_id in self._responses
+        ):
+            return
+        self._counts_calls = True
+        if record.response_id is not None:
+            self._responses[record.response_id] = None
+            if len(self._responses) > MAX_RESPONSES:
+                del self._responses[next(iter(self._responses))]
+        self._records.usage.add(_usage_of(record.usage))
+
+    # --- boundaries and rewinds
+
+    def _compacted(self, row: Row, compacted: Compacted) -> None:
+        self._settle()
+        if not b.is_boundary(compacted):
+            self._records.unknown_row("compacted without history")
+            return
+        after = self._records.last_index
+        items = b.replacement_of(compacted) or []
+        matches = self._known.matches(items, self._window.live)
+        kept = Ranges.of(index for index in matches if index is not None)
+        removed = self._window.replace(kept, row.timestamp)
+        summary, sealed = b.summary_of(compacted)
+        place = row.ordinal if row.ordinal is not None else self._line
+        self._pending = b.PendingBoundary(
+            {
+                "after_message_index": after,
+                "uuid": b.id_of(compacted, self._session_id, place),
+                "pre_tokens": self._counts.before_compaction(compacted.compaction_response_id),
+                "summary": summary,
+                "summary_encrypted": sealed,
+                "replaced_message_indices": list(removed) if self._records.wanted else [],
+                "kept_message_indices": list(kept) if self._records.wanted else [],
+                "source_ref": u.SourceRef(file=self._part.name, line=self._line),
+                "timestamp": row.timestamp,
+                "inherited": self._inherited,
+                "undone": self._records.newest_boundary_undone(),
+            }
+        )
+        if self._turn.started and self._turn.has_prompt:
+            self._pending.decide("auto", "mid_turn")
+        elif self._turn.started and self._turn.attributed:
+            self._pending.decide("auto", "pre_turn")
+        self._records.seen(row.timestamp)
+        self._expand(
+            row, [item for item, index in zip(items, matches, strict=True) if index is None]
+        )
+
+    def _expand(self, row: Row, items: list[Item]) -> None:
+        """Adds the messages of which no original is in the log."""
+        for item in items:
+            if item.type == "reference" or item.type in b.SEALED:
+                continue
+            if item.type == "message" and kind_of_message(item) in (
+                "preamble",
+                "summary",
+                "notice",
+            ):
+                continue
+            members = self._members(row, item) | {"synthetic": True}
+            index = self._records.message(members)
+            self._known.add(
+                index, item.id, item.role, text_of(item.content) if item.type == "message" else None
+            )
+
+    def _settle(self) -> None:
+        """Adds the boundary that was waiting for its turn to end."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        if self._turn.started and not self._turn.has_prompt and not self._turn.attributed:
+            pending.decide("manual", "standalone_turn")
+        self._records.put(pending.record())
+
+    def _rolled_back(self, row: Row, turns: int) -> None:
+        self._settle()
+        first = self._records.prompt_before(turns)
+        if first is not None:
+            dropped = self._window.rewind_before(first)
+            self._records.rewound(
+                dropped, row.timestamp, u.SourceRef(file=self._part.name, line=self._line)
+            )
+
+    def finish(self) -> None:
+        """No line follows."""
+        self._end_part()
+
+    def about(self) -> About:
+        """Returns what the first row of the session's own first file says."""
+        meta = self.meta or Meta()
+        return About(
+            cwd=meta.cwd,
+            created_at=meta.timestamp,
+            agent_version=meta.cli_version,
+            git_branch=meta.git.branch if meta.git is not None else None,
+            lineage=u.Lineage(
+                forked_from=meta.forked_from_id or self._copied_from, parent=_parent_of(meta.source)
+            ),
+        )
+
+
+def _unread(row: Row) -> dict[str, Any]:
+    """What counts of a message that is only counted."""
+    return {"kind": "other", "text": "", "timestamp": row.timestamp}
+
+
+def _parent_of(source: Any) -> str | None:
+    """Returns the thread that spawned this one, if it is a sub-agent's."""
+    match source:
+        case {"subagent": {"thread_spawn": {"parent_thread_id": str(parent)}}}:
+            return parent
+        case _:
+            return None
+
+
+def _difference(total: Tokens, before: Tokens) -> Tokens:
+    return Tokens(
+        *(
+            max(0, new - old)
+            for new, old in zip(
+                msgspec.structs.astuple(total), msgspec.structs.astuple(before), strict=True
+            )
+        )
+    )
+
+
+def _usage_of(tokens: Tokens) -> u.Usage:
+    return u.Usage(
+        input_tokens=tokens.input_tokens,
+        cached_input_tokens=tokens.cached_input_tokens,
+        cache_creation_input_tokens=tokens.cache_write_input_tokens,
+        output_tokens=tokens.output_tokens,
+        reasoning_output_tokens=tokens.reasoning_output_tokens,
+        total_tokens=tokens.total_tokens,
+    )
+
+
+_item = msgspec.json.Decoder(Item).decode
+_slim = msgspec.json.Decoder(SlimItem).decode
+_event = msgspec.json.Decoder(Event).decode
+_usage = msgspec.json.Decoder(UsageOfCall).decode
+_context = msgspec.json.Decoder(TurnContext).decode
+_meta = msgspec.json.Decoder(Meta).decode

@@ -1,0 +1,257 @@
+"""The rows of a rollout, as far as they are read, and how one line becomes a row. Pure.
+
+What is not declared here is skipped without being decoded: image data, world states, instructions.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
+
+# The beginning of a line as Codex writes it. Lines that begin in another way are decoded to find
+# their kind.
+_HEAD = re.compile(
+    rb'\{"timestamp":"[^"\\]*",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
+)
+# Kinds of rows that say nothing that is read; those of the second line are events.
+SKIPPED = frozenset(
+    {
+        "world_state", "thread_settings_applied", "retained_context", "inter_agent_communication",
+        "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
+        "ghost_snapshot",
+    }
+)  # fmt: skip
+EVENTS = frozenset(
+    {
+        "task_started",
+        "task_complete",
+        "turn_started",
+        "turn_complete",
+        "turn_aborted",
+        "token_count",
+        "thread_rolled_back",
+    }
+)
+ROWS = frozenset(
+    {
+        "session_meta",
+        "response_item",
+        "compacted",
+        "turn_context",
+        "token_usage_record",
+        "event_msg",
+    }
+)
+
+
+NULL = msgspec.Raw(b"null")
+
+
+class Row(msgspec.Struct):
+    """One line. Of the first age, a line is the item itself, so what is in `payload` later stands
+    beside `type`.
+    """
+
+    type: str = ""
+    timestamp: str | None = None
+    ordinal: int | None = None
+    payload: msgspec.Raw = msgspec.Raw(b"{}")
+    metadata: "ItemMetadata | None" = None
+
+
+class ItemMetadata(msgspec.Struct):
+    """What Codex notes beside an item."""
+
+    compaction_output: bool | None = None
+
+
+class Part(msgspec.Struct):
+    """A part of a message's content. Image data is not read."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class Passthrough(msgspec.Struct):
+    """What says who wrote the parts of a message."""
+
+    content_item_kinds: list[str] | None = None
+    turn_id: str | None = None
+
+
+class Item(msgspec.Struct):
+    """A response item of any type."""
+
+    type: str = "message"
+    id: str | None = None
+    role: str | None = None
+    content: list[Part] | str | None = None
+    summary: list[Part] | str | None = None
+    name: str | None = None
+    arguments: Any = None
+    call_id: str | None = None
+    output: Any = None
+    input: Any = None
+    action: Any = None
+    status: Any = None
+    phase: str | None = None
+    encrypted_content: msgspec.Raw = NULL
+    internal_chat_message_metadata_passthrough: Passthrough | None = None
+
+
+class SlimItem(msgspec.Struct):
+    """What following the window needs of an item."""
+
+    type: str = "message"
+    id: str | None = None
+    role: str | None = None
+
+
+class Tokens(msgspec.Struct):
+    """Tokens as Codex counts them."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_output_tokens: int = 0
+    total_tokens: int = 0
+
+
+class TokenInfo(msgspec.Struct):
+    """Of `token_count`."""
+
+    total_token_usage: Tokens = msgspec.field(default_factory=Tokens)
+    last_token_usage: Tokens = msgspec.field(default_factory=Tokens)
+
+
+class Event(msgspec.Struct):
+    """The events that are read."""
+
+    type: str = ""
+    turn_id: str | None = None
+    turn_attribution: msgspec.Raw = NULL
+    info: TokenInfo | None = None
+    num_turns: int = 0
+
+
+class UsageOfCall(msgspec.Struct):
+    """`token_usage_record`: one for each answer of the model."""
+
+    response_id: str | None = None
+    usage: Tokens = msgspec.field(default_factory=Tokens)
+
+
+class TurnContext(msgspec.Struct):
+    """`turn_context`."""
+
+    model: str | None = None
+    cwd: str | None = None
+
+
+class HistoryBase(msgspec.Struct):
+    """The file that a file goes on from, and up to where."""
+
+    thread_id: str
+    end_ordinal_exclusive: int
+
+
+class Git(msgspec.Struct):
+    """Where the work tree stood."""
+
+    branch: str | None = None
+
+
+class Meta(msgspec.Struct):
+    """`session_meta`."""
+
+    id: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    cli_version: str | None = None
+    originator: str | None = None
+    source: Any = None
+    history_mode: str | None = None
+    forked_from_id: str | None = None
+    forked_from_ordinal_exclusive: int | None = None
+    history_base: HistoryBase | None = None
+    git: Git | None = None
+    model: str | None = None
+
+
+class HistoryEntry(msgspec.Struct):
+    """A replacement as some versions wrote it: the item itself, or a reference to one."""
+
+    type: str = ""
+    item: Item | None = None
+    item_id: str | None = None
+
+
+class Compacted(msgspec.Struct):
+    """`compacted`."""
+
+    message: str | None = None
+    replacement_history: list[Item] | None = None
+    replacement_history_entries: list[HistoryEntry] | None = None
+    window_id: Any = None
+    compaction_response_id: str | None = None
+
+
+class BadLine(Exception):
+    """The line is no row."""
+
+
+_decode_row = msgspec.json.Decoder(Row).decode
+
+
+def kind_of(line: bytes) -> tuple[str, str] | None:
+    """Returns the type of the row and of its payload ("" where none stands first), or None to look
+    closer.
+    """
+    head = _HEAD.match(line)
+    if head is None:
+        return None
+    return head[1].decode(), (head[2] or b"").decode()
+
+
+def is_skipped(line: bytes) -> bool:
+    """Returns whether a whole line can be passed over without decoding it. One that was torn
+    cannot.
+    """
+    kind = kind_of(line)
+    if kind is None or not line.endswith(b"}\n"):
+        return False
+    return kind[0] in SKIPPED or (
+        kind[0] == "event_msg" and kind[1] != "" and kind[1] not in EVENTS
+    )
+
+
+def row_of(line: bytes) -> Row:
+    """Decodes a line.
+
+    :raises BadLine: it is no JSON object.
+    """
+    try:
+        return _decode_row(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return mended_row(line)
+
+
+def mended_row(line: bytes) -> Row:
+    """Decodes a line that is damaged within its strings.
+
+    :raises BadLine: it is no JSON object.
+    """
+    found = decode_object(line)
+    if found is None:
+        raise BadLine
+    metadata, ordinal = found.get("metadata"), found.get("ordinal")
+    return Row(
+        type=str(found.get("type", "")),
+        timestamp=found["timestamp"] if isinstance(found.get("timestamp"), str) else None,
+        ordinal=ordinal if isinstance(ordinal, int) else None,
+        payload=msgspec.Raw(msgspec.json.encode(found.get("payload", {}))),
+        metadata=convert_or_none(metadata, ItemMetadata) if isinstance(metadata, dict) else None,
+    )

@@ -1,0 +1,96 @@
+"""A session as NDJSON or as one JSON document. The same files always make the same bytes."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import assert_never
+
+import msgspec
+from trimpoint_protocol import unified as u
+from trimpoint_protocol.agent_sessions import ExportFormat
+
+from trimpoint.sessionlogs.markdown import markdown
+from trimpoint.sessionlogs.sessions import FoundSession, Reading
+
+_encoder = msgspec.json.Encoder()
+# What a document has beside its messages, by the records that it comes from.
+_LISTS: dict[type, str] = {
+    u.BoundaryRecord: "boundaries",
+    u.ClearRecord: "context_clears",
+    u.RewindRecord: "rewinds",
+    u.ToolResultClearRecord: "tool_result_clears",
+}
+
+
+def ndjson(session: FoundSession, *, include_compacted: bool) -> Iterator[bytes]:
+    """Yields the records of a session, a line each.
+
+    :raises CannotRead: a file of it cannot be read.
+    """
+    reading = Reading(session, include_compacted=include_compacted)
+    digest = hashlib.sha256()
+    for record in reading:
+        line = _encoder.encode(record) + b"\n"
+        digest.update(line)
+        yield line
+    yield _encoder.encode(reading.end(digest.hexdigest())) + b"\n"
+
+
+def document(session: FoundSession, *, include_compacted: bool) -> Iterator[bytes]:
+    """Yields one JSON document in pieces; messages are not held in memory.
+
+    :raises CannotRead: a file of it cannot be read.
+    """
+    reading = Reading(session, include_compacted=include_compacted)
+    digest = hashlib.sha256()
+    rest: dict[str, list[bytes]] = {name: [] for name in _LISTS.values()}
+    usage, lineage, before = b"null", b"null", b""
+    for record in reading:
+        line = _encoder.encode(record) + b"\n"
+        digest.update(line)
+        match record:
+            case u.SessionRecord():
+                lineage = _encoder.encode(record.session.lineage)
+                yield (
+                    b'{"type":"session","session":'
+                    + _encoder.encode(record.session)
+                    + b',"messages":['
+                )
+            case u.MessageRecord():
+                yield before + _untagged(line)
+                before = b","
+            case u.UsageRecord():
+                usage = _untagged(line)
+            case _ if type(record) in _LISTS:
+                rest[_LISTS[type(record)]].append(_untagged(line))
+            case _:
+                continue
+    boundaries = b",".join(rest.pop("boundaries"))
+    yield b'],"compaction":{"boundaries":[' + boundaries + b"]}"
+    for name, items in rest.items():
+        yield b',"' + name.encode() + b'":[' + b",".join(items) + b"]"
+    end = _untagged(_encoder.encode(reading.end(digest.hexdigest())))
+    yield b',"lineage":' + lineage + b',"usage":' + usage + b',"end":' + end + b"}\n"
+
+
+def _untagged(line: bytes) -> bytes:
+    """Returns a record without its `type`, which stands first."""
+    return b"{" + line.rstrip(b"\n").partition(b",")[2]
+
+
+def exported(
+    session: FoundSession, form: ExportFormat, *, include_compacted: bool
+) -> Iterator[bytes]:
+    """Yields a session in one of the forms, in pieces.
+
+    :raises CannotRead: a file of it cannot be read.
+    """
+    match form:
+        case "unified":
+            return ndjson(session, include_compacted=include_compacted)
+        case "unified-json":
+            return document(session, include_compacted=include_compacted)
+        case "markdown":
+            reading = Reading(session, include_compacted=include_compacted)
+            return (piece.encode("utf-8", "replace") for piece in markdown(reading))
+        case _:
+            assert_never(form)

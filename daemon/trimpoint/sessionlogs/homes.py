@@ -1,0 +1,30 @@
+"""Where the agents keep their sessions, as each of them decides it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Homes(NamedTuple):
+    """The folders of the agents."""
+
+    codex: Path
+    claude: Path
+    gemini: Path
+
+
+def homes_in(environ: Mapping[str, str]) -> Homes:
+    """Returns the folders that the agents themselves would use in this environment."""
+    home = Path(environ.get("HOME") or "~").expanduser()
+    return Homes(
+        codex=Path(environ.get("CODEX_HOME") or home / ".codex"),
+        claude=Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
+        gemini=Path(environ.get("GEMINI_CLI_HOME") or home) / ".gemini",
+    )
+
+
+def cache_file(environ: Mapping[str, str]) -> Path:
+    """Returns where the list of sessions is kept between two calls."""
+    base = environ.get("XDG_CACHE_HOME", "")
+    home = Path(environ.get("HOME") or "~").expanduser()
+    return (Path(base) if base.startswith("/") else home / ".cache") / "trimpoint" / "sessions"

@@ -1,0 +1,114 @@
+"""Opens session files for reading, compressed ones too, up to the size that they had when they were
+first looked at.
+"""
+
+import importlib
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trimpoint.sessionlogs.text.lines import CHUNK_BYTES, LineSource
+
+COMPRESSED = ".zst"
+# More than any level of zstd that Codex uses needs, and little enough for a small daemon.
+MAX_ZSTD_WINDOW_BYTES = 32 * 1024 * 1024
+
+
+class CannotRead(Exception):
+    """A session file cannot be read; the message says why and what to do."""
+
+
+@contextmanager
+def opened(path: Path, size: int | None = None) -> Iterator[LineSource]:
+    """A session file as a stream of lines.
+
+    :param size: where a plain file ends for us, if it may have grown since.
+    :raises CannotRead: it is gone, or compressed with nothing here that could read it.
+    """
+    try:
+        raw = path.open("rb", buffering=0)
+    except OSError as error:
+        raise CannotRead(f"{path}: {error.strerror}.") from error
+    with raw:
+        if path.suffix == COMPRESSED:
+            yield io.BufferedReader(_Decompressed(path, raw), CHUNK_BYTES)
+        else:
+            source = _UpTo(raw, size) if size is not None else raw
+            yield io.BufferedReader(source, CHUNK_BYTES)
+
+
+def is_compressed_readable() -> bool:
+    """Returns whether compressed files can be read here."""
+    return _zstd() is not None
+
+
+class _UpTo(io.RawIOBase):
+    def __init__(self, raw: io.FileIO, size: int) -> None:
+        self._raw = raw
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer)[: self._left]
+        count = self._raw.readinto(view) or 0
+        self._left -= count
+        return count
+
+
+class _Decompressed(io.RawIOBase):
+    """Turns a damaged frame into the end of the file: what came before it is good."""
+
+    def __init__(self, path: Path, raw: io.FileIO) -> None:
+        stream = _zstd_stream(raw)
+        if stream is None:
+            raise CannotRead(
+                f"{path.name} is compressed: install trimpoint[zstd], so that it can be read."
+            )
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        try:
+            return int(self._stream.readinto(buffer))
+        except (_zstd_errors(), EOFError):
+            return 0
+
+
+def _zstd() -> Any:
+    for name in ("zstandard", "compression.zstd"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+def _zstd_errors() -> type[Exception]:
+    errors: type[Exception] = _zstd().ZstdError
+    return errors
+
+
+def _zstd_stream(raw: io.FileIO) -> Any:
+    module = _zstd()
+    if module is None:
+        return None
+    if module.__name__ == "zstandard":
+        decompressor = module.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
+        return decompressor.stream_reader(raw, read_across_frames=True, closefd=False)
+    limit = MAX_ZSTD_WINDOW_BYTES.bit_length() - 1
+    return module.ZstdFile(raw, options={module.DecompressionParameter.window_log_max: limit})
+
+
+def size_of(path: Path) -> int:
+    """Returns the size of a file, 0 when it is gone."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,177 @@
+"""What a list says of a session, and the cache that keeps it.
+
+What must always be true: what the cache says is what reading would say. An entry holds for exactly
+these files: device, inode, size, and a digest of head and tail. A cache that is damaged or of
+another version is made anew.
+"""
+
+import os
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from trimpoint_protocol.agent_sessions import LineageKind, SessionOverview
+
+from trimpoint.sessionlogs.opening import CannotRead
+from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
+
+VERSION = 1
+DIGESTED_BYTES = 4096
+# A log above this is only counted for a list when it has been read for something else.
+MAX_COUNTED_BYTES = 256 * 1024 * 1024
+
+FileKey = tuple[int, int, int, int]
+
+
+class Entry(msgspec.Struct, array_like=True):
+    """What is kept of a session."""
+
+    keys: list[FileKey]
+    overview: SessionOverview
+
+
+class _Kept(msgspec.Struct, array_like=True):
+    version: int
+    entries: dict[str, Entry]
+
+
+class Overviews:
+    """Makes overviews and keeps them in `path`; None keeps them nowhere."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._entries = _read(path) if path is not None else {}
+        self._fresh: dict[str, Entry] = {}
+        self._changed = False
+
+    def of(self, session: FoundSession) -> SessionOverview:
+        """Returns what the list says of a session, from the cache if that is right."""
+        keys = [_key_of(path) for path, _ in session.parts]
+        name = f"{session.agent}:{session.id}:{session.parts[-1][0]}"
+        entry = self._entries.get(name)
+        if entry is None or entry.keys != keys:
+            entry = Entry(keys, _overview(session, sum(key[2] for key in keys)))
+            self._changed = True
+        self._fresh[name] = entry
+        return _with_found(entry.overview, session)
+
+    def save(self) -> None:
+        """Writes the cache, if it has changed. One that cannot be written is no reason to fail."""
+        if self._path is None or not (self._changed or len(self._fresh) != len(self._entries)):
+            return
+        data = msgspec.msgpack.encode(_Kept(VERSION, self._fresh))
+        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.write_bytes(data)
+            temporary.replace(self._path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Entry]:
+    try:
+        kept = msgspec.msgpack.decode(path.read_bytes(), type=_Kept)
+    except (OSError, msgspec.MsgspecError):
+        return {}
+    return kept.entries if kept.version == VERSION else {}
+
+
+def _key_of(path: Path) -> FileKey:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return (0, 0, 0, 0)
+    try:
+        found = os.fstat(fd)
+        ends = os.pread(fd, DIGESTED_BYTES, 0)
+        if found.st_size > DIGESTED_BYTES:
+            tail = max(DIGESTED_BYTES, found.st_size - DIGESTED_BYTES)
+            ends += os.pread(fd, DIGESTED_BYTES, tail)
+        return (found.st_dev, found.st_ino, found.st_size, zlib.crc32(ends))
+    finally:
+        os.close(fd)
+
+
+def _overview(session: FoundSession, size: int) -> SessionOverview:
+    if size > MAX_COUNTED_BYTES:
+        return _uncounted(session, size, None)
+    try:
+        return overview_of(session, survey(session), size)
+    except (CannotRead, OSError) as error:
+        return _uncounted(session, size, str(error))
+
+
+def overview_of(session: FoundSession, first: Survey, size: int) -> SessionOverview:
+    """Returns what a list says of a session that has been read."""
+    about, records = described(session, first), first.records
+    lineage = about.lineage
+    kinds: tuple[tuple[LineageKind, str | None], ...] = (
+        ("forked", lineage.forked_from),
+        ("cleared", lineage.cleared_from),
+        ("spawned", lineage.parent),
+    )
+    kind, origin = next(((kind, origin) for kind, origin in kinds if origin), (None, None))
+    return SessionOverview(
+        id=session.id,
+        agent=session.agent,
+        title=about.title,
+        first_prompt=about.first_prompt,
+        cwd=about.cwd,
+        created_at=about.created_at,
+        updated_at=about.updated_at,
+        turns=records.turns,
+        messages=records.window.count,
+        tokens=records.usage.record().total_tokens,
+        clears=records.clears,
+        compactions=records.boundaries,
+        rewinds=records.rewinds,
+        lineage=origin,
+        lineage_kind=kind,
+        model=about.model,
+        files=about.files,
+        bytes=size,
+    )
+
+
+def _uncounted(session: FoundSession, size: int, problem: str | None) -> SessionOverview:
+    """What is known without reading: the time is that of the newest file."""
+    paths = [path for path, _ in session.parts]
+    return SessionOverview(
+        id=session.id,
+        agent=session.agent,
+        title=session.title,
+        first_prompt=None,
+        cwd=None,
+        created_at=None,
+        updated_at=_changed_at(paths),
+        turns=None,
+        messages=None,
+        tokens=None,
+        clears=None,
+        compactions=None,
+        rewinds=None,
+        lineage=None,
+        lineage_kind=None,
+        model=None,
+        files=[str(path) for path in paths],
+        bytes=size,
+        problem=problem,
+    )
+
+
+def _changed_at(paths: list[Path]) -> str | None:
+
+    times = [path.stat().st_mtime for path in paths if path.exists()]
+    if not times:
+        return None
+    moment = datetime.fromtimestamp(max(times), UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _with_found(overview: SessionOverview, session: FoundSession) -> SessionOverview:
+    """What stands beside the log may change while the log does not."""
+    if session.title is None or session.title == overview.title:
+        return overview
+    return msgspec.structs.replace(overview, title=session.title)

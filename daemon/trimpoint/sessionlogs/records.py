@@ -1,0 +1,211 @@
+"""Where a reader puts what it finds: numbers messages, follows the window, and makes the unified
+records. Pure.
+
+A log is read twice: first for what became of each message (`fates`), then for the records, which
+say it. The first time no message is made. Both times the readers do the same, so that indices
+agree.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.ranges import Ranges
+from trimpoint.sessionlogs.window import Fates, Window
+
+MAX_NOTES = 20
+MAX_OPEN_CALLS = 4096
+MAX_PROMPTS = 65_536
+
+
+class Records:
+    """Collects records of one session. `fates` is None the first time."""
+
+    def __init__(self, fates: Fates | None = None, *, only_active: bool = False) -> None:
+        self.window = Window()
+        self.fates = fates
+        self._only_active = only_active
+        self.ready: list[u.Record] = []
+        self.usage = UsageSum()
+        self.turns = self.boundaries = self.clears = self.rewinds = 0
+        self.lines = self.unparsed = self.duplicates = 0
+        self.pending = False
+        self.unknown: dict[str, int] = {}
+        self.notes: list[str] = []
+        self.first_prompt: str | None = None
+        self.first_timestamp: str | None = None
+        self.last_timestamp: str | None = None
+        self.model: str | None = None
+        self._calls: dict[str, int] = {}
+        self._prompts: deque[int] = deque(maxlen=MAX_PROMPTS)
+
+    @property
+    def wanted(self) -> bool:
+        """Returns whether records are made, not only counted."""
+        return self.fates is not None
+
+    @property
+    def last_index(self) -> int:
+        """Returns the index of the last message so far, -1 for none."""
+        return self.window.count - 1
+
+    def take(self) -> list[u.Record]:
+        """Returns the records that are complete, each once."""
+        taken, self.ready = self.ready, []
+        return taken
+
+    def seen(self, timestamp: str | None) -> None:
+        """Notes when something was written."""
+        if timestamp is not None:
+            if self.first_timestamp is None:
+                self.first_timestamp = timestamp
+            self.last_timestamp = timestamp
+
+    def newest_boundary_undone(self) -> bool:
+        """Returns whether a rewind will go back to before the window's newest boundary."""
+        return self.fates is not None and self.window.boundaries - 1 in self.fates.undone
+
+    def unknown_row(self, kind: str) -> None:
+        """Counts a row of a kind that the reader does not know."""
+        if kind not in self.unknown and len(self.unknown) >= MAX_NOTES:
+            kind = "other"
+        self.unknown[kind] = self.unknown.get(kind, 0) + 1
+
+    def note(self, text: str) -> None:
+        """Keeps a sentence for people about what could not be known."""
+        if text not in self.notes and len(self.notes) < MAX_NOTES:
+            self.notes.append(text)
+
+    def message(self, members: Mapping[str, Any], *, live: bool = True) -> int:
+        """Adds a message with these members of `unified.Message`; what the window knows is added
+        here. Returns its index.
+        """
+        index = self.window.add(live=live)
+        kind = members["kind"]
+        if kind == "prompt" and not members.get("sidechain"):
+            self.turns += 1
+            self._prompts.append(index)
+            if self.first_prompt is None:
+                self.first_prompt = members["text"][:500]
+        self.seen(members["timestamp"])
+        for call in members.get("tool_calls", ()):
+            self._opened(call.id, index)
+        if self.fates is not None:
+            active, branch, compacted_at = self.fates.of(index)
+            if self._only_active and not active:
+                return index
+            self.ready.append(
+                u.MessageRecord(
+                    index=index, active=active, branch=branch, compacted_at=compacted_at, **members
+                )
+            )
+        return index
+
+    def prompt_before(self, turns: int) -> int | None:
+        """Returns the message with which the newest `turns` turns of the window begin; the oldest
+        prompt if there are fewer.
+        """
+        found = None
+        for index in reversed(self._prompts):
+            if turns <= 0:
+                break
+            if index in self.window.live:
+                found = index
+                turns -= 1
+        return found
+
+    def call_index(self, call_id: str | None) -> int | None:
+        """Returns the message with the call of that id, if it is not too long ago."""
+        return self._calls.get(call_id) if call_id is not None else None
+
+    def _opened(self, call_id: str | None, index: int) -> None:
+        if call_id is None:
+            return
+        if len(self._calls) >= MAX_OPEN_CALLS:
+            del self._calls[next(iter(self._calls))]
+        self._calls[call_id] = index
+
+    def put(self, record: u.Record) -> None:
+        """Adds a record that is no message."""
+        match record:
+            case u.BoundaryRecord():
+                self.boundaries += 1
+            case u.ClearRecord():
+                self.clears += 1
+            case u.RewindRecord():
+                self.rewinds += 1
+            case _:
+                pass
+        if self.fates is not None:
+            self.ready.append(record)
+
+    def rewound(self, dropped: Ranges, timestamp: str | None, source: u.SourceRef | None) -> None:
+        """Adds a rewind that the window has made just now, if it dropped anything."""
+        if not dropped.runs:
+            return
+        self.put(
+            u.RewindRecord(
+                after_message_index=self.last_index,
+                to_message_index=self.window.live.highest(),
+                timestamp=timestamp,
+                dropped_message_indices=list(dropped),
+                branch=self.window.branches,
+                source_ref=source,
+            )
+        )
+
+    def end(self, digest: str) -> u.EndRecord:
+        """Returns the last record."""
+        return u.EndRecord(
+            messages=self.window.count,
+            active_messages=len(self.window.live),
+            turns=self.turns,
+            boundaries=self.boundaries,
+            clears=self.clears,
+            rewinds=self.rewinds,
+            lines=self.lines,
+            unparsed=self.unparsed,
+            duplicates=self.duplicates,
+            pending=self.pending,
+            unknown=dict(sorted(self.unknown.items())),
+            notes=self.notes,
+            digest=digest,
+        )
+
+
+class UsageSum:
+    """Adds up what model calls used."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._sums = [0, 0, 0, 0, 0, 0]
+
+    def add(self, usage: u.Usage) -> None:
+        """Adds one call."""
+        self.calls += 1
+        for at, value in enumerate(
+            (
+                usage.input_tokens,
+                usage.cached_input_tokens,
+                usage.cache_creation_input_tokens,
+                usage.output_tokens,
+                usage.reasoning_output_tokens,
+                usage.total_tokens,
+            )
+        ):
+            self._sums[at] += value
+
+    def record(self) -> u.UsageRecord:
+        """Returns the sum."""
+        given, cached, created, output, reasoning, total = self._sums
+        return u.UsageRecord(
+            input_tokens=given,
+            cached_input_tokens=cached,
+            cache_creation_input_tokens=created,
+            output_tokens=output,
+            reasoning_output_tokens=reasoning,
+            total_tokens=total,
+            calls=self.calls,
+        )

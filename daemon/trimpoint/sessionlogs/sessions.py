@@ -1,0 +1,118 @@
+"""A session that was found, and reading it: twice through its files, once for what became of each
+message, once for the records.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.opening import opened, size_of
+from trimpoint.sessionlogs.reading import About, Reader
+from trimpoint.sessionlogs.records import Records
+from trimpoint.sessionlogs.text.lines import lines_of
+
+
+class FoundSession(NamedTuple):
+    """A session on disk. `parts` are its files with what the reader has to know of each; `clears`
+    are found beside the log.
+    """
+
+    id: str
+    agent: u.Agent
+    parts: list[tuple[Path, Any]]
+    reader: Callable[[Records], Reader]
+    title: str | None = None
+    lineage: u.Lineage | None = None
+    attachments: tuple[u.Attachment, ...] = ()
+
+
+class Survey(NamedTuple):
+    """The outcome of the first reading."""
+
+    records: Records
+    about: About
+    sizes: list[int]
+
+
+def survey(session: FoundSession) -> Survey:
+    """Reads a session for the first time.
+
+    :raises CannotRead: a file of it cannot be read.
+    """
+    sizes = [size_of(path) for path, _ in session.parts]
+    records = Records()
+    reader = session.reader(records)
+    for _ in _feed(session, reader, sizes):
+        pass
+    return Survey(records, reader.about(), sizes)
+
+
+class Reading:
+    """The second reading: iterate for the records, then ask for `end`.
+
+    Without `include_compacted`, messages that are no longer in the context are left out.
+
+    :raises CannotRead: while iterating; a file cannot be read.
+    """
+
+    def __init__(
+        self,
+        session: FoundSession,
+        *,
+        include_compacted: bool = True,
+        surveyed: Survey | None = None,
+    ) -> None:
+        self._session = session
+        self._first = surveyed or survey(session)
+        self._records = Records(
+            self._first.records.window.fates(), only_active=not include_compacted
+        )
+
+    def __iter__(self) -> Iterator[u.Record]:
+        records, session = self._records, self._session
+        yield u.SessionRecord(session=described(session, self._first))
+        for _ in _feed(session, session.reader(records), self._first.sizes):
+            if records.ready:
+                yield from records.take()
+        yield from records.take()
+        yield records.usage.record()
+
+    def end(self, digest: str) -> u.EndRecord:
+        """Returns the last record, once all others have been taken."""
+        return self._records.end(digest)
+
+
+def _feed(session: FoundSession, reader: Reader, sizes: list[int]) -> Iterator[None]:
+    """Gives the reader all lines; yields after each, so that the records can be taken."""
+    for (path, part), size in zip(session.parts, sizes, strict=True):
+        with opened(path, size) as source:
+            reader.begin_part(part)
+            feed = reader.feed
+            for line in lines_of(source):
+                feed(line)
+                yield
+                if reader.part_done:
+                    break
+    reader.finish()
+
+
+def described(session: FoundSession, first: Survey) -> u.Session:
+    """Returns what is known of a session."""
+    records, about = first.records, first.about
+    return u.Session(
+        id=session.id,
+        agent=session.agent,
+        title=session.title or about.title,
+        first_prompt=records.first_prompt,
+        cwd=about.cwd,
+        created_at=about.created_at or records.first_timestamp,
+        updated_at=records.last_timestamp,
+        model=records.model,
+        agent_version=about.agent_version,
+        git_branch=about.git_branch,
+        files=[str(path) for path, _ in session.parts],
+        lineage=session.lineage or about.lineage,
+        attachments=list(session.attachments),
+    )

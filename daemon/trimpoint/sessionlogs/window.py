@@ -1,0 +1,156 @@
+"""The live window of a session, simulated while its log is read: which messages the model would see
+next. Pure.
+
+What must always be true: a message is live, or the newest thing that took it out is known. A
+boundary and a rewind take out; a rewind to before a boundary brings back what that boundary took.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from trimpoint.sessionlogs.ranges import Ranges
+
+
+class MessageState(NamedTuple):
+    """What became of a message by the end of the log."""
+
+    active: bool
+    branch: int
+    compacted_at: str | None
+
+
+ACTIVE = MessageState(True, 0, None)
+NEVER_LIVE = MessageState(False, 0, None)
+
+
+class _Removal(NamedTuple):
+    """`position`: how many messages there were. `branch` 0: a boundary."""
+
+    position: int
+    removed: Ranges
+    state: MessageState
+
+
+class Place(NamedTuple):
+    """A moment of the window that can be gone back to."""
+
+    position: int
+    live: Ranges
+    boundaries: int
+
+
+class Fates:
+    """What became of each message, asked for rising indices; and which boundaries were undone."""
+
+    def __init__(
+        self,
+        count: int,
+        live: Ranges,
+        removals: Iterable[tuple[Ranges, MessageState]],
+        undone: frozenset[int] = frozenset(),
+    ) -> None:
+        self.count = count
+        self.live = live
+        self.undone = undone
+        self._runs = _runs(count, live, removals)
+        self._at = 0
+
+    def of(self, index: int) -> MessageState:
+        """Returns what became of the message."""
+        runs = self._runs
+        at = self._at
+        if runs[at][0] > index:
+            at = 0
+        while runs[at][1] <= index:
+            at += 1
+        self._at = at
+        return runs[at][2]
+
+
+def _runs(
+    count: int, live: Ranges, removals: Iterable[tuple[Ranges, MessageState]]
+) -> list[tuple[int, int, MessageState]]:
+    runs = [(start, end, ACTIVE) for start, end in live.runs]
+    known = live
+    for removed, state in reversed(list(removals)):
+        new = removed.minus(known)
+        runs += [(start, end, state) for start, end in new.runs]
+        known = known.plus(new)
+    rest = Ranges([(0, count)] if count else []).minus(known)
+    runs += [(start, end, NEVER_LIVE) for start, end in rest.runs]
+    return sorted(runs)
+
+
+class Window:
+    """Counts messages and follows which of them are live."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.live = Ranges()
+        self.branches = 0
+        self.boundaries = 0
+        self._undone: set[int] = set()
+        self._removals: list[_Removal] = []
+        self._gone = Ranges()  # taken back, or never live: no later rewind takes it back once more
+
+    def add(self, *, live: bool = True) -> int:
+        """Counts one more message and returns its index."""
+        index = self.count
+        self.count = index + 1
+        (self.live if live else self._gone).append(index)
+        return index
+
+    def place(self) -> Place:
+        """Returns where the window is now."""
+        return Place(self.count, self.live.copy(), self.boundaries)
+
+    def replace(self, kept: Ranges, at: str | None) -> Ranges:
+        """A boundary: only `kept` stays of what is live. Returns what it took out."""
+        removed = self.live.minus(kept)
+        self.live = self.live.both(kept)
+        self._removals.append(_Removal(self.count, removed, MessageState(False, 0, at)))
+        self.boundaries += 1
+        return removed
+
+    def rewind(self, place: Place) -> Ranges:
+        """Goes back to a moment. Returns the messages since then, which it took back."""
+        self._undone.update(range(place.boundaries, self.boundaries))
+        return self._drop(Ranges([(place.position, self.count)]), place.live.copy())
+
+    def rewind_before(self, index: int) -> Ranges:
+        """Takes back everything from `index` on, and undoes the boundaries since then. Returns what
+        it took back.
+        """
+        live, number = self.live, self.boundaries
+        for removal in reversed(self._removals):
+            if removal.position <= index:
+                break
+            if removal.state.branch == 0:
+                number -= 1
+                self._undone.add(number)
+                live = live.plus(removal.removed)
+        return self._drop(Ranges([(index, self.count)]), live.before(index))
+
+    def rewind_dropping(self, dropped: Ranges) -> Ranges:
+        """Takes back exactly these. Returns those of them that were not taken back before."""
+        return self._drop(dropped, self.live.minus(dropped))
+
+    def relive(self, live: Ranges) -> None:
+        """Says what is live, where an agent put together a window of its own."""
+        self.live = live.copy()
+        self._gone = self._gone.minus(live)
+
+    def _drop(self, dropped: Ranges, left: Ranges) -> Ranges:
+        self.live = left
+        new = dropped.minus(self._gone).minus(left)
+        if new.runs:
+            self.branches += 1
+            state = MessageState(False, self.branches, None)
+            self._removals.append(_Removal(self.count, new, state))
+            self._gone = self._gone.plus(new)
+        return new
+
+    def fates(self) -> Fates:
+        """Returns what became of each message, at the end of the log."""
+        removals = [(removal.removed, removal.state) for removal in self._removals]
+        return Fates(self.count, self.live, removals, frozenset(self._undone))

@@ -1,0 +1,134 @@
+"""Sessions that the real Codex wrote, read back: what is live is what its model was sent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trimpoint_protocol import unified as u
+
+from tests.sessionlogs.sessions import (
+    FIXTURES,
+    document_of,
+    live_texts,
+    only_session,
+    sessions_in,
+    text_of,
+    texts,
+)
+
+NEWEST = FIXTURES / "codex-0.171.0"
+SCENES = sorted(
+    path.parent for home in FIXTURES.glob("codex-*") for path in home.glob("*/inputs.json")
+)
+PREAMBLES = ("<environment_context>", "<permissions instructions>", "<skills_instructions>")
+
+
+def sent_last(scene: Path) -> list[str]:
+    """The model's last input, in the words of the unified form."""
+    inputs = json.loads((scene / "inputs.json").read_text())
+    return [shown for item in inputs[-1]["input"] for shown in _shown(item)]
+
+
+def _shown(item: dict[str, Any]) -> list[str]:
+    if item["type"] == "compaction":
+        return ["SUMMARY:None"]
+    if "output" in item:
+        return [item["output"]]
+    if "arguments" in item:
+        return [json.dumps(json.loads(item["arguments"]))]
+    text = "".join(part["text"] for part in item["content"])
+    if item["role"] == "developer" or text.startswith(PREAMBLES):
+        return []
+    if text.startswith("Another language model"):
+        return ["SUMMARY:SUMMARY"]
+    return [text]
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_live_window_is_the_models_last_input_and_its_answer(scene: Path) -> None:
+    *_, newest = sessions_in(scene)
+    *before, answer = live_texts(newest)
+    assert before == sent_last(scene)
+    assert answer.startswith("reply")
+
+
+def only_boundary(scene: str) -> tuple[u.Document, u.Boundary]:
+    document = document_of(only_session(NEWEST / scene))
+    [boundary] = document.compaction.boundaries
+    return document, boundary
+
+
+def test_a_compaction_by_hand_is_a_turn_of_its_own() -> None:
+    document = document_of(only_session(NEWEST / "compacted-by-hand"))
+    first, second = document.compaction.boundaries
+    assert (first.trigger, first.phase, first.trigger_source) == (
+        "manual",
+        "standalone_turn",
+        "turn_shape",
+    )
+    assert first.summary == "SUMMARY"
+    assert (first.pre_tokens, first.post_tokens_estimated) == (1010, True)
+    assert document.messages[first.after_message_index].text == "the tool has answered"
+    assert texts(document, first.kept_message_indices) == ["first", "second", "third"]
+    assert texts(document, second.replaced_message_indices) == ["reply 5"]
+
+
+def test_a_second_compaction_replaces_only_what_is_new() -> None:
+    document = document_of(only_session(NEWEST / "compacted-by-hand"))
+    second = document.compaction.boundaries[1]
+    assert second.replaced_message_indices == [11]
+    assert texts(document, second.kept_message_indices) == ["first", "second", "third", "fourth"]
+
+
+def test_a_sealed_summary_is_said_to_be_encrypted() -> None:
+    document = document_of(only_session(NEWEST / "compacted-by-hand-sealed"))
+    for boundary in document.compaction.boundaries:
+        assert (boundary.summary, boundary.summary_encrypted) == (None, True)
+        assert boundary.trigger == "manual"
+
+
+def test_a_compaction_before_a_turn_stands_before_the_prompt_that_waited() -> None:
+    document, boundary = only_boundary("compacted-before-a-turn")
+    assert (boundary.trigger, boundary.phase, boundary.pre_tokens) == ("auto", "pre_turn", 9510)
+    assert document.messages[boundary.after_message_index].text == "a large answer"
+    assert document.messages[boundary.after_message_index + 1].text == "third"
+
+
+def test_a_compaction_within_a_turn_stands_behind_the_tools_result() -> None:
+    document, boundary = only_boundary("compacted-within-a-turn")
+    assert (boundary.trigger, boundary.phase, boundary.pre_tokens) == ("auto", "mid_turn", 9510)
+    assert "much" in text_of(document.messages[boundary.after_message_index])
+
+
+def test_a_rewind_drops_what_came_after_and_keeps_it_in_the_log() -> None:
+    document = document_of(only_session(NEWEST / "reverted"))
+    [rewind] = document.rewinds
+    dropped = ["second", "reply 2", "third", "reply 3"]
+    assert texts(document, rewind.dropped_message_indices) == dropped
+    assert [one.text for one in document.messages if one.branch == rewind.branch] == dropped
+    assert document.messages[rewind.to_message_index].text == "reply 1"
+    assert rewind.timestamp is not None
+
+
+def test_a_rewind_to_before_a_compaction_undoes_it() -> None:
+    document, boundary = only_boundary("reverted-behind-a-compaction")
+    assert boundary.undone
+    live = [one.text for one in document.messages if one.active and one.kind != "preamble"]
+    assert live == ["first", "reply 1", "another second", "reply 4"]
+
+
+def test_a_fork_has_its_origins_messages_and_only_its_own_usage() -> None:
+    origin, fork = map(document_of, sessions_in(NEWEST / "forked"))
+    assert fork.lineage.forked_from == origin.session.id
+    assert [one.text for one in fork.messages if one.inherited][-2:] == ["first", "reply 1"]
+    assert fork.usage.calls == 3
+    assert origin.usage.calls == 2
+
+
+def test_summaries_and_tool_results_are_no_visible_answers() -> None:
+    document = document_of(only_session(NEWEST / "compacted-by-hand"))
+    answers = [one.text for one in document.messages if one.kind == "answer"]
+    assert answers == ["reply 1", "reply 2", "the tool has answered", "reply 5", "reply 6"]
+    assert document.end.unparsed == 0
+    assert document.end.unknown == {}

@@ -1,0 +1,119 @@
+"""The list of sessions, and the cache behind it."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from trimpoint.cli.main import main
+from trimpoint.sessionlogs.catalogue import Ambiguous, Query, listed, session_named
+from trimpoint.sessionlogs.overviews import MAX_COUNTED_BYTES, Overviews
+
+from tests.sessionlogs.sessions import FIXTURES, THREAD, homes, meta, said, write_rollout
+
+FORKED = FIXTURES / "codex-0.171.0" / "forked"
+
+
+def ids(folder: Path, query: Query, cache: Path | None = None) -> list[str]:
+    return [one.id for one in listed(homes(folder), Overviews(cache), query)]
+
+
+def test_a_list_says_what_happened_in_each_session(tmp_path: Path) -> None:
+    newest, origin = listed(homes(FORKED), Overviews(tmp_path / "cache"), Query())
+    assert (newest.lineage, newest.lineage_kind) == (origin.id, "forked")
+    assert (newest.compactions, newest.turns, newest.tokens) == (1, 3, 3030)
+    assert (origin.compactions, origin.first_prompt, origin.cwd) == (
+        0,
+        "first",
+        "/home/you/project",
+    )
+
+
+def test_a_cached_list_is_the_same_and_follows_the_files(tmp_path: Path) -> None:
+    cache, home = tmp_path / "cache" / "sessions", tmp_path / "home"
+    path = write_rollout(home, 1, [meta(1), said("user", "first")])
+    once = listed(homes(home), Overviews(cache), Query())
+    assert listed(homes(home), Overviews(cache), Query()) == once
+    with path.open("ab") as file:
+        file.write(json.dumps(said("user", "second")).encode() + b"\n")
+    [grown] = listed(homes(home), Overviews(cache), Query())
+    assert (once[0].turns, grown.turns) == (1, 2)
+
+
+def test_a_file_that_was_rewritten_in_place_is_read_again(tmp_path: Path) -> None:
+    cache, home = tmp_path / "cache", tmp_path / "home"
+    write_rollout(home, 1, [meta(1), said("user", "first")])
+    assert listed(homes(home), Overviews(cache), Query())[0].first_prompt == "first"
+    path = write_rollout(home, 1, [meta(1), said("user", "other")])
+    assert path.stat().st_size
+    assert listed(homes(home), Overviews(cache), Query())[0].first_prompt == "other"
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93\x00", b"nonsense" * 100])
+def test_a_damaged_cache_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    cache = tmp_path / "cache"
+    cache.write_bytes(damage)
+    assert len(ids(FORKED, Query(), cache)) == 2
+    assert cache.read_bytes() != damage
+
+
+def test_a_list_can_be_narrowed(tmp_path: Path) -> None:
+    write_rollout(tmp_path, 1, [meta(1), said("user", "Fix the login bug")])
+    write_rollout(tmp_path, 2, [meta(2, cwd="/q"), said("user", "Add a rate limit", at=5)])
+    first, second = f"{THREAD}1", f"{THREAD}2"
+    assert ids(tmp_path, Query()) == [second, first]
+    assert ids(tmp_path, Query(search="LOGIN fix")) == [first]
+    assert ids(tmp_path, Query(cwd="/q")) == [second]
+    assert ids(tmp_path, Query(agent="gemini")) == []
+    assert ids(tmp_path, Query(since=datetime(2027, 1, 1, tzinfo=UTC))) == []
+
+
+def test_a_log_too_large_to_be_counted_is_listed_all_the_same(tmp_path: Path) -> None:
+    path = write_rollout(tmp_path, 1, [meta(1)])
+    with path.open("ab") as file:
+        file.truncate(MAX_COUNTED_BYTES + 1)
+    [one] = listed(homes(tmp_path), Overviews(None), Query())
+    assert (one.turns, one.problem) == (None, None)
+    assert one.updated_at is not None
+
+
+def test_a_session_is_named_by_the_end_of_its_id(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write_rollout(tmp_path, number, [meta(number)])
+    assert session_named(homes(tmp_path), "00000001").id == f"{THREAD}1"
+    with pytest.raises(Ambiguous, match="may be"):
+        session_named(homes(tmp_path), "01a00000")
+    with pytest.raises(Ambiguous, match="no session"):
+        session_named(homes(tmp_path), "nothing")
+
+
+def test_the_command_lists_and_exports(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(FORKED))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert main(["sessions", "--agent", "codex", "--json"]) == 0
+    [newest, _] = json.loads(capsys.readouterr().out)["sessions"]
+    assert newest["compactions"] == 1
+    assert main(["sessions", "list", "--agent", "codex"]) == 0
+    assert "⤵1" in capsys.readouterr().out
+    out = tmp_path / "out"
+    export = ["sessions", "export", newest["id"], "-o", str(out), "--include-compacted"]
+    assert main(export) == 0
+    assert [json.loads(line)["type"] for line in out.read_text().splitlines()].count("message") == 8
+    assert main(export) == 1
+    assert main(["sessions", "export", "nothing"]) == 2
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_messages_that_left_the_context_are_exported_when_asked_for(
+    include: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(FIXTURES / "codex-0.171.0" / "compacted-by-hand"))
+    [found] = ids(FIXTURES / "codex-0.171.0" / "compacted-by-hand", Query())
+    more = ["--include-compacted"] if include else []
+    for form, name in (("markdown", "a.md"), ("unified-json", "a.json")):
+        out = tmp_path / name
+        assert main(["sessions", "export", found, "--format", form, "-o", str(out), *more]) == 0
+        assert ("reply 2" in out.read_text()) is include
+        assert "SUMMARY" in out.read_text()

@@ -104,6 +104,32 @@ async def test_a_fork_of_a_trimmed_thread_has_its_whole_past_and_only_its_contex
     assert not after.mentions("The gist of it all.")
 
 
+async def test_a_fork_of_a_fork_of_a_trimmed_thread_has_the_whole_past_too(
+    harness: Harness,
+) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await talk.type("/compact --keep 1")
+        fork = talk
+        for _ in range(2):
+            forked = await talk.client.request(
+                "thread/fork", threadId=fork.thread_id, sandbox="danger-full-access"
+            )
+            fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
+        fork.turns = 3
+        counted = (await fork.snapshot())["activeMessageCount"]
+        request = await fork.turn()
+        timeline = await fork.timeline(expand="all")
+        assert (await fork.type("/clear 1"))["status"] == "completed"
+        after = await fork.turn()
+    prompts = [entry["text"] for entry in timeline if entry.get("role") == "user"]
+    assert prompts == [f"prompt-{number}." for number in range(1, 5)]
+    assert counted == 3  # the summary, a prompt and its answer
+    assert seen_turns(request, 4) == [3, 4]
+    assert seen_turns(after, 5) == [4, 5]
+
+
 async def test_a_thread_that_was_read_from_a_snapshot_can_be_forked(harness: Harness) -> None:
     harness.restart_before_each_act()
     async with harness.conversation() as talk:

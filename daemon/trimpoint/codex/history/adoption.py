@@ -109,10 +109,13 @@ def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, .
     earlier turns and the trim points.
 
     They come before what Codex reports of the fork; items are kept only of turns that are still in
-    the context.
+    the context. What a parent that is a fork itself inherited is its past too.
     """
-    current = parent.generation.number
-    earlier = [turn for turn in parent.turns if turn.generation < current]
+    generation = parent.generation
+    given = set(generation.turn_ids)
+    earlier = [
+        turn for turn in parent.turns if turn.generation < generation.number or turn.id in given
+    ]
     turns = tuple(
         fact
         for index, turn in enumerate(earlier)

@@ -125,8 +125,7 @@ def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
 
 def active_message_count(state: ThreadState) -> int:
     """Messages of the active context; a summary in it counts as one."""
-    has_summary = state.generation.summary is not None or has_sealed_summary(state)
-    return active_turn_messages(state) + int(has_summary)
+    return active_turn_messages(state) + int(begins_with_summary(state))
 
 
 def has_sealed_summary(state: ThreadState) -> bool:

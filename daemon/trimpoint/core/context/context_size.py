@@ -200,10 +200,12 @@ def _turns_before_first_call(state: ThreadState, generation: Generation) -> rang
     """
     assert generation.first_call is not None
     first = start = state.turn_index[generation.first_call.turn_id]
+    given = set(generation.turn_ids)
     while (
         start > 0
         and first - start <= MAX_WEIGHED_TURNS
         and state.turns[start - 1].generation == generation.number
+        and state.turns[start - 1].id not in given
     ):
         start -= 1
     return range(start, first)
@@ -213,7 +215,9 @@ def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterat
     if generation.summary is not None:
         yield estimate_tokens(summary_item(generation.summary, generation.summarized_messages))
     before = _turns_before_first_call(state, generation)
-    kept = [state.turn_index[turn_id] for turn_id in generation.turn_ids]
+    # A fork is given its parent's whole past, pruned turns included.
+    given = (state.turn_index[turn_id] for turn_id in generation.turn_ids)
+    kept = [index for index in given if index >= state.active_from_turn]
     for index in (*kept, *before):
         yield sum(_entry_tokens(entry) for entry in _entries(state, index))
     yield sum(

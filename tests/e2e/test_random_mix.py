@@ -1,0 +1,259 @@
+"""Random walks that mix trims with what Codex and other programs do to a thread: forks, native
+reverts, injected items, turns made elsewhere, restarts and deaths. The model's next input is held
+against a model in plain Python.
+
+A walk is named by its seed; a failure says which, and what was done until then.
+`TRIMPOINT_E2E_LONG=n` walks n times as many.
+"""
+
+import os
+import random
+import re
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+import anyio
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.deadlines import SCENARIO_S
+from tests.e2e.conftest import Harness, longer
+from tests.e2e.conversation import Conversation
+from tests.e2e.expectation import Piece, pieces
+from tests.e2e.test_others_went_on import another_program
+
+pytestmark = [
+    pytest.mark.codex,
+    pytest.mark.never_restarted(reason="restarts the daemon by its own steps"),
+]
+
+STEPS = 22
+SEEDS = range(2 * longer())
+_PROVIDER_THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-]{36})")
+
+
+@dataclass
+class Told:
+    """A turn, and what was injected behind it before the next one began."""
+
+    pieces: list[Piece]
+    injected: list[Piece] = field(default_factory=list)
+
+
+@dataclass
+class Context:
+    """What the model is to be shown next."""
+
+    summary: str | None = None
+    turns: list[Told] = field(default_factory=list)
+
+    def shown(self) -> list[Piece]:
+        begin = [] if self.summary is None else [Piece("summary", self.summary)]
+        return begin + [piece for told in self.turns for piece in told.pieces + told.injected]
+
+    def keep(self, count: int, summary: str | None = None) -> None:
+        self.turns = self.turns[len(self.turns) - count :] if count else []
+        self.summary = summary
+
+
+def newest_provider_thread(harness: Harness) -> str:
+    """The Codex thread that serves the thread: each trim and each fork makes a newer one."""
+    files = harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl")
+    return max(found[1] for file in files if (found := _PROVIDER_THREAD.match(file.name)))
+
+
+def gist_of(piece: Piece) -> Piece:
+    """A summary without its envelope."""
+    found = re.fullmatch(
+        r"<conversation-summary messages=\d+>(.*)</conversation-summary>", piece.text
+    )
+    return piece if found is None else Piece("summary", found[1])
+
+
+class Walk:
+    """One walker in one conversation, and in the forks that it moves on to."""
+
+    def __init__(self, harness: Harness, seed: int) -> None:
+        self.harness = harness
+        self.random = random.Random(seed)
+        self.steps: list[str] = []
+        self.context = Context()
+        self.said = 0
+        self._running = AsyncExitStack()
+        self.talk: Conversation
+
+    async def begin(self) -> None:
+        await self._open()
+        client = await self._running.enter_async_context(self.harness.client())
+        self.talk = await Conversation.begin(
+            client, self.harness.worktree, self.harness.model, self.harness.script
+        )
+
+    async def end(self) -> None:
+        await self._running.aclose()
+
+    async def _open(self) -> None:
+        self._running = AsyncExitStack()
+        await self._running.enter_async_context(self.harness.daemon())
+
+    async def _go_on(self) -> None:
+        """A daemon anew, and a client that resumes the thread."""
+        await self._open()
+        client = await self._running.enter_async_context(self.harness.client())
+        self.talk = Conversation(
+            client, self.talk.thread_id, self.harness.model, self.harness.script
+        )
+        await client.request("thread/resume", threadId=self.talk.thread_id, excludeTurns=True)
+
+    def _word(self, what: str) -> str:
+        self.said += 1
+        return f"{what}-{self.said}"
+
+    # --- turns
+
+    def _scene(self) -> Told:
+        told = Told([Piece("user", self._word("prompt"))])
+        for _ in range(self.random.choice((0, 0, 1, 2))):
+            word = self._word("output")
+            self.harness.script.then(run(f"echo {word}"))
+            told.pieces += [Piece("call", f"echo {word}"), Piece("output", word)]
+        answer = self._word("answer")
+        self.harness.script.then(say(answer))
+        told.pieces.append(Piece("assistant", answer))
+        return told
+
+    async def turn(self) -> None:
+        told = self._scene()
+        await self.talk.prompt(told.pieces[0].text)
+        self._check(told)
+        self.context.turns.append(told)
+
+    def _check(self, told: Told) -> None:
+        shown = [gist_of(piece) for piece in pieces(self.harness.model.turn_requests()[-1].input)]
+        assert shown == self.context.shown() + told.pieces[:-1]
+
+    async def turn_elsewhere(self) -> None:
+        """Another program goes on with the thread while no daemon runs."""
+        if not self.context.turns:
+            return
+        provider_id = newest_provider_thread(self.harness)
+        await self.end()
+        told = self._scene()
+        async with another_program(self.harness, provider_id) as wire:
+            prompt = [{"type": "text", "text": told.pieces[0].text}]
+            await wire.result("turn/start", threadId=provider_id, input=prompt)
+            await wire.until(lambda one: one.get("method") == "turn/completed")
+        self._check(told)
+        self.context.turns.append(told)
+        await self._go_on()
+
+    async def inject(self) -> None:
+        """A client adds a message behind the last turn."""
+        if not self.context.turns:
+            return
+        text = self._word("injected")
+        item = {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": text}],
+        }
+        await self.talk.client.request(
+            "thread/inject_items", threadId=self.talk.thread_id, items=[item]
+        )
+        self.context.turns[-1].injected.append(Piece("user", text))
+
+    # --- commands
+
+    async def clear(self) -> None:
+        keep = self.random.randint(0, len(self.context.turns))
+        self.steps[-1] = f"/clear {keep}"
+        outcome = await self.talk.type(self.steps[-1])
+        if outcome["status"] == "completed":
+            self.context.keep(keep)
+        else:
+            assert outcome["reason"] == "nothing_to_trim", outcome
+            assert keep == len(self.context.turns)
+
+    async def compact(self) -> None:
+        if len(self.context.turns) < 2:
+            return
+        keep = self.random.randint(0, len(self.context.turns) - 1)
+        self.steps[-1] = f"/compact --keep {keep}" if keep else "/compact"
+        gist = self._word("gist")
+        self.harness.script.at_compaction(say(gist))
+        outcome = await self.talk.type(self.steps[-1])
+        assert outcome["status"] == "completed", outcome
+        self.context.keep(keep, gist)
+
+    # --- what Codex offers
+
+    async def fork(self) -> None:
+        """The walk goes on in a fork."""
+        if not self.context.turns:
+            return
+        forked = await self.talk.client.request(
+            "thread/fork",
+            threadId=self.talk.thread_id,
+            sandbox="danger-full-access",
+            approvalPolicy="never",
+            excludeTurns=True,
+        )
+        self.context = deepcopy(self.context)
+        self.talk = Conversation(
+            self.talk.client, forked["thread"]["id"], self.harness.model, self.harness.script
+        )
+
+    async def native_revert(self) -> None:
+        """`thread/revert` to before an active turn that is not the first."""
+        if len(self.context.turns) < 2:
+            return
+        back = self.random.randint(1, len(self.context.turns) - 1)
+        self.steps[-1] = f"thread/revert, {back} back"
+        turn_id = (await self.talk.snapshot())["turns"][-back]["id"]
+        await self.talk.client.request(
+            "thread/revert", threadId=self.talk.thread_id, beforeTurnId=turn_id
+        )
+        del self.context.turns[-back:]
+
+    # --- faults
+
+    async def restart(self) -> None:
+        await self.end()
+        await self._go_on()
+
+    async def kill_child(self) -> None:
+        os.kill(self.harness.child_pid(), signal.SIGKILL)
+        await self.talk.until_codex_answers()
+
+    async def step(self, action: Callable[[], Awaitable[None]]) -> None:
+        self.steps.append(action.__name__)
+        # A restart closes and opens task groups, which no deadline may straddle.
+        straddles = action in (self.restart, self.turn_elsewhere)
+        with nullcontext() if straddles else anyio.fail_after(SCENARIO_S):
+            await action()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_whatever_is_mixed_the_model_is_shown_what_was_kept(
+    harness: Harness, seed: int
+) -> None:
+    walk = Walk(harness, seed)
+    await walk.begin()
+    often = [walk.turn] * 8
+    rest = [
+        walk.clear, walk.compact, walk.inject, walk.inject, walk.fork, walk.native_revert,
+        walk.restart, walk.kill_child, walk.turn_elsewhere,
+    ]  # fmt: skip
+    try:
+        await walk.step(walk.turn)
+        for _ in range(STEPS):
+            await walk.step(walk.random.choice(often + rest))
+        await walk.step(walk.turn)
+    except BaseException as error:
+        error.add_note(f"seed {seed}, after {walk.steps}")
+        raise
+    finally:
+        await walk.end()

@@ -64,13 +64,13 @@ class Daemon:
         engine.subscribe(activity.on_record)
         side = build_client_side(engine, link)
         self.clients = side.clients
-        self.usage = Usage(side.clients, engine, link)
+        addresses = HttpAddresses()
+        self.usage = Usage(side.clients, engine, link, addresses.codes)
         operations = build_operations(engine, link, side.codex_events, rules, tasks)
         self.captures = operations.captures
         self.metrics = Metrics(
             MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files)
         )
-        addresses = HttpAddresses()
         routes = build_routes(
             RouteDeps(
                 engine,

@@ -314,6 +314,12 @@ class SidecarStatus(Result, frozen=True, kw_only=True):
     http: str | None = None
 
 
+class LoginUrlParams(Params, frozen=True, kw_only=True):
+    """`listen`: where HTTP is not served over TCP yet, serve it at this machine's own address."""
+
+    listen: bool = False
+
+
 class LoginUrl(Result, frozen=True, kw_only=True):
     """`url` logs in the first browser that opens it, within `expiresInS` seconds."""
 
@@ -495,7 +501,9 @@ METHODS: dict[str, Method] = {
         Method(
             "sidecar/metrics", MetricsParams, MetricsResult, "What the daemon counts about itself."
         ),
-        Method("sidecar/loginUrl", NoParams, LoginUrl, "An address that logs a browser in, once."),
+        Method(
+            "sidecar/loginUrl", LoginUrlParams, LoginUrl, "An address that logs a browser in, once."
+        ),
         Method(
             "sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."
         ),

@@ -45,6 +45,31 @@ async def test_a_daemon_without_http_says_how_to_have_it(stage: CliHarness) -> N
     assert "[http]" in refused.err
 
 
+async def test_open_starts_a_daemon_that_serves_the_page_and_prints_where(
+    stage: CliHarness,
+) -> None:
+    opened = await stage.run("open", "--print")
+    assert opened.code == 0, opened.err
+    assert "once, within two minutes" in opened.err
+    told = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/login\?code=[\w-]+", opened.out.strip())
+    assert told is not None
+    again = json.loads((await stage.run("open", "--json")).out)["url"]
+    assert again.startswith(f"http://127.0.0.1:{told[1]}/login?code=")
+    assert again != opened.out.strip()
+    async with await anyio.connect_tcp("127.0.0.1", int(told[1])) as stream:
+        wire, host = Wire(stream), {"Host": f"127.0.0.1:{told[1]}"}
+        login = await wire.ask("GET", again.partition(told[1])[2], host)
+        assert (login.status, login.headers["location"]) == (303, "/")
+        cookie = login.headers["set-cookie"].partition(";")[0]
+        page = await wire.ask("GET", "/", {**host, "Cookie": cookie})
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert (await stage.run("shutdown")).code == 0
+    # Pages that are still open look for the daemon where it was.
+    anew = (await stage.run("open", "--print")).out
+    assert anew.startswith(f"http://127.0.0.1:{told[1]}/")
+    assert (await stage.run("shutdown")).code == 0
+
+
 async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
     async with stage.running(*stage.flags, "app-server", "--listen", "ws://127.0.0.1:0") as command:
         await command.said("HTTP and WebSocket at")

@@ -9,6 +9,7 @@ import pytest
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.login_codes import LoginCodes
 from trimpoint.gateway.session.unused import Usage
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -58,7 +59,7 @@ class Threads:
 
 
 def usage(clients: Clients, threads: Threads, codex: Codex) -> Usage:
-    return Usage(clients, cast("ThreadRegistry", threads), cast("CodexLink", codex))
+    return Usage(clients, cast("ThreadRegistry", threads), cast("CodexLink", codex), LoginCodes())
 
 
 @pytest.mark.parametrize(

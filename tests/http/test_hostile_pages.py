@@ -84,12 +84,14 @@ async def browser(stage: Stage) -> AsyncIterator[tuple[Any, int]]:
             chromium = await started.chromium.launch(executable_path=CHROMIUM, args=arguments)
             context = await chromium.new_context()
             page = await context.new_page()
-            await page.goto(stage.daemon.http.addresses.login_url().url)
-            assert "HttpOnly" not in await page.evaluate("document.cookie")
+            # Without the page itself, which would connect.
+            url = stage.daemon.http.addresses.login_url().url
+            assert (await context.request.get(url, max_redirects=0)).status == 303
             [cookie] = await context.cookies()
             assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
             answer = await page.goto(f"http://127.0.0.1:{stage.port}/api/v1/threads")
             assert answer.status == 200
+            assert await page.evaluate("document.cookie") == ""
             await page.close()
             yield context, port
             await chromium.close()

@@ -112,10 +112,12 @@ class Front:
             from trimpoint.http import openapi
             from trimpoint.http.api import Api
             from trimpoint.http.server import HttpServer
+            from trimpoint.http.static_files import StaticFiles, default_folder
 
             deps, limits = self._deps, self._limits
             api = Api(deps.gateway, deps.clients, limits, openapi.encoded)
+            pages = StaticFiles(default_folder())
             self._http = HttpServer(
-                api, self._serve_websocket, deps.metrics, limits.max_message_bytes
+                api, pages, self._serve_websocket, deps.metrics, limits.max_message_bytes
             )
         return self._http

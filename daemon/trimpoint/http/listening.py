@@ -10,13 +10,16 @@ from pathlib import Path
 import structlog
 from anyio.abc import TaskGroup
 
-from trimpoint.config import HttpSection, is_loopback
+from trimpoint.config import MAX_PORT, HttpSection, is_loopback
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.transport.acceptor import Accept
 from trimpoint.http.front import Front
 from trimpoint.http.tcp_listener import Address, address_of, bind, serve_tcp
 
 log = structlog.get_logger()
+
+PORT_FILE = "http-port"
+_LOOPBACK = "127.0.0.1"
 
 
 class HttpListeners:
@@ -54,6 +57,24 @@ class HttpListeners:
             else:
                 address = await self._serve("http", listener, accept)
                 self.addresses.known.append(f"http://{address}")
+        self._tasks.start_soon(self._listen_when_asked)
+
+    async def _listen_when_asked(self) -> None:
+        """Listen at a loopback address once a client asks for one, as `trimpoint open` does.
+
+        The port is the one that was used before, so that pages which are still open find it.
+        """
+        await self.addresses.asked.wait()
+        try:
+            accept = self._http_clients()
+            before = Address(_LOOPBACK, _port_in(self._state_dir / PORT_FILE))
+            listener = _bound(before) or _opened("http", Address(_LOOPBACK, 0))
+            if accept is not None and listener is not None:
+                address = await self._serve("http", listener, accept)
+                self.addresses.known.append(f"http://{address}")
+                _note_port(self._state_dir / PORT_FILE, address_of(listener).port)
+        finally:
+            self.addresses.answered.set()
 
     def _is_allowed(self, listener: socket.socket) -> bool:
         """Returns whether a socket that was handed over may be served; one that may not is
@@ -96,3 +117,27 @@ def _opened(what: str, place: tuple[str, int]) -> socket.socket | None:
             f"{what}_not_served", address=str(Address(*place)), detail=error.strerror or str(error)
         )
         return None
+
+
+def _bound(place: Address) -> socket.socket | None:
+    """Returns a listener at a port that was used before; None if there was none, or it is taken."""
+    try:
+        return bind(place) if place.port else None
+    except OSError:
+        return None
+
+
+def _port_in(path: Path) -> int:
+    """Returns the port that a file names, 0 where it names none."""
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return 0
+    return int(text) if text.isdecimal() and 0 < int(text) <= MAX_PORT else 0
+
+
+def _note_port(path: Path, port: int) -> None:
+    try:
+        path.write_text(f"{port}\n", encoding="ascii")
+    except OSError as error:
+        log.warning("http_port_not_noted", path=str(path), detail=error.strerror)

@@ -19,6 +19,7 @@ from trimpoint.http.credentials import COOKIE_LIFETIME_S, Credentials
 from trimpoint.http.exchange import Request, Response
 from trimpoint.http.operations import match
 from trimpoint.http.problems import HttpReason, as_response, problem
+from trimpoint.http.static_files import StaticFiles
 from trimpoint.http.websocket import MAX_FRAME_BYTES, UpgradeRefused, accept_upgrade, wants_upgrade
 
 HEAD_DEADLINE_S = 10.0
@@ -49,11 +50,13 @@ class HttpServer:
     def __init__(
         self,
         api: Api,
+        pages: StaticFiles,
         serve_messages: ServeMessages,
         metrics: Callable[[], str],
         max_message_bytes: int,
     ) -> None:
         self._api = api
+        self._pages = pages
         self._serve_messages = serve_messages
         self._metrics = metrics
         self._max_message_bytes = max_message_bytes
@@ -105,6 +108,8 @@ class HttpServer:
     async def _response(
         self, transport: Transport, request: Request, login: Login | None
     ) -> Response | None:
+        if (page := self._pages.response(request)) is not None:
+            return page
         found = match(request.method, request.path)
         if isinstance(found, frozenset):
             return _no_such_operation(request, found)

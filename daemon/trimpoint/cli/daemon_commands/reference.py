@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trimpoint_protocol.reference import page
 from trimpoint_protocol.schema import documents
+from trimpoint_protocol.typescript import declarations
 
 from trimpoint.cli.parsing.arguments import root_parser
 from trimpoint.cli.parsing.man_page import man_page
@@ -22,8 +23,10 @@ def reference_page() -> str:
 
 
 if __name__ == "__main__":
-    (Path(sys.argv[1]) / "protocol.md").write_text(reference_page(), encoding="utf-8")
-    (Path(sys.argv[1]) / "openapi.json").write_bytes(openapi.encoded())
-    manual = Path(sys.argv[1]) / "man"
+    docs, types = Path(sys.argv[1]), Path(sys.argv[2])
+    (docs / "protocol.md").write_text(reference_page(), encoding="utf-8")
+    (docs / "openapi.json").write_bytes(openapi.encoded())
+    manual = docs / "man"
     manual.mkdir(exist_ok=True)
     (manual / "trimpoint.1").write_text(man_page(root_parser()), encoding="utf-8")
+    types.write_text(declarations(), encoding="utf-8")

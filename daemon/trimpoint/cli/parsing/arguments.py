@@ -73,6 +73,7 @@ GROUPS = (
     (
         "the daemon",
         (
+            daemons.add_open,
             daemons.add_serve,
             daemons.add_status,
             daemons.add_shutdown,

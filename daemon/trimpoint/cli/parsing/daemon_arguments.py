@@ -43,6 +43,10 @@ TOKEN = """\
 The token is in the file http-token of the state directory, made when it is first needed, and
 readable by you alone. Whoever has it can do with your threads whatever you can.
 """
+OPEN = """\
+Starts a daemon if none runs, and has it serve the page at 127.0.0.1. The address works once,
+within two minutes; the browser is then logged in for 30 days. Over SSH it is printed.
+"""
 ASK = """\
 Goes on in the last thread of this folder; without one, or with --new, it begins one.
 --model, --sandbox and --approve stay as they are set until they are set again.
@@ -69,6 +73,21 @@ examples:
   trimpoint probe --prompt "What does this project do?"
   trimpoint probe --prompt "And how is it tested?" --thread LAST-DIGITS-OF-ID
 """
+
+
+def add_open(commands: Commands) -> None:
+    """`open`."""
+    parser = command(
+        commands,
+        "open",
+        "thread_commands.open:run",
+        "open the web page of the daemon in your browser",
+        OPEN,
+    )
+    parser.add_argument(
+        "--print", action="store_true", help="print the address instead of opening a browser"
+    )
+    for_clients(parser, thread=True)
 
 
 def add_serve(commands: Commands) -> None:

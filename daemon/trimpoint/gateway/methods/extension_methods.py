@@ -202,7 +202,9 @@ class ExtensionHandlers:
             families=families, text=exposition(families) if params.format == "prometheus" else None
         )
 
-    async def _login_url(self, call: Call, params: m.NoParams) -> m.LoginUrl:
+    async def _login_url(self, call: Call, params: m.LoginUrlParams) -> m.LoginUrl:
+        if params.listen:
+            await self._deps.http.have_one()
         return self._deps.http.login_url()
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:

@@ -4,6 +4,7 @@ in.
 
 import time
 
+import anyio
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import LoginUrl
 
@@ -17,11 +18,21 @@ class HttpAddresses:
     def __init__(self) -> None:
         self.known: list[str] = []
         self.codes = LoginCodes()
+        self.asked = anyio.Event()
+        """Set when an address is wanted though none is configured."""
+        self.answered = anyio.Event()
+        """Set when that was tried."""
 
     @property
     def first(self) -> str | None:
         """The address to tell people; None while HTTP is not served over TCP."""
         return self.known[0] if self.known else None
+
+    async def have_one(self) -> None:
+        """Return when there is an address, or when it is known that none can be had."""
+        if self.first is None:
+            self.asked.set()
+            await self.answered.wait()
 
     def login_url(self) -> LoginUrl:
         """Return an address that logs in the first browser that opens it.

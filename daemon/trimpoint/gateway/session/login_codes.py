@@ -21,6 +21,10 @@ class LoginCodes:
         self._expiries[_hashed(code)] = now_s + LIFETIME_S
         return code
 
+    def are_open(self, now_s: float) -> bool:
+        """Returns whether a browser may still come with a code."""
+        return any(expiry > now_s for expiry in self._expiries.values())
+
     def use(self, code: str, now_s: float) -> bool:
         """Returns whether a code is good; it is not a second time."""
         return self._expiries.pop(_hashed(code), 0.0) > now_s

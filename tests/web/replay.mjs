@@ -1,0 +1,32 @@
+// Folds the events of a log over a snapshot, as the page does, and prints what it then shows.
+import { readFileSync } from "node:fs";
+
+const [, , modules, log] = process.argv;
+const { addOlder, apply, stateOf, statusOf, activeFrom } = await import(`${modules}/model/fold.js`);
+const { timelineOf } = await import(`${modules}/model/timeline.js`);
+const { cases } = JSON.parse(readFileSync(log, "utf8"));
+
+const shown = cases.map(({ thread, timeline, events, expanded }) => {
+    const state = stateOf(thread);
+    addOlder(state, timeline, true);
+    for (const event of events) {
+        apply(state, event);
+        apply(state, event); // what comes twice counts once
+    }
+    return {
+        stale: state.stale,
+        thread: {
+            name: state.name,
+            archived: state.archived,
+            sequence: state.sequence,
+            compactionCount: state.compactionCount,
+            session: state.session,
+            operation: state.operation && { id: state.operation.id, kind: state.operation.kind, phase: state.operation.phase },
+            pendingRequests: state.pendingRequests.map((one) => one.id),
+            turns: state.turns.map((turn, index) => [turn.id, turn.status, turn.error, index < activeFrom(state)]),
+            points: state.points.map((point) => [point.id, point.count, point.summary, statusOf(state, point)]),
+        },
+        timelines: expanded.map((ids) => timelineOf(state, new Set(ids))),
+    };
+});
+process.stdout.write(JSON.stringify(shown));

@@ -1,0 +1,100 @@
+"""The whole of it: a scripted model, the real Codex, the daemon, and the page in a browser."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import anyio
+import msgspec
+from trimpoint.app import Daemon, running_daemon
+from trimpoint.cli.connection.client import Client
+from trimpoint.config import HttpSection
+from trimpoint.gateway.transport.listeners import serve_unix
+from trimpoint.testkit import Reply, say
+
+from tests.deadlines import SCENARIO_S, STEP_S
+from tests.e2e.conftest import Harness, opened_harness
+from tests.web.browser import chromium
+
+SETTINGS = {"approvalPolicy": "never", "sandbox": "danger-full-access"}
+
+
+class Stage(NamedTuple):
+    """`page` shows the daemon; `client` is a second client of it."""
+
+    house: Harness
+    daemon: Daemon
+    client: Client
+    browser: Any
+    page: Any
+
+    @property
+    def origin(self) -> str:
+        return str(self.daemon.http.addresses.first)
+
+    async def thread(self, **settings: Any) -> str:
+        """Start a thread and show it; returns its id."""
+        asked = {"cwd": str(self.house.worktree), **SETTINGS, **settings}
+        thread_id = str((await self.client.request("thread/start", **asked))["thread"]["id"])
+        await self.show(thread_id)
+        return thread_id
+
+    async def show(self, thread_id: str) -> None:
+        """Have the page show a thread."""
+        await self.page.goto(f"{self.origin}/#/thread/{thread_id}")
+        await self.page.locator("textarea").wait_for()
+
+    async def send(self, text: str) -> None:
+        """Type a prompt or a command into the page, and send it."""
+        await self.page.locator("textarea").fill(text)
+        await self.page.keyboard.press("Enter")
+
+    async def turns(self, *pairs: str) -> None:
+        """Have turns in the page: each pair is a prompt and an answer, with `|` between."""
+        for pair in pairs:
+            prompt, _, answer = pair.partition("|")
+            self.house.script.then(say(answer))
+            await self.send(prompt)
+            await self.page.get_by_text(answer, exact=True).last.wait_for()
+            await self.idle()
+
+    async def idle(self) -> None:
+        """Wait until nothing is under way in the thread that is shown."""
+        await self.page.locator("button[aria-label=Interrupt]").wait_for(state="detached")
+
+    def will_answer(self, *replies: Reply) -> None:
+        self.house.script.then(*replies)
+
+    def model_input(self) -> str:
+        """Returns what the model was sent last, as text: the proof of what a trim did."""
+        return msgspec.json.encode(self.house.model.turn_requests()[-1].input).decode()
+
+
+@asynccontextmanager
+async def staged(**context: Any) -> AsyncIterator[Stage]:
+    """A stage whose page is logged in; `context` are options of the browser's context."""
+    async with opened_harness() as house:
+        http = HttpSection(listen="127.0.0.1:0")
+        config = msgspec.structs.replace(house.config, http=http)
+        running = running_daemon(config, house.state_dir, house.profile)
+        async with chromium() as browser, running as daemon, anyio.create_task_group() as tasks:
+            await tasks.start(
+                lambda task_status: serve_unix(house.socket, daemon.serve, task_status=task_status)
+            )
+            with anyio.fail_after(SCENARIO_S):
+                async with house.client() as client:
+                    page = await logged_in(browser, daemon, **context)
+                    yield Stage(house, daemon, client, browser, page)
+            tasks.cancel_scope.cancel()
+
+
+async def logged_in(browser: Any, daemon: Daemon, **context: Any) -> Any:
+    """Returns a page of a new context that has used a one-time address; its errors fail the test."""
+    opened = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context})
+    opened.set_default_timeout(STEP_S * 1000)
+    page = await opened.new_page()
+    page.faults = []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("console", lambda said: said.type == "error" and page.faults.append(said.text))
+    await page.goto(daemon.http.addresses.login_url().url)
+    return page

@@ -1,0 +1,247 @@
+"""The page's own fold of events, held against the projector of the daemon on the same logs.
+
+Random lives of a thread: a snapshot somewhere in the middle, the events after it, and then the page
+must show what the daemon would.
+"""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.core.evolve.evolve import apply, replay
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Policy
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.view import envelopes, read_model
+from trimpoint.http.static_files import default_folder
+from trimpoint_protocol import commands as wire
+
+from tests.core.given import Conversation, activity, assistant, client, compact, started, trim
+
+NODE = shutil.which("node")
+LIVES = 120
+ACTS = 18
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(NODE is None, reason="Node.js is not installed"),
+]
+
+
+class Life:
+    """A thread to which things happen at random."""
+
+    def __init__(self, seed: int, *, reverts: bool) -> None:
+        self.random = random.Random(seed)
+        self.thread: Conversation = started()
+        self.acts = [
+            self.turn, self.turn, self.turn, self.failing_turn, self.clear, self.compact,
+            self.rename, self.archive, self.ask, self.late_entry, self.discard,
+            *([self.revert] if reverts else []),
+        ]  # fmt: skip
+
+    def live(self) -> Conversation:
+        for _ in range(ACTS):
+            self.random.choice(self.acts)()
+        return self.thread
+
+    def turn(self) -> None:
+        self.thread.turn(activities=["ls"] * self.random.randrange(3))
+
+    def failing_turn(self) -> None:
+        status = self.random.choice(["failed", "interrupted"])
+        turn_id = self.thread.begin_turn()
+        error = "no" if status == "failed" else None
+        self.thread.report(ev.TurnCompleted(turn_id, status, error))
+
+    def clear(self) -> None:
+        keep = self.random.choice([None, 1, 2])
+        if self._accepts(trim(keep)):
+            self.thread.clear(keep)
+
+    def compact(self) -> None:
+        keep = self.random.choice([None, 1])
+        if self._accepts(compact(keep, force=True)):
+            self.thread.compact(self.random.choice(["in short", None]), keep)
+
+    def rename(self) -> None:
+        self.thread.report(ev.ThreadRenamed(f"name {self.random.random()}"))
+
+    def archive(self) -> None:
+        self.thread.report(ev.ThreadArchived())
+        self.thread.report(ev.ThreadUnarchived())
+
+    def ask(self) -> None:
+        name = f"question {len(self.thread.records)}"
+        self.thread.report(ev.RequestOpened(name, "item/tool/requestUserInput"))
+        self.thread.report(ev.RequestClosed(name, "answered"))
+
+    def late_entry(self) -> None:
+        """A command that outlives its turn is reported when it ends."""
+        if self.thread.state.turns:
+            turn = self.random.choice(self.thread.state.turns)
+            number = len(self.thread.records)
+            entry = self.random.choice([activity, assistant])
+            self.thread.report(entry(turn.id, "late", f"late-{number}"))
+
+    def discard(self) -> None:
+        active = self.thread.state.turns[self.thread.state.active_from_turn :]
+        if not active:
+            return
+        turn = self.random.choice(active)
+        entries = [entry.id for entry in self.thread.state.entries if entry.turn_id == turn.id]
+        command = client(wire.DiscardContext, entry_ids=entries[:1])
+        if self._accepts(command):
+            self.thread.do(command)
+            self.thread.settle()
+
+    def revert(self) -> None:
+        count = len(self.thread.state.turns)
+        command = client(
+            wire.RevertToCheckpoint, scope="context", turn_count=self.random.randrange(count + 1)
+        )
+        if self._accepts(command):
+            self.thread.do(command)
+            self.thread.finish_revert()
+
+    def _accepts(self, command: Any) -> bool:
+        return isinstance(self.thread.when(command).decision, Accepted)
+
+
+def overflowed() -> Conversation:
+    """A turn did not fit, and went on in a smaller context."""
+    thread = started()
+    thread.turns(6)
+    thread.overflow()
+    thread.retry()
+    thread.report(ev.TurnCompleted("codex-turn", "completed"))
+    thread.turn()
+    return thread
+
+
+def case(thread: Conversation, at: int) -> dict[str, Any]:
+    """A snapshot after `at` records, and what came then."""
+    state = replay(thread.records[:at])
+    snapshot = json_of(read_model(state, Policy()))
+    timeline = timeline_of(state, everything(state))
+    events: list[Any] = []
+    for record in thread.records[at:]:
+        apply(state, record)
+        events += [json_of(envelope) for envelope in envelopes(state, record)]
+    expanded = [[], sorted(everything(state)), *([one] for one in sorted(everything(state)))]
+    return {"thread": snapshot, "timeline": timeline, "events": events, "expanded": expanded}
+
+
+def everything(state: ThreadState) -> frozenset[str]:
+    return frozenset(point.id for point in state.boundaries)
+
+
+def timeline_of(state: ThreadState, expanded: frozenset[str]) -> list[dict[str, Any]]:
+    return json_of(list(derive_timeline_entries(state, expanded)))
+
+
+def json_of(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def expected(thread: Conversation, expanded: list[list[str]]) -> dict[str, Any]:
+    """What the page must show, in the words of the script."""
+    model = json_of(read_model(thread.state, Policy()))
+    operation = model["operation"]
+    return {
+        "name": model["name"],
+        "archived": model["archived"],
+        "sequence": model["sequence"],
+        "compactionCount": model["compactionCount"],
+        "session": {
+            "status": model["session"]["status"],
+            "generation": model["session"]["generation"],
+            "reason": model["session"]["generationReason"],
+        },
+        "operation": operation and {name: operation[name] for name in ("id", "kind", "phase")},
+        "pendingRequests": [one["id"] for one in model["pendingRequests"]],
+        "turns": [[t["id"], t["status"], t["error"], t["trimmed"]] for t in model["turns"]],
+        "points": [
+            [
+                point["id"],
+                len(point["discardedEntryIds"]) or point["prunedMessageCount"],
+                point["summary"],
+                point["status"],
+            ]
+            for point in model["contextTrimPoints"]
+        ],
+        "timelines": [
+            [shown(entry) for entry in timeline_of(thread.state, frozenset(ids))]
+            for ids in expanded
+        ],
+    }
+
+
+def shown(entry: dict[str, Any]) -> list[Any]:
+    match entry["kind"]:
+        case "contextSummaryBanner":
+            return [entry["kind"], entry["trimPointId"], entry["summary"]]
+        case "contextTrimPointDivider":
+            return [
+                entry["kind"],
+                entry["trimPointId"],
+                entry["hiddenMessageCount"],
+                entry["expanded"],
+                entry["trimKind"],
+            ]
+        case kind:
+            role, text = (
+                entry.get("role", entry.get("activity")),
+                entry.get("text", entry.get("title")),
+            )
+            return [kind, entry["turnId"], entry["id"], role, text, entry["trimmed"]]
+
+
+async def folded(cases: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    log = folder / "log.json"
+    log.write_text(json.dumps({"cases": cases}), encoding="utf-8")
+    script = Path(__file__).with_name("replay.mjs")
+    command = [str(NODE), str(script), str(default_folder()), str(log)]
+    return list(json.loads((await anyio.run_process(command)).stdout))
+
+
+async def test_the_page_folds_random_lives_as_the_projector_does(tmp_path: Path) -> None:
+    threads = [Life(seed, reverts=False).live() for seed in range(LIVES)]
+    threads.append(overflowed())
+    ats = [
+        random.Random(seed).randrange(1, len(thread.records) + 1)
+        for seed, thread in enumerate(threads)
+    ]
+    cases = [case(thread, at) for thread, at in zip(threads, ats, strict=True)]
+    for seed, found in enumerate(await folded(cases, tmp_path)):
+        wanted = expected(threads[seed], cases[seed]["expanded"])
+        assert found["stale"] is None, seed
+        timelines = wanted.pop("timelines")
+        assert found["thread"] == wanted, seed
+        assert found["timelines"] == timelines, seed
+
+
+async def test_the_page_asks_anew_after_a_revert_and_is_right_when_it_did(tmp_path: Path) -> None:
+    threads = [Life(seed, reverts=True).live() for seed in range(1000, 1000 + LIVES)]
+    stale = [case(thread, 1) for thread in threads]
+    reverted = [any("revert" in str(event["type"]) for event in one["events"]) for one in stale]
+    assert any(reverted)
+    anew = [case(thread, len(thread.records)) for thread in threads]
+    found = await folded([*stale, *anew], tmp_path)
+    assert [one["stale"] is not None for one in found[:LIVES]] == [
+        any(
+            event["type"] in ("thread.reverted", "thread.turns-reverted") for event in one["events"]
+        )
+        for one in stale
+    ]
+    for thread, one, shown_anew in zip(threads, anew, found[LIVES:], strict=True):
+        wanted = expected(thread, one["expanded"])
+        timelines = wanted.pop("timelines")
+        assert shown_anew["thread"] == wanted
+        assert shown_anew["timelines"] == timelines

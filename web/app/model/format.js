@@ -1,0 +1,74 @@
+/**
+ * Numbers and times in words. Pure: the time now is given.
+ */
+
+/**
+ * Returns a number of tokens as people say it: 850, 8.5k, 85k, 1.2M.
+ * @param {number} tokens
+ */
+export function shortCount(tokens) {
+    if (tokens < 1000) {
+        return String(tokens);
+    }
+    const [value, unit] = tokens < 999_500 ? [tokens / 1000, "k"] : [tokens / 1_000_000, "M"];
+    return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)}${unit}`;
+}
+
+/**
+ * @param {number} count
+ * @param {string} noun
+ */
+export function counted(count, noun) {
+    return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * Returns how long ago something was: now, 5m, 3h, 2d, else the date.
+ * @param {string} time
+ * @param {number} nowMs
+ */
+export function age(time, nowMs) {
+    const minutes = Math.floor((nowMs - Date.parse(time)) / 60_000);
+    if (minutes < 1) {
+        return "now";
+    }
+    if (minutes < 60) {
+        return `${minutes}m`;
+    }
+    if (minutes < 24 * 60) {
+        return `${Math.floor(minutes / 60)}h`;
+    }
+    return minutes < 14 * 24 * 60 ? `${Math.floor(minutes / 60 / 24)}d` : time.slice(0, 10);
+}
+
+/**
+ * Returns how long something took: 0.4s, 12s, 3m 05s.
+ * @param {number} ms
+ */
+export function duration(ms) {
+    if (ms < 10_000) {
+        return `${(ms / 1000).toFixed(1)}s`;
+    }
+    const seconds = Math.round(ms / 1000);
+    return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
+}
+
+/**
+ * Returns a time of day, with the date where it is not today's.
+ * @param {string} time
+ * @param {number} nowMs
+ */
+export function clock(time, nowMs) {
+    const at = new Date(time);
+    const isToday = at.toDateString() === new Date(nowMs).toDateString();
+    const hour = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    return isToday ? hour : `${at.toLocaleDateString([], { month: "short", day: "numeric" })}, ${hour}`;
+}
+
+/**
+ * Returns the end of a path, which tells most of it.
+ * @param {string} path
+ */
+export function folderName(path) {
+    return path.split("/").filter(Boolean).at(-1) ?? "/";
+}

@@ -1,0 +1,134 @@
+/**
+ * What the running turn has said so far, from Codex's notifications; gone once the daemon has recorded it. Pure.
+ */
+
+/**
+ * @typedef {object} LiveItem
+ * @property {string} id
+ * @property {string} turnId
+ * @property {"message" | "activity"} kind
+ * @property {string} role
+ * @property {string} text
+ * @property {any} detail
+ * @property {boolean} isDone
+ */
+
+/** @typedef {{items: Map<string, LiveItem>, notice: string}} Live `notice`: what Codex says of a retry */
+
+/** @returns {Live} */
+export function nothingLive() {
+    return { items: new Map(), notice: "" };
+}
+
+/**
+ * Takes a notification of Codex in.
+ * @param {Live} live
+ * @param {string} method
+ * @param {any} params
+ * @returns {boolean} whether anything changed
+ */
+export function note(live, method, params) {
+    switch (method) {
+        case "item/started":
+        case "item/completed":
+            return noteItem(live, params, method === "item/completed");
+        case "item/agentMessage/delta":
+        case "item/plan/delta":
+            return append(live, params, (item) => {
+                item.text += params.delta;
+            });
+        case "item/reasoning/summaryTextDelta":
+        case "item/reasoning/textDelta":
+            return append(live, params, (item) => {
+                item.text += params.delta;
+            });
+        case "item/commandExecution/outputDelta":
+            return append(live, params, (item) => {
+                item.detail = { ...item.detail, aggregatedOutput: (item.detail?.aggregatedOutput ?? "") + params.delta };
+            });
+        case "error":
+            live.notice = params.willRetry ? `${params.error?.message ?? "The model did not answer"}; trying again …` : "";
+            return true;
+        case "turn/started":
+        case "turn/completed":
+            return endTurn(live, method === "turn/completed");
+        default:
+            return false;
+    }
+}
+
+/**
+ * Forgets an item that is recorded now.
+ * @param {Live} live
+ * @param {string} itemId
+ */
+export function forget(live, itemId) {
+    return live.items.delete(itemId);
+}
+
+/**
+ * @param {Live} live
+ * @param {boolean} isOver
+ */
+function endTurn(live, isOver) {
+    live.notice = "";
+    if (isOver) {
+        // What was finished is on its way as an event.
+        for (const item of [...live.items.values()].filter((one) => !one.isDone)) {
+            live.items.delete(item.id);
+        }
+    }
+    return true;
+}
+
+/**
+ * @param {Live} live
+ * @param {any} params
+ * @param {boolean} isDone
+ */
+function noteItem(live, params, isDone) {
+    const item = params.item;
+    const known = live.items.get(item.id);
+    const isMessage = item.type === "agentMessage" || item.type === "userMessage";
+    live.notice = "";
+    live.items.set(item.id, {
+        id: item.id,
+        turnId: params.turnId,
+        kind: isMessage ? "message" : "activity",
+        role: item.type === "agentMessage" ? "assistant" : item.type === "userMessage" ? "user" : item.type,
+        text: textOf(item) || known?.text || "",
+        detail: item,
+        isDone,
+    });
+    return true;
+}
+
+/**
+ * @param {Live} live
+ * @param {any} params
+ * @param {(item: LiveItem) => void} change
+ */
+function append(live, params, change) {
+    const item = live.items.get(params.itemId);
+    if (!item) {
+        return false;
+    }
+    const changed = { ...item };
+    change(changed);
+    live.items.set(item.id, changed);
+    return true;
+}
+
+/** @param {any} item */
+function textOf(item) {
+    switch (item.type) {
+        case "userMessage":
+            return item.content.map((/** @type {any} */ part) => part.text ?? "").join("\n");
+        case "reasoning":
+            return [...(item.summary ?? []), ...(item.content ?? [])].join("\n\n");
+        case "commandExecution":
+            return item.command ?? "";
+        default:
+            return item.text ?? "";
+    }
+}

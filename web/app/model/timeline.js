@@ -1,0 +1,111 @@
+/**
+ * What a person reads, in order: turns, summary banners, trim points. Pure.
+ *
+ * A divider stands at its boundary; its banner is right above it, and the section that it hides above that.
+ *
+ * @import {ThreadState, Point, Turn} from "./fold.js"
+ */
+import { activeFrom } from "./fold.js";
+
+export const SEALED = "The provider keeps this summary sealed; it cannot be shown.";
+
+/**
+ * @typedef {{kind: "turn", key: string, turn: Turn, number: number, isTrimmed: boolean}} TurnRow
+ * @typedef {{kind: "banner", key: string, point: Point, summary: string}} BannerRow
+ * @typedef {{kind: "divider", key: string, point: Point, isExpanded: boolean}} DividerRow
+ * @typedef {{kind: "older", key: string}} OlderRow older turns are not loaded yet
+ * @typedef {TurnRow | BannerRow | DividerRow | OlderRow} Row
+ */
+
+/**
+ * Returns the rows of a thread; a pruned section only when its trim point is in `expanded`.
+ * @param {ThreadState} state
+ * @param {ReadonlySet<string>} expanded
+ * @returns {Row[]}
+ */
+export function rowsOf(state, expanded) {
+    /** @type {Row[]} */
+    const rows = [];
+    /** @type {Point[]} */
+    let discards = [];
+    let start = 0;
+    for (const point of inOrder(state.points)) {
+        if (point.kind === "discard") {
+            discards.push(point);
+            continue;
+        }
+        const isExpanded = expanded.has(point.id);
+        if (isExpanded) {
+            addSection(rows, state, start, point.place, discards, true);
+        }
+        const summary = point.summary ?? (point.summaryUnavailable ? SEALED : null);
+        if (summary !== null) {
+            rows.push({ kind: "banner", key: `banner ${point.id}`, point, summary });
+        }
+        rows.push({ kind: "divider", key: `divider ${point.id}`, point, isExpanded });
+        start = point.place;
+        discards = [];
+    }
+    addSection(rows, state, start, state.turns.length, discards, start < activeFrom(state));
+    return rows;
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {ThreadState} state
+ * @param {number} start
+ * @param {number} end
+ * @param {Point[]} discards
+ * @param {boolean} isTrimmed
+ */
+function addSection(rows, state, start, end, discards, isTrimmed) {
+    const from = Math.max(start, state.isComplete ? 0 : state.loadedFrom);
+    if (!state.isComplete && start < Math.min(end, state.loadedFrom)) {
+        rows.push({ kind: "older", key: `older ${start}` });
+    }
+    let next = 0;
+    for (let index = from; index < Math.min(end, state.turns.length); index += 1) {
+        while (next < discards.length && discards[next].place <= index) {
+            rows.push(discardRow(discards[next]));
+            next += 1;
+        }
+        const turn = state.turns[index];
+        rows.push({ kind: "turn", key: turn.id, turn, number: index + 1, isTrimmed });
+    }
+    rows.push(...discards.slice(next).map(discardRow));
+}
+
+/**
+ * @param {Point} point
+ * @returns {DividerRow}
+ */
+function discardRow(point) {
+    return { kind: "divider", key: `divider ${point.id}`, point, isExpanded: true };
+}
+
+/** @param {Point[]} points */
+function inOrder(points) {
+    return points.toSorted((one, other) => one.place - other.place || one.generation - other.generation);
+}
+
+/**
+ * Returns the timeline as the daemon's `timeline/read` gives it, for the comparison with it.
+ * @param {ThreadState} state
+ * @param {ReadonlySet<string>} expanded
+ */
+export function timelineOf(state, expanded) {
+    return rowsOf(state, expanded).flatMap((row) => {
+        switch (row.kind) {
+            case "turn":
+                return (state.entries.get(row.turn.id) ?? []).map((entry) => [
+                    entry.kind, entry.turnId, entry.id, entry.role, entry.text, row.isTrimmed || entry.discardId !== null,
+                ]);
+            case "banner":
+                return [["contextSummaryBanner", row.point.id, row.summary]];
+            case "divider":
+                return [["contextTrimPointDivider", row.point.id, row.point.count, row.isExpanded, row.point.kind]];
+            default:
+                return [["older"]];
+        }
+    });
+}

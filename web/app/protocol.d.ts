@@ -1,0 +1,901 @@
+// Made by scripts/generate-docs from protocol/trimpoint_protocol. Do not edit.
+
+/**
+ * An answer to a question of the agent came to nothing: it was answered, resolved or expired before, or never asked.
+ */
+export type AnswerIgnored = {
+    reason: string;
+    requestId: string | number | null;
+};
+
+/**
+ * `/new`: archive the thread and create one with the same project, worktree, branch and settings.
+ *
+ * `newThreadId`, when given, must be an unused UUID.
+ */
+export type ArchiveAndNew = {
+    type: "thread.archive-and-new";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    newThreadId?: string | null;
+};
+
+/**
+ * Put the thread away; it stays listed and readable.
+ */
+export type ArchiveThread = {
+    type: "thread.archive";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+};
+
+/**
+ * What is done about a full context without being asked. `mode`: off | warn | compact, as configured.
+ *
+ * `state`: `idle`; `due` (the thread will be compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last attempts were in vain, or the context was full again within a turn each time: no more until a person compacts or clears, or the usage falls). `message` is for a person, "" when there is nothing to say.
+ */
+export type AutoCompaction = {
+    mode: "compact" | "off" | "warn";
+    state: "due" | "idle" | "running" | "stopped";
+    message: string;
+};
+
+/**
+ * The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC 3339.
+ */
+export type Blocker = {
+    kind: string;
+    id: string;
+    since: string;
+    detail?: string;
+};
+
+/**
+ * How the files differ. `changed` counts all of them, `files` lists at most ten thousand.
+ *
+ * `diff` is a unified diff as git writes it, null if it was not asked for, `truncated` when it was cut.
+ */
+export type CheckpointDiff = {
+    repository: string;
+    older: DiffSide;
+    newer: DiffSide;
+    changed: FilesChanged;
+    files: FileChange[];
+    diff: string | null;
+    truncated: boolean;
+};
+
+/**
+ * Two moments: a turn's number or id (its end; 0: before the first), a commit, `safety`, or `now`, the files as they are.
+ *
+ * Without `newer`: the last turn. Without `older`: the beginning of that turn; for anything else, the end of the last turn. `paths` limits the text to these files and folders. The text is cut after `maxBytes`; 0 leaves it out.
+ */
+export type CheckpointDiffParams = {
+    threadId: string;
+    older?: string | null;
+    newer?: string | null;
+    paths?: string[];
+    maxBytes?: number;
+};
+
+/**
+ * In order. `older`: how many turns come before these. `safety` is the commit of the state before the last revert of files.
+ */
+export type CheckpointList = {
+    repository: string | null;
+    turns: TurnCheckpoint[];
+    older: number;
+    safety: string | null;
+};
+
+/**
+ * The newest `limit` turns. `changes` false leaves out what each turn changed, which has to be computed.
+ */
+export type CheckpointListParams = {
+    threadId: string;
+    limit?: number;
+    changes?: boolean;
+};
+
+/**
+ * By repository; folders of threads that lie in none are left out.
+ */
+export type CheckpointStorage = {
+    repositories: RepositoryStorage[];
+};
+
+/**
+ * The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying why.
+ *
+ * `overrides` are the `-c` values it is run with, in order.
+ */
+export type CodexStatus = {
+    path: string;
+    state: string;
+    version: string | null;
+    problem: string | null;
+    epoch: number;
+    overrides: string[];
+};
+
+/**
+ * A slash command, for menus and help.
+ */
+export type CommandInfo = {
+    name: string;
+    usage: string;
+    summary: string;
+    details: string;
+};
+
+/**
+ * Slash commands, in menu order.
+ */
+export type CommandList = {
+    commands: CommandInfo[];
+};
+
+/**
+ * How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
+ *
+ * `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim, `files` of a revert; `undo` is what to type to take the command back. With `dryRun` nothing was changed, and the answer says what would be. `operationId` is that of its progress, where it came to an operation.
+ */
+export type CommandOutcome = {
+    handled: boolean;
+    command?: string | null;
+    status?: string | null;
+    reason?: string | null;
+    message?: string | null;
+    sequence?: number | null;
+    trimPointId?: string | null;
+    summary?: string | null;
+    summaryUnavailable?: boolean | null;
+    newThreadId?: string | null;
+    blocker?: Blocker | null;
+    compression?: CompressionPreview | null;
+    files?: RevertedFiles | null;
+    tokens?: TokenChange | null;
+    undo?: string | null;
+    dryRun?: boolean | null;
+    operationId?: string | null;
+};
+
+/**
+ * What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed | cancelled.
+ *
+ * `trigger` "auto": a compaction that nobody asked for, of which all who take part in the thread or follow it hear. `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.
+ */
+export type CommandProgress = {
+    threadId: string;
+    command: string;
+    phase: string;
+    message: string;
+    operationId: string;
+    trigger?: string;
+};
+
+/**
+ * `/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns verbatim.
+ *
+ * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted by itself.
+ */
+export type CompactContext = {
+    type: "thread.context.compact";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    guidance?: string | null;
+    keepLastNTurns?: number | null;
+    force?: boolean;
+};
+
+/**
+ * `text` is what has been typed so far.
+ */
+export type CompleteParams = {
+    text: string;
+};
+
+/**
+ * The discarded segments of one kind.
+ */
+export type CompressionClass = {
+    kind: string;
+    count: number;
+    estTokens: number;
+};
+
+/**
+ * What `/compress` takes, by kind in the order of its priority; `leftEstTokens` is what stays.
+ */
+export type CompressionPreview = {
+    classes: CompressionClass[];
+    entryIds: string[];
+    totalEstTokens: number;
+    leftEstTokens: number;
+    targetTokens: number;
+    floorTokens: number;
+};
+
+/**
+ * One thing of the agent's context that can only leave it whole: a message, or a tool call with its result.
+ *
+ * `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | summary. `protected` says why it stays: newest | codeChange | plan | finalAnswer | summary | notRecorded; null when it may go.
+ */
+export type ContextMessage = {
+    shortId: string;
+    turnId: string;
+    entryIds: string[];
+    role: string;
+    kind: string;
+    preview: string;
+    estTokens: number;
+    protected: string | null;
+};
+
+/**
+ * In the order in which the model sees it. No discard leaves less than `floorTokens`; `/compress` stops at `targetTokens`.
+ *
+ * `refusal` says why nothing at all can be discarded at present, if that is so.
+ */
+export type ContextMessageList = {
+    messages: ContextMessage[];
+    totalEstTokens: number;
+    targetTokens: number;
+    floorTokens: number;
+    refusal: string | null;
+};
+
+/**
+ * How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls `last.totalTokens`.
+ *
+ * `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens` is an estimate of its own making. `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else what is configured for the model, else null, and with it `percent` (used of window), `leftPercent` (as Codex's own interface shows it), `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact by itself).
+ *
+ * `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached is part of input, reasoning part of output. `compactionCount` is of trim points that summarized, `providerCompactionCount` of Codex's own compactions. `generation` and `auto` are null for a thread that is not in the books, a sub-agent's. `note` says why `usedTokens` is an estimate or what it leaves out, null where it is measured.
+ */
+export type ContextStatus = {
+    threadId: string;
+    model: string | null;
+    usedTokens: number;
+    windowTokens: number | null;
+    percent: number | null;
+    leftPercent: number | null;
+    estimated: boolean;
+    unknown: boolean;
+    level: "critical" | "ok" | "warning" | null;
+    providerCompactsAtTokens: number | null;
+    currentInputTokens: number;
+    currentCachedInputTokens: number;
+    currentOutputTokens: number;
+    currentReasoningOutputTokens: number;
+    currentTotalTokens: number;
+    totalInputTokens: number;
+    totalCachedInputTokens: number;
+    totalOutputTokens: number;
+    totalReasoningOutputTokens: number;
+    totalTokens: number;
+    generation?: number | null;
+    compactionCount?: number;
+    providerCompactionCount?: number;
+    auto?: AutoCompaction | null;
+    note?: string | null;
+};
+
+/**
+ * The summary of the pruned section above it.
+ */
+export type ContextSummaryBanner = {
+    kind: "contextSummaryBanner";
+    trimPointId: string;
+    header: string;
+    summary: string;
+};
+
+/**
+ * A boundary before which entries are no longer in the agent's context, or a discard, which took out single ones (`trimKind`).
+ *
+ * `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there). The counts are of what this trim point newly excluded. `status`: `pending` until the new session is ready, then `applied`; `deferred` when the session could not be started yet and the next turn will start it. A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens` what that was estimated to cost.
+ */
+export type ContextTrimPoint = {
+    id: string;
+    createdAt: string;
+    beforeEntryId: string | null;
+    prunedMessageCount: number;
+    prunedTurnIds: string[];
+    firstKeptTurnId: string | null;
+    summary: string | null;
+    summaryUnavailable: boolean;
+    trigger: string;
+    status: string;
+    generation: number;
+    trimKind: string;
+    discardedEntryIds: string[];
+    estTokens: number | null;
+};
+
+/**
+ * The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not.
+ *
+ * `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries that were taken out, which stay where they were said and are flagged.
+ */
+export type ContextTrimPointDivider = {
+    kind: "contextTrimPointDivider";
+    trimPointId: string;
+    label: string;
+    hiddenMessageCount: number;
+    expanded: boolean;
+    trimKind: string;
+};
+
+/**
+ * One of the two moments. `commit` is null for now. `notes` say what is not in it.
+ */
+export type DiffSide = {
+    label: string;
+    commit: string | null;
+    capturedAt: string;
+    notes: string[];
+};
+
+/**
+ * Take single entries out of the agent's context: those named by `entryIds` (see `context/messages/list`), or, with `targetTokens`, what `/compress` would take.
+ *
+ * What belongs together goes together: a tool call with its result and the reasoning before it. All of it is done, or nothing.
+ */
+export type DiscardContext = {
+    type: "thread.context.discard";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    entryIds?: string[] | null;
+    targetTokens?: number | null;
+    trigger?: string | null;
+};
+
+/**
+ * One command of the tagged union, told apart by its `type`.
+ */
+export type DispatchParams = {
+    command: TrimContext | CompactContext | DiscardContext | ArchiveAndNew | RevertToCheckpoint | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread;
+};
+
+/**
+ * The command is durable; `sequence` is of its last event. Side effects may still be under way.
+ */
+export type DispatchResult = {
+    sequence: number;
+    events: EventEnvelope[];
+    operationId: string | null;
+};
+
+/**
+ * Done.
+ */
+export type Empty = Record<string, never>;
+
+/**
+ * One journaled event.
+ *
+ * `sequence` orders all threads' events, `threadSequence` those of one thread without gaps.
+ */
+export type EventEnvelope = {
+    sequence: number;
+    threadSequence: number;
+    eventId: string;
+    occurredAt: string;
+    commandId: string | null;
+    operationId: string | null;
+    type: string;
+    payload: Record<string, any>;
+};
+
+/**
+ * `text` is the whole input; `threadId` may be left out for commands about no thread (`/help`).
+ *
+ * `dryRun` is `--dry-run` for the commands that know it.
+ */
+export type ExecuteParams = {
+    text: string;
+    threadId?: string | null;
+    commandId?: string | null;
+    dryRun?: boolean;
+};
+
+/**
+ * `pruned`: with what is no longer in the agent's context.
+ */
+export type ExportParams = {
+    threadId: string;
+    format?: "json" | "markdown";
+    pruned?: boolean;
+};
+
+/**
+ * The document as text. As JSON it is an object with `thread` and `entries`, those of `timeline/read`.
+ */
+export type ExportResult = {
+    format: string;
+    content: string;
+};
+
+/**
+ * One file that differs. Lines are counted unless it is `binary`. Bytes of a path that are no UTF-8 are shown as `\\xff`.
+ */
+export type FileChange = {
+    path: string;
+    oldPath: string | null;
+    status: "added" | "deleted" | "modified" | "renamed" | "typeChanged";
+    additions: number | null;
+    deletions: number | null;
+    binary: boolean;
+};
+
+/**
+ * How much differs; binary files count as files only.
+ */
+export type FilesChanged = {
+    files: number;
+    additions: number;
+    deletions: number;
+};
+
+/**
+ * `url` logs in the first browser that opens it, within `expiresInS` seconds.
+ */
+export type LoginUrl = {
+    url: string;
+    expiresInS: number;
+};
+
+/**
+ * `listen`: where HTTP is not served over TCP yet, serve it at this machine's own address.
+ */
+export type LoginUrlParams = {
+    listen?: boolean;
+};
+
+/**
+ * Numbers of one meaning. `kind`: a counter only grows, from 0 at the daemon's start.
+ */
+export type MetricFamily = {
+    name: string;
+    kind: "counter" | "gauge" | "histogram";
+    help: string;
+    samples: MetricSample[];
+};
+
+/**
+ * One number. Of a histogram: `name` ends in `_bucket` (label `le`: at most so many seconds), `_count` or `_sum`.
+ */
+export type MetricSample = {
+    name: string;
+    labels: Record<string, string>;
+    value: number;
+};
+
+/**
+ * `format` prometheus asks for the text that Prometheus reads, too.
+ */
+export type MetricsParams = {
+    format?: "json" | "prometheus";
+};
+
+/**
+ * `text` is null unless it was asked for.
+ */
+export type MetricsResult = {
+    families: MetricFamily[];
+    text: string | null;
+};
+
+/**
+ * Takes nothing.
+ */
+export type NoParams = Record<string, never>;
+
+/**
+ * The snapshot of one thread. `sequence` is the last event it includes.
+ */
+export type OrchestrationThread = {
+    id: string;
+    name: string | null;
+    cwd: string;
+    projectId: string | null;
+    worktreeId: string | null;
+    branchName: string | null;
+    archived: boolean;
+    createdAt: string;
+    sequence: number;
+    threadSequence: number;
+    contextTrimPoints: ContextTrimPoint[];
+    turns: ThreadTurn[];
+    turnCount: number;
+    activeTurnCount: number;
+    messageCount: number;
+    activeMessageCount: number;
+    session: ThreadSession;
+    operation: ThreadOperation | null;
+    pendingRequests: PendingRequest[];
+    checkpoints: ThreadCheckpoint[];
+    compactionCount: number;
+    context: ContextStatus;
+    readOnly: string | null;
+};
+
+/**
+ * A request of Codex (approval, user input, tool call) that is not answered yet.
+ */
+export type PendingRequest = {
+    id: string;
+    method: string;
+    since: string;
+};
+
+/**
+ * `threadIds`: whose checkpoints go; without it, those of all threads that this daemon does not know, deleted ones above all.
+ *
+ * `all`: everything of ours goes from the repositories, whosever it is: no file can be reverted any more. With `dryRun`, nothing is deleted; it is the default.
+ */
+export type PruneParams = {
+    folder?: string | null;
+    threadIds?: string[] | null;
+    all?: boolean;
+    dryRun?: boolean;
+};
+
+/**
+ * Whose checkpoints went, or would. `kept`: folders that stay, because a restore has saved files of yours in them.
+ */
+export type PruneResult = {
+    repositories: RepositoryStorage[];
+    refs: number;
+    deleted: boolean;
+    kept?: string[];
+};
+
+/**
+ * Give the thread a name a person chose.
+ */
+export type RenameThread = {
+    type: "thread.rename";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    name: string;
+};
+
+/**
+ * What checkpoints there are in one repository.
+ *
+ * `diskBytes` is what only they keep, null where git cannot tell; `problem` says what could not be found out.
+ */
+export type RepositoryStorage = {
+    repository: string;
+    threads: ThreadRefs[];
+    diskBytes: number | null;
+    problem: string | null;
+};
+
+/**
+ * What to look at: the fields of `thread.checkpoint.revert`.
+ */
+export type RevertPreviewParams = {
+    threadId: string;
+    turnId?: string | null;
+    turnCount?: number | null;
+    undo?: boolean;
+    scope?: "context" | "files+context";
+    force?: boolean;
+};
+
+/**
+ * Take the thread back to where it was after a turn: its files, its context, its ledger.
+ *
+ * The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first); with neither, the last turn is taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` restores files that somebody else has changed since the thread last looked; a safety checkpoint has them still.
+ */
+export type RevertToCheckpoint = {
+    type: "thread.checkpoint.revert";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    turnId?: string | null;
+    turnCount?: number | null;
+    undo?: boolean;
+    scope?: "context" | "files+context";
+    force?: boolean;
+};
+
+/**
+ * What a revert did to the files, or would do: at most a thousand paths of each kind.
+ *
+ * `kept`: changed by others since, and left so. `refusals`: a sentence for each file of others that stands against it.
+ */
+export type RevertedFiles = {
+    written: string[];
+    removed: string[];
+    kept: string[];
+    refusals?: string[];
+};
+
+/**
+ * The daemon itself. `http` is its address over TCP, null where it does not listen there.
+ */
+export type SidecarStatus = {
+    version: string;
+    pid: number;
+    uptimeS: number;
+    stateDir: string;
+    clients: number;
+    threads: number;
+    sequence: number;
+    codex: CodexStatus;
+    http?: string | null;
+};
+
+/**
+ * One thread, or all when `threadId` is left out.
+ */
+export type SnapshotParams = {
+    threadId?: string | null;
+};
+
+/**
+ * `thread` for one, `threads` for all.
+ */
+export type SnapshotResult = {
+    thread: OrchestrationThread | null;
+    threads: ThreadOverview[];
+};
+
+/**
+ * Make the thread's session ready now instead of with its next turn.
+ */
+export type StartSession = {
+    type: "thread.session.start";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+};
+
+/**
+ * Let go of the provider thread; the next turn resumes it.
+ */
+export type StopSession = {
+    type: "thread.session.stop";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+};
+
+/**
+ * `folder`: the repository that it lies in; without it, those that threads work in.
+ */
+export type StorageParams = {
+    folder?: string | null;
+};
+
+/**
+ * `afterSequence`: replay the events after it instead of sending a snapshot, where that is possible.
+ *
+ * A number is given to one event only, for ever: where the journal was restored from a backup, a number of the lost history gets a snapshot.
+ */
+export type SubscribeParams = {
+    threadId: string;
+    afterSequence?: number | null;
+};
+
+/**
+ * `mode` snapshot: `thread` is the state to start from. `mode` replay: the missed events follow as notifications.
+ *
+ * Then `orchestration/synchronized`, then live events.
+ */
+export type SubscribeResult = {
+    mode: "replay" | "snapshot";
+    thread: OrchestrationThread | null;
+    sequence: number;
+};
+
+/**
+ * Everything up to `sequence` has been sent; what follows is live.
+ */
+export type Synchronized = {
+    threadId: string;
+    sequence: number;
+};
+
+/**
+ * A snapshot of the worktree. `moment`: before | after (of the turn) | safety (before a revert, of no turn).
+ *
+ * `commit` is null when there is none; `problem` says why. `notes` say what is not in it.
+ */
+export type ThreadCheckpoint = {
+    turnId: string | null;
+    moment: string;
+    createdAt: string;
+    repository: string | null;
+    ref: string | null;
+    commit: string | null;
+    notes: string[];
+    problem: string | null;
+};
+
+/**
+ * A clear, compact, start … under way or last ended.
+ *
+ * `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping | restoring | retrying, then ready | failed.
+ */
+export type ThreadOperation = {
+    id: string;
+    kind: string;
+    phase: string;
+    startedAt: string;
+    message: string;
+    trigger: string | null;
+};
+
+/**
+ * A line of the thread list; `busy` names what is under way, null when idle or not loaded.
+ *
+ * `context` is the thread's meter; of a thread that is not loaded it holds what was last reported, and is null when that is not known. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null when the daemon has not opened the thread since it learned to count them; `trims` took entries out of the context, `compactions` put a summary in their place, Codex's own included.
+ */
+export type ThreadOverview = {
+    id: string;
+    name: string | null;
+    cwd: string;
+    archived: boolean;
+    createdAt: string;
+    updatedAt: string;
+    generation: number;
+    loaded: boolean;
+    busy: string | null;
+    context?: ContextStatus | null;
+    preview?: string;
+    turns?: number | null;
+    trims?: number | null;
+    compactions?: number | null;
+};
+
+/**
+ * Names a thread.
+ */
+export type ThreadParams = {
+    threadId: string;
+};
+
+/**
+ * The checkpoints of one thread. `known`: whether this daemon has the thread in its books.
+ */
+export type ThreadRefs = {
+    threadId: string;
+    known: boolean;
+    refs: number;
+    newestAt: string;
+};
+
+/**
+ * `status`: `ready` (context in place), `pending` (opens with the next turn or operation), `stopped`.
+ */
+export type ThreadSession = {
+    status: string;
+    generation: number;
+    generationReason: string;
+};
+
+/**
+ * One user prompt and all that answers it; `status`: running | completed | interrupted | failed.
+ */
+export type ThreadTurn = {
+    id: string;
+    status: string;
+    startedAt: string;
+    completedAt: string | null;
+    error: string | null;
+    trimmed: boolean;
+};
+
+/**
+ * A command, file change, tool call, reasoning or provider compaction; `detail` is Codex's own item.
+ */
+export type TimelineActivity = {
+    kind: "activity";
+    id: string;
+    turnId: string;
+    activity: string;
+    title: string;
+    createdAt: string;
+    trimmed: boolean;
+    trimPointId: string | null;
+    detail: any;
+};
+
+/**
+ * A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context, since that trim point.
+ */
+export type TimelineMessage = {
+    kind: "message";
+    id: string;
+    turnId: string;
+    role: string;
+    text: string;
+    createdAt: string;
+    trimmed: boolean;
+    trimPointId: string | null;
+};
+
+/**
+ * Oldest first within the page; `nextCursor` is null when nothing older is left.
+ */
+export type TimelinePage = {
+    entries: (TimelineMessage | TimelineActivity | ContextSummaryBanner | ContextTrimPointDivider)[];
+    nextCursor: string | null;
+};
+
+/**
+ * Pages go back from the newest; `expand` names trim points whose pruned section is wanted, or "all".
+ */
+export type TimelineParams = {
+    threadId: string;
+    expand?: string[] | "all" | null;
+    cursor?: string | null;
+    limit?: number | null;
+};
+
+/**
+ * What the context held before a trim and holds after it, in the tokens of `context/status`.
+ *
+ * `after` is null where it cannot be known yet. `note` says why a figure is an estimate or leaves something out, if it is or does.
+ */
+export type TokenChange = {
+    before: number;
+    after: number | null;
+    beforeEstimated: boolean;
+    afterEstimated: boolean;
+    note: string | null;
+};
+
+/**
+ * `/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps nothing.
+ *
+ * With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word for word that Codex has compacted by itself, though the context becomes larger by it.
+ */
+export type TrimContext = {
+    type: "thread.context.trim";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    keepLastNTurns?: number | null;
+    summary?: string | null;
+    trigger?: string | null;
+    force?: boolean;
+};
+
+/**
+ * The files around a turn. `number` counts from 1, pruned turns too; 0 is the time before the first, with null `turnId`.
+ *
+ * `commit` holds the files after it, null if there is no checkpoint: then `problem` says why. `notes` say what is not in it. `changed` is what the turn changed, null when that is not known or was not asked for.
+ */
+export type TurnCheckpoint = {
+    number: number;
+    turnId: string | null;
+    prompt: string;
+    status: string | null;
+    trimmed: boolean;
+    capturedAt: string | null;
+    commit: string | null;
+    ref: string | null;
+    notes: string[];
+    problem: string | null;
+    changed: FilesChanged | null;
+};
+
+/**
+ * Bring an archived thread back.
+ */
+export type UnarchiveThread = {
+    type: "thread.unarchive";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+};

@@ -1,0 +1,336 @@
+/**
+ * What the page knows and what it can do: the threads, the one that is open, and commands.
+ *
+ * @import {Signal} from "../vendor.js"
+ * @import {CommandOutcome, ThreadOverview} from "../protocol.js"
+ */
+import { Refusal } from "../link/peer.js";
+import { signal } from "../vendor.js";
+import { Session } from "./session.js";
+import { Thread } from "./thread.js";
+
+const LIST_CHANGED = new Set([
+    "thread/started", "thread/archived", "thread/unarchived", "thread/deleted", "thread/name/updated", "thread/status/changed",
+]);
+const ANSWERED_HERE = new Set([
+    "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
+    "item/tool/requestUserInput",
+]);
+const REFRESH_AFTER_MS = 150;
+
+/**
+ * What is said to the person, until it is dismissed or the next thing is said.
+ * @typedef {{kind: "done" | "problem", text: string, hint?: string, undo?: string | null}} Notice
+ * @typedef {{text: string, images: string[]}} Prompt
+ */
+
+export class App {
+    constructor() {
+        this.session = new Session({
+            onReady: () => this._ready(),
+            onNotification: (method, params) => this._onNotification(method, params),
+            onRequest: (id, method, params) => this._onRequest(id, method, params),
+        });
+        /** @type {Signal<ThreadOverview[] | null>} */
+        this.threads = signal(null);
+        /** @type {Signal<Thread | null>} */
+        this.open = signal(null);
+        /** @type {Signal<Notice | null>} */
+        this.notice = signal(null);
+        /** @type {Signal<string>} what an operation is doing */
+        this.progress = signal("");
+        /** @type {Signal<"context" | "checkpoints" | "search" | null>} */
+        this.panel = signal(null);
+        /** @type {Signal<boolean>} whether the list of threads is shown where there is no room beside */
+        this.isListOpen = signal(false);
+        /** @type {Signal<"new" | "rename" | null>} */
+        this.dialog = signal(null);
+        /** @type {Signal<number | null>} the turn whose files are to be shown */
+        this.wantedTurn = signal(null);
+        /** @type {Signal<{key: string, count: number} | null>} the turn to bring into sight */
+        this.jump = signal(null);
+        /** @type {Map<string, Signal<Prompt[]>>} */
+        this._queues = new Map();
+        this._refreshTimer = 0;
+    }
+
+    start() {
+        const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+        this.session.start(`${scheme}//${location.host}/rpc`);
+        addEventListener("hashchange", () => this.select(idInAddress()));
+    }
+
+    /**
+     * Opens a thread; null closes the one that is open.
+     * @param {string | null} id
+     */
+    select(id) {
+        this.isListOpen.value = false;
+        if (this.open.value?.id === id) {
+            return;
+        }
+        this.open.value?.leave();
+        this.notice.value = null;
+        this.progress.value = "";
+        this.open.value = id === null ? null : new Thread(this.session, id);
+        if (id !== null && idInAddress() !== id) {
+            history.pushState(null, "", `#/thread/${id}`);
+        }
+        this.open.value?.follow();
+    }
+
+    /** Prompts that wait for the thread to be free.
+     * @param {string} threadId
+     */
+    queueOf(threadId) {
+        let queue = this._queues.get(threadId);
+        if (!queue) {
+            queue = signal(/** @type {Prompt[]} */ ([]));
+            this._queues.set(threadId, queue);
+        }
+        return queue;
+    }
+
+    /**
+     * Sends a prompt, or queues it while the thread is busy.
+     * @param {Thread} thread
+     * @param {Prompt} prompt
+     */
+    async send(thread, prompt) {
+        this.notice.value = null;
+        if (thread.isBusy) {
+            const queue = this.queueOf(thread.id);
+            queue.value = [...queue.value, prompt];
+            return;
+        }
+        await this.attempt(async () => {
+            await thread.join();
+            const images = prompt.images.map((url) => ({ type: "image", url }));
+            const text = prompt.text ? [{ type: "text", text: prompt.text, text_elements: [] }] : [];
+            await this.session.request("turn/start", { threadId: thread.id, input: [...images, ...text] });
+        });
+    }
+
+    /** Sends the next prompt of the queue, now that the thread is free.
+     * @param {Thread} thread
+     */
+    async sendQueued(thread) {
+        const queue = this.queueOf(thread.id);
+        const [next, ...rest] = queue.value;
+        if (next && !thread.isBusy) {
+            queue.value = rest;
+            await this.send(thread, next);
+        }
+    }
+
+    /**
+     * Carries out a slash command; returns its outcome, null where it was refused.
+     * @param {Thread} thread
+     * @param {string} text
+     * @returns {Promise<CommandOutcome | null>}
+     */
+    async command(thread, text) {
+        this.notice.value = null;
+        const outcome = await this.attempt(() =>
+            this.session.request("commands/execute", { text, threadId: thread.id, commandId: crypto.randomUUID() }),
+        );
+        this.progress.value = "";
+        if (!outcome?.handled) {
+            return outcome;
+        }
+        const kind = isRefused(outcome) ? "problem" : "done";
+        this.notice.value = { kind, text: outcome.message ?? "", undo: outcome.undo };
+        if (outcome.newThreadId) {
+            const notice = this.notice.value;
+            this.select(outcome.newThreadId);
+            this.open.value?.joined();
+            this.notice.value = notice;
+        }
+        this.refreshSoon();
+        return outcome;
+    }
+
+    /**
+     * Brings a turn into sight, and opens the section that it is hidden in.
+     * @param {Thread} thread
+     * @param {string} turnId
+     */
+    jumpTo(thread, turnId) {
+        const index = thread.state?.turnIndex.get(turnId) ?? 0;
+        const hiding = (thread.state?.points ?? [])
+            .filter((point) => point.kind === "boundary" && point.place > index)
+            .toSorted((one, other) => one.place - other.place)[0];
+        if (hiding && !thread.expanded.value.has(hiding.id)) {
+            thread.toggle(hiding.id);
+        }
+        this.jump.value = { key: turnId, count: (this.jump.value?.count ?? 0) + 1 };
+    }
+
+    /**
+     * Gives a command of `orchestration/dispatch`.
+     * @param {string} threadId
+     * @param {object} command with its `type`
+     */
+    async dispatch(threadId, command) {
+        const whole = { commandId: crypto.randomUUID(), threadId, ...command };
+        const result = await this.attempt(() => this.session.request("orchestration/dispatch", { command: whole }));
+        this.refreshSoon();
+        return result;
+    }
+
+    /** @param {Thread} thread */
+    async interrupt(thread) {
+        const turn = thread.state?.turns.at(-1);
+        if (turn?.status === "running") {
+            await this.attempt(() =>
+                this.session.request("turn/interrupt", { threadId: thread.id, turnId: turn.id }),
+            );
+        }
+    }
+
+    /**
+     * @param {Thread} thread
+     * @param {string | number} questionId
+     * @param {object} result
+     */
+    answer(thread, questionId, result) {
+        thread.questions.value = thread.questions.value.filter((one) => one.id !== questionId);
+        this.session.answer(questionId, result);
+    }
+
+    /** @param {{cwd: string, model: string | null, sandbox: string | null, approvalPolicy: string | null}} settings */
+    async startThread(settings) {
+        const chosen = Object.fromEntries(Object.entries(settings).filter(([, value]) => value));
+        const answer = await this.attempt(() => this.session.request("thread/start", chosen));
+        if (answer) {
+            this.select(answer.thread.id);
+            this.open.value?.joined();
+            this.refreshSoon();
+        }
+        return answer !== null;
+    }
+
+    /** @param {Thread} thread */
+    async fork(thread) {
+        const answer = await this.attempt(() => this.session.request("thread/fork", { threadId: thread.id }));
+        if (answer) {
+            this.select(answer.thread.id);
+            this.open.value?.joined();
+            this.refreshSoon();
+        }
+    }
+
+    /**
+     * Does something that the daemon may refuse, and says so if it does.
+     * @template T
+     * @param {() => Promise<T>} act
+     * @returns {Promise<T | null>}
+     */
+    async attempt(act) {
+        try {
+            return await act();
+        } catch (error) {
+            const hint = error instanceof Refusal ? error.hint : "";
+            this.notice.value = { kind: "problem", text: /** @type {Error} */ (error).message, hint };
+            return null;
+        }
+    }
+
+    /** Asks for the list of threads anew, once for many changes. */
+    refreshSoon() {
+        clearTimeout(this._refreshTimer);
+        this._refreshTimer = setTimeout(() => this._refresh(), REFRESH_AFTER_MS);
+    }
+
+    async _refresh() {
+        try {
+            const answer = await this.session.request("orchestration/snapshot");
+            this.threads.value = answer.threads;
+        } catch {
+            return; // it is asked again when the connection is back
+        }
+    }
+
+    async _ready() {
+        await this._refresh();
+        const open = this.open.value;
+        if (open) {
+            await open.follow();
+            return;
+        }
+        const latest = this.threads.value?.find((thread) => !thread.archived);
+        this.select(idInAddress() ?? latest?.id ?? null);
+    }
+
+    /**
+     * @param {string} method
+     * @param {any} params
+     */
+    _onNotification(method, params) {
+        const thread = this.open.value?.id === params.threadId ? this.open.value : null;
+        if (LIST_CHANGED.has(method)) {
+            this.refreshSoon();
+        }
+        switch (method) {
+            case "orchestration/event":
+                this._onEvent(params);
+                break;
+            case "context/updated":
+                if (thread) {
+                    thread.context.value = params;
+                }
+                this.refreshSoon();
+                break;
+            case "commands/progress":
+                if (thread) {
+                    this.progress.value = params.message;
+                }
+                break;
+            default:
+                thread?.onNotification(method, params);
+        }
+    }
+
+    /** @param {import("../protocol.js").EventEnvelope} envelope */
+    _onEvent(envelope) {
+        const thread = this.open.value;
+        // The thread is in the name of the event: `thread/number`.
+        if (!thread || !envelope.eventId.startsWith(`${thread.id}/`)) {
+            return;
+        }
+        const wasBusy = thread.isBusy;
+        thread.onEvent(envelope);
+        if (wasBusy && !thread.isBusy) {
+            this.progress.value = "";
+            this.refreshSoon();
+            this.sendQueued(thread);
+        }
+    }
+
+    /**
+     * @param {string | number} id
+     * @param {string} method
+     * @param {any} params
+     */
+    _onRequest(id, method, params) {
+        const thread = this.open.value;
+        if (thread?.id === params.threadId && ANSWERED_HERE.has(method)) {
+            thread?.ask({ id, method, params });
+        } else {
+            this.session.decline(id);
+        }
+    }
+}
+
+/**
+ * Returns whether a command was not carried out, and could be later.
+ * @param {CommandOutcome} outcome
+ */
+export function isRefused(outcome) {
+    return outcome.status === "failed" || outcome.blocker !== null;
+}
+
+function idInAddress() {
+    const found = /^#\/thread\/([\w-]+)$/.exec(location.hash);
+    return found ? found[1] : null;
+}

@@ -1,0 +1,205 @@
+/**
+ * One thread that the page follows: its state, what is live in it, and its pages of history.
+ *
+ * @import {Signal} from "../vendor.js"
+ * @import {ThreadState} from "../model/fold.js"
+ * @import {Session} from "./session.js"
+ * @import {ContextStatus, EventEnvelope} from "../protocol.js"
+ */
+import { addOlder, apply, isOperating, runningTurn, stateOf } from "../model/fold.js";
+import { forget, note, nothingLive } from "../model/live.js";
+import { signal } from "../vendor.js";
+
+const FIRST_PAGE = 200;
+const PAGE = 1000;
+const STARTS_WORK = new Set(["thread.turn-requested", "thread.turn-started", "thread.request-opened"]);
+
+/** A request of the agent that a person may answer.
+ * @typedef {{id: string | number, method: string, params: any}} Question
+ */
+
+export class Thread {
+    /**
+     * @param {Session} session
+     * @param {string} id
+     */
+    constructor(session, id) {
+        this._session = session;
+        this.id = id;
+        /** @type {Signal<number>} counts changes: the state is changed in place, because it can be large */
+        this.version = signal(0);
+        /** @type {ThreadState | null} */
+        this.state = null;
+        this.live = nothingLive();
+        this.liveVersion = signal(0);
+        /** @type {Signal<ContextStatus | null>} */
+        this.context = signal(null);
+        /** @type {Signal<ReadonlySet<string>>} trim points whose section is open */
+        this.expanded = signal(new Set());
+        /** @type {Signal<Question[]>} */
+        this.questions = signal([]);
+        /** @type {Signal<string>} why the thread cannot be shown */
+        this.problem = signal("");
+        this.isLoadingOlder = signal(false);
+        /** @type {string | null} */
+        this._cursor = null;
+        this._isJoined = false;
+        this._isFrameAsked = false;
+    }
+
+    /** Follows the thread from where the page is, after a connection was made. */
+    async follow() {
+        this._isJoined = false;
+        this.questions.value = [];
+        this.live = nothingLive();
+        this.liveVersion.value += 1;
+        try {
+            await this._subscribe(this.state?.stale ? null : (this.state?.sequence ?? null));
+            this.problem.value = "";
+        } catch (error) {
+            this.problem.value = /** @type {Error} */ (error).message;
+            return;
+        }
+        if (this.isBusy) {
+            await this.join();
+        }
+    }
+
+    /** Follows it no longer. */
+    leave() {
+        this._session.request("orchestration/unsubscribeThread", { threadId: this.id }).catch(() => {});
+        if (this._isJoined) {
+            this._session.request("thread/unsubscribe", { threadId: this.id }).catch(() => {});
+        }
+    }
+
+    /** Takes part in the thread: from then on Codex's deltas and questions come here too. */
+    async join() {
+        if (this._isJoined || this.state?.archived) {
+            return;
+        }
+        this._isJoined = true;
+        try {
+            await this._session.request("thread/resume", { threadId: this.id, excludeTurns: true });
+        } catch (error) {
+            this._isJoined = false;
+            throw error;
+        }
+    }
+
+    /** Notes that the page takes part already, as whoever starts a thread does. */
+    joined() {
+        this._isJoined = true;
+    }
+
+    /** Returns whether something is under way. */
+    get isBusy() {
+        const state = this.state;
+        return state !== null && (runningTurn(state) !== null || isOperating(state) || state.pendingRequests.length > 0);
+    }
+
+    /** Loads the next page of history. */
+    async loadOlder() {
+        if (this.isLoadingOlder.value || this.state === null || this.state.isComplete) {
+            return;
+        }
+        this.isLoadingOlder.value = true;
+        try {
+            await this._readPage(PAGE);
+        } catch {
+            this._cursor = null; // it was of another view of the thread; what is known already is skipped
+        } finally {
+            this.isLoadingOlder.value = false;
+        }
+    }
+
+    /** @param {EventEnvelope} envelope */
+    onEvent(envelope) {
+        if (this.state === null || !apply(this.state, envelope)) {
+            return;
+        }
+        if (envelope.type === "thread.entry-recorded" && forget(this.live, envelope.payload.entryId)) {
+            this.liveVersion.value += 1;
+        }
+        if (envelope.type === "thread.trim-point-created") {
+            this._cursor = null;
+        }
+        if (STARTS_WORK.has(envelope.type)) {
+            this.join().catch(() => {});
+        }
+        if (this.state.stale) {
+            this.follow();
+        }
+        this.version.value += 1;
+    }
+
+    /**
+     * @param {string} method
+     * @param {any} params
+     */
+    onNotification(method, params) {
+        if (method === "serverRequest/resolved") {
+            this.questions.value = this.questions.value.filter((one) => one.id !== params.requestId);
+        } else if (note(this.live, method, params)) {
+            this._showSoon();
+        }
+    }
+
+    /** @param {Question} question */
+    ask(question) {
+        const others = this.questions.value.filter((one) => one.id !== question.id);
+        this.questions.value = [...others, question];
+    }
+
+    /** @param {string} pointId */
+    toggle(pointId) {
+        const expanded = new Set(this.expanded.value);
+        if (!expanded.delete(pointId)) {
+            expanded.add(pointId);
+        }
+        this.expanded.value = expanded;
+    }
+
+    /** @param {number | null} afterSequence */
+    async _subscribe(afterSequence) {
+        const answer = await this._session.request("orchestration/subscribeThread", { threadId: this.id, afterSequence });
+        if (answer.mode === "replay") {
+            return;
+        }
+        this.state = stateOf(answer.thread);
+        this.context.value = answer.thread.context;
+        this._cursor = null;
+        await this._readPage(FIRST_PAGE);
+        this.version.value += 1;
+    }
+
+    /** @param {number} limit */
+    async _readPage(limit) {
+        const state = this.state;
+        if (state === null) {
+            return;
+        }
+        const page = await this._session.request("timeline/read", {
+            threadId: this.id, expand: "all", cursor: this._cursor, limit,
+        });
+        this._cursor = page.nextCursor;
+        addOlder(state, page.entries, page.nextCursor === null);
+        this.version.value += 1;
+    }
+
+    /** Deltas may come ten thousand times a second; a screen shows sixty of them. */
+    _showSoon() {
+        if (!this._isFrameAsked) {
+            this._isFrameAsked = true;
+            const show = () => {
+                this._isFrameAsked = false;
+                this.liveVersion.value += 1;
+            };
+            if (document.hidden) {
+                setTimeout(show, 500); // no frames are drawn then
+            } else {
+                requestAnimationFrame(show);
+            }
+        }
+    }
+}

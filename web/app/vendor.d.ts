@@ -1,0 +1,11 @@
+// What vendor.js exports, in types; vendor.mjs beside this folder is what it is built from.
+export { Component, Fragment, h, render, type ComponentChildren, type RefObject, type VNode } from "preact";
+export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+export { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+export { Lexer, type Token, type Tokens } from "marked";
+import type { VNode } from "preact";
+export function html(strings: TemplateStringsArray, ...values: unknown[]): VNode<any>;
+export const lowlight: {
+    highlight(language: string, text: string): any;
+    registered(language: string): boolean;
+};

@@ -1,0 +1,164 @@
+/**
+ * What an agent did beside speaking: one line each, and all of it on a click.
+ *
+ * @import {Entry} from "../model/fold.js"
+ * @import {LiveItem} from "../model/live.js"
+ */
+import { counted, duration } from "../model/format.js";
+import { html, useState } from "../vendor.js";
+import { Code } from "./code.js";
+import { Diff } from "./diff.js";
+import { Icon } from "./icons.js";
+import { Markdown } from "./markdown.js";
+
+/** @type {Record<string, [icon: string, word: string]>} */
+const KINDS = {
+    commandExecution: ["terminal", "Ran"],
+    fileChange: ["edit", "Edited"],
+    reasoning: ["thought", "Thought"],
+    mcpToolCall: ["tool", "Called"],
+    dynamicToolCall: ["tool", "Called"],
+    webSearch: ["globe", "Searched"],
+    plan: ["list", "Plan"],
+    contextCompaction: ["fold", "Compacted"],
+};
+const SHELL = /^\S*\/(?:ba|z|da)?sh -l?c (?:'([\s\S]*)'|"([\s\S]*)"|(\S+))$/;
+
+/** @param {{entry: Entry | LiveItem, isTrimmed?: boolean}} props */
+export function Activity({ entry }) {
+    const [isOpen, setOpen] = useState(false);
+    const isRunning = "isDone" in entry && !entry.isDone;
+    const [icon, word] = KINDS[entry.role] ?? ["tool", entry.role];
+    const facts = factsOf(entry.role, entry.detail);
+    const isDiscarded = "discardId" in entry && entry.discardId !== null;
+    return html`
+        <div class=${`activity ${facts.isBad ? "is-bad" : ""} ${isDiscarded ? "is-discarded" : ""}`}>
+            <button class="activity-line" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+                <${Icon} name=${icon} />
+                <span class="activity-word">${isRunning ? running(word) : word}</span>
+                <span class=${`activity-title ${entry.role === "commandExecution" ? "is-code" : ""}`} dir="auto">
+                    ${titleOf(entry)}
+                </span>
+                ${isDiscarded && html`<span class="tag">not in context</span>`}
+                <span class="activity-facts">${isRunning ? html`<span class="spinner" aria-label="running"></span>` : facts.text}</span>
+                <span class="activity-chevron"><${Icon} name="chevron" /></span>
+            </button>
+            ${isOpen && html`<div class="activity-body">${bodyOf(entry)}</div>`}
+        </div>
+    `;
+}
+
+/** @param {string} word */
+function running(word) {
+    return { Ran: "Running", Edited: "Editing", Thought: "Thinking", Called: "Calling", Searched: "Searching" }[word] ?? word;
+}
+
+/** @param {Entry | LiveItem} entry */
+function titleOf(entry) {
+    const { detail } = entry;
+    if (entry.role === "commandExecution") {
+        // The daemon has taken off the shell that Codex wraps around a command, where it has recorded it.
+        return "isDone" in entry ? commandOf(detail?.command ?? entry.text) : entry.text;
+    }
+    if (entry.role === "fileChange" && detail?.changes) {
+        return detail.changes.map((/** @type {any} */ change) => change.path).join(", ");
+    }
+    return entry.text.replaceAll("**", "").split("\n").find((line) => line.trim()) ?? "";
+}
+
+/** The command as it was meant, without the shell that Codex wraps around it.
+ * @param {string} command
+ */
+export function commandOf(command) {
+    const [, single, double, bare] = SHELL.exec(command) ?? [];
+    return single?.replaceAll(`'"'"'`, "'") ?? double?.replace(/\\(["\\$`])/g, "$1") ?? bare ?? command;
+}
+
+/**
+ * @param {string} role
+ * @param {any} detail
+ */
+function factsOf(role, detail) {
+    if (role === "commandExecution") {
+        const took = detail?.durationMs ? duration(detail.durationMs) : "";
+        const isBad = detail?.status === "declined" || (detail?.exitCode ?? 0) !== 0;
+        const ended = detail?.status === "declined" ? "declined" : isBad ? `exit ${detail.exitCode}` : "";
+        return { text: [ended, took].filter(Boolean).join(" · "), isBad };
+    }
+    if (role === "fileChange") {
+        return { text: detail?.changes ? changedLines(detail.changes) : "", isBad: ["failed", "declined"].includes(detail?.status) };
+    }
+    return { text: "", isBad: detail?.status === "failed" };
+}
+
+/** @param {{diff: string}[]} changes */
+function changedLines(changes) {
+    const lines = changes.flatMap((change) => change.diff.split("\n"));
+    const added = lines.filter((line) => line.startsWith("+") && !line.startsWith("+++")).length;
+    const removed = lines.filter((line) => line.startsWith("-") && !line.startsWith("---")).length;
+    return html`<span class="added">+${added}</span> <span class="removed">−${removed}</span>`;
+}
+
+/** @param {Entry | LiveItem} entry */
+function bodyOf(entry) {
+    const { detail } = entry;
+    switch (entry.role) {
+        case "commandExecution":
+            return html`
+                <${Code} text=${commandOf(detail?.command ?? entry.text)} language="bash" />
+                ${detail?.aggregatedOutput
+                    ? html`<pre class="output" tabindex="0" dir="ltr">${plain(detail.aggregatedOutput)}</pre>`
+                    : html`<p class="quiet">No output.</p>`}
+            `;
+        case "fileChange":
+            return (detail?.changes ?? []).map(
+                (/** @type {any} */ change) => html`<${Diff} path=${change.path} text=${asDiff(change)} />`,
+            );
+        case "reasoning":
+        case "plan":
+            return html`<${Markdown} text=${[...(detail?.summary ?? []), ...(detail?.content ?? [])].join("\n\n") || entry.text} />`;
+        case "contextCompaction":
+            return html`<p class="quiet">Codex made room by itself. The conversation before it is still readable here.</p>`;
+        default:
+            return html`<${Code} text=${JSON.stringify(detail ?? entry.text, null, 2)} language="json" />`;
+    }
+}
+
+/** A new file comes as its text.
+ * @param {{kind: {type: string} | string, diff: string}} change
+ */
+function asDiff(change) {
+    const kind = typeof change.kind === "string" ? change.kind : change.kind.type;
+    if (kind === "update" || change.diff.startsWith("@@")) {
+        return change.diff;
+    }
+    const sign = kind === "add" ? "+" : "-";
+    return change.diff.replace(/\n$/, "").split("\n").map((line) => sign + line).join("\n");
+}
+
+/** Output as text: colours of a terminal are left out, other control characters are shown.
+ * @param {string} text
+ */
+export function plain(text) {
+    return text
+        .replace(/\u001b\[[\d;?]*[ -/]*[@-~]/g, "")
+        .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (found) => (found === "\r" ? "" : "\ufffd"));
+}
+
+/**
+ * Returns a sentence for several activities: "4 commands, 2 edits".
+ * @param {(Entry | LiveItem)[]} entries
+ */
+export function summaryOf(entries) {
+    /** @type {[string, string][]} */
+    const nouns = [["commandExecution", "command"], ["fileChange", "edit"], ["reasoning", "thought"], ["webSearch", "search"]];
+    const parts = nouns
+        .map(([role, noun]) => [entries.filter((entry) => entry.role === role).length, noun])
+        .filter(([count]) => count);
+    const named = new Set(nouns.map(([role]) => role));
+    const others = entries.filter((entry) => !named.has(entry.role)).length;
+    const words = parts.map(([count, noun]) =>
+        noun === "search" && count !== 1 ? `${count} searches` : counted(Number(count), String(noun)),
+    );
+    return [...words, ...(others ? [counted(others, "tool call")] : [])].join(", ");
+}

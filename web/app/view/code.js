@@ -1,0 +1,61 @@
+/**
+ * Code with colours, and a button that copies it. Colours come from lowlight's tree; no HTML is ever parsed.
+ */
+import { html, lowlight, useMemo, useState } from "../vendor.js";
+import { Icon } from "./icons.js";
+
+const LONGEST_COLOURED = 50_000;
+const COPIED_FOR_MS = 1500;
+/** @type {Record<string, string>} */
+const ALIASES = { sh: "bash", zsh: "bash", console: "shell", py: "python", js: "javascript", jsx: "javascript", ts: "typescript",
+    tsx: "typescript", html: "xml", svg: "xml", yml: "yaml", toml: "ini", rs: "rust", golang: "go", "c++": "cpp", patch: "diff" };
+
+/** @param {{text: string, language?: string}} props */
+export function Code({ text, language = "" }) {
+    const nodes = useMemo(() => coloured(text, language), [text, language]);
+    return html`
+        <div class="code">
+            <div class="code-bar"><span class="code-language">${language}</span><${CopyButton} text=${text} what="code" /></div>
+            <pre tabindex="0" dir="ltr"><code>${nodes}</code></pre>
+        </div>
+    `;
+}
+
+/** @param {{text: string, what: string}} props */
+export function CopyButton({ text, what }) {
+    const [isCopied, setCopied] = useState(false);
+    const copy = async () => {
+        await navigator.clipboard.writeText(text);
+        setCopied(true);
+        setTimeout(() => setCopied(false), COPIED_FOR_MS);
+    };
+    const label = isCopied ? "Copied" : `Copy ${what}`;
+    return html`<button class="icon-button" onClick=${copy} aria-label=${label} title=${label}>
+        <${Icon} name=${isCopied ? "check" : "copy"} />
+    </button>`;
+}
+
+/**
+ * @param {string} text
+ * @param {string} language
+ */
+function coloured(text, language) {
+    const name = language.toLowerCase();
+    const known = ALIASES[name] ?? name;
+    if (text.length > LONGEST_COLOURED || !lowlight.registered(known)) {
+        return text;
+    }
+    return nodesOf(lowlight.highlight(known, text).children);
+}
+
+/**
+ * @param {any[]} children
+ * @returns {any[]}
+ */
+function nodesOf(children) {
+    return children.map((node) =>
+        node.type === "text"
+            ? node.value
+            : html`<span class=${node.properties.className.join(" ")}>${nodesOf(node.children)}</span>`,
+    );
+}

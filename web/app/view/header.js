@@ -1,0 +1,113 @@
+/**
+ * The line above the conversation: which thread, how full, what can be done with it.
+ *
+ * @import {App} from "../store/app.js"
+ * @import {Thread} from "../store/thread.js"
+ */
+import { html, useEffect, useRef, useState } from "../vendor.js";
+import { Icon } from "./icons.js";
+import { Meter } from "./meter.js";
+import { titleOf } from "./sidebar.js";
+
+/** @type {[panel: "context" | "checkpoints" | "search", icon: string, words: string][]} */
+const PANELS = [["search", "search", "Search"], ["checkpoints", "history", "Files"], ["context", "layers", "Context"]];
+
+/** @param {{app: App, thread: Thread}} props */
+export function Header({ app, thread }) {
+    thread.version.value; // name and counts are in the state
+    const state = thread.state;
+    const context = thread.context.value;
+    const overview = app.threads.value?.find((one) => one.id === thread.id);
+    const title = titleOf({ name: state?.name ?? overview?.name ?? null, preview: overview?.preview });
+    const compactions = state?.compactionCount ?? 0;
+    return html`
+        <header class="header">
+            <button class="icon-button only-narrow" aria-label="Threads" aria-expanded=${app.isListOpen.value}
+                onClick=${() => { app.isListOpen.value = !app.isListOpen.value; }}><${Icon} name="menu" /></button>
+            <div class="header-title">
+                <h1 dir="auto" title=${title}>${title}</h1>
+                <p dir="ltr" title=${state?.cwd}>${state?.cwd}${state?.branchName ? ` · ${state.branchName}` : ""}</p>
+            </div>
+            ${compactions > 0 && html`<span class="chip">compacted ×${compactions}</span>`}
+            ${state?.archived && html`<span class="chip">archived</span>`}
+            ${context && html`<${Meter} context=${context} />`}
+            <div class="header-actions">
+                ${PANELS.map(([panel, icon, words]) => html`
+                    <button key=${panel} class="icon-button" aria-pressed=${app.panel.value === panel} aria-label=${words} title=${words}
+                        onClick=${() => { app.panel.value = app.panel.value === panel ? null : panel; }}><${Icon} name=${icon} /></button>
+                `)}
+                <${More} app=${app} thread=${thread} />
+            </div>
+        </header>
+    `;
+}
+
+/** @param {{app: App, thread: Thread}} props */
+function More({ app, thread }) {
+    const [isOpen, setOpen] = useState(false);
+    const menu = useRef(/** @type {HTMLElement | null} */ (null));
+    useEffect(() => {
+        if (!isOpen) {
+            return () => {};
+        }
+        menu.current?.querySelector("button")?.focus();
+        /** @param {Event} event */
+        const close = (event) => {
+            if (!menu.current?.parentElement?.contains(/** @type {Node} */ (event.target))) {
+                setOpen(false);
+            }
+        };
+        addEventListener("pointerdown", close);
+        return () => removeEventListener("pointerdown", close);
+    }, [isOpen]);
+    const archived = thread.state?.archived;
+    /** @type {[icon: string, words: string, act: () => void][]} */
+    const items = [
+        ["edit", "Rename …", () => { app.dialog.value = "rename"; }],
+        ["fork", "Fork", () => { app.fork(thread); }],
+        ["plus", "New with the same files", () => { app.command(thread, "/new"); }],
+        ["archive", archived ? "Unarchive" : "Archive", () => { app.dispatch(thread.id, { type: archived ? "thread.unarchive" : "thread.archive" }); }],
+    ];
+    /** @param {KeyboardEvent} event */
+    const onKey = (event) => {
+        const buttons = [...(menu.current?.querySelectorAll("button") ?? [])];
+        const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+        if (event.key === "Escape") {
+            setOpen(false);
+        } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+            event.preventDefault();
+            buttons[(at + (event.key === "ArrowDown" ? 1 : buttons.length - 1)) % buttons.length].focus();
+        }
+    };
+    return html`
+        <div class="more" onKeyDown=${onKey}>
+            <button class="icon-button" aria-label="More" aria-haspopup="menu" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+                <${Icon} name="more" />
+            </button>
+            ${isOpen && html`<div class="menu" role="menu" ref=${menu}>
+                ${items.map(([icon, words, act]) => html`
+                    <button key=${words} role="menuitem" onClick=${() => { setOpen(false); act(); }}><${Icon} name=${icon} />${words}</button>
+                `)}
+            </div>`}
+        </div>
+    `;
+}
+
+/** What to do about a context that fills up, in one click.
+ * @param {{app: App, thread: Thread}} props
+ */
+export function Advice({ app, thread }) {
+    thread.version.value;
+    const context = thread.context.value;
+    if (!context || context.level === "ok" || context.level === null || thread.isBusy || thread.state?.archived) {
+        return null;
+    }
+    const words = context.auto?.message || `The context is ${Math.round(context.percent ?? 0)} % full.`;
+    return html`
+        <div class=${`advice is-${context.level}`} role="status">
+            <${Icon} name="warn" /><span>${words}</span>
+            <button class="button" onClick=${() => app.command(thread, "/compact")}>Compact</button>
+            <button class="button" onClick=${() => app.command(thread, "/clear 3")}>Keep the last 3 turns</button>
+        </div>
+    `;
+}

@@ -1,0 +1,44 @@
+/**
+ * Small drawings, in the colour of the text around them. A name that is a word of the interface stands beside each.
+ */
+import { html } from "../vendor.js";
+
+/** @type {Record<string, string>} */
+const PATHS = {
+    chevron: "M6 4l4 4-4 4",
+    plus: "M8 3v10M3 8h10",
+    close: "M4 4l8 8M12 4l-8 8",
+    menu: "M2.5 4.5h11M2.5 8h11M2.5 11.5h11",
+    search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.5 10.5L14 14",
+    terminal: "M3 4.5L6.5 8 3 11.5M8 11.5h5",
+    file: "M4 2.5h5l3 3v8H4zM9 2.5v3h3",
+    edit: "M3 13l.6-2.6L10.4 3.6l2 2L5.6 12.4zM9 5l2 2",
+    thought: "M8 2.5a4 4 0 0 0-2.2 7.3c.5.4.7.8.7 1.2h3c0-.4.2-.8.7-1.2A4 4 0 0 0 8 2.5zM6.5 13.5h3",
+    tool: "M9.5 3a3 3 0 0 0-.3 4L3.5 12.7l.8.8L10 7.8a3 3 0 0 0 4-3.9l-1.8 1.8-1.4-.5-.5-1.4L12 2.3A3 3 0 0 0 9.500 3z",
+    globe: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM2 8h12M8 2c2 2 2 10 0 12M8 2c-2 2-2 10 0 12",
+    list: "M5.500 4h8M5.500 8h8M5.500 12h8M2.500 4h.01M2.500 8h.01M2.500 12h.01",
+    fold: "M3 3h10M3 13h10M8 5v6M6 9l2 2 2-2",
+    history: "M2.500 8A5.500 5.500 0 1 0 4.200 4M2.500 2.500v2.500H5M8 5v3.200l2 1.300",
+    layers: "M8 2.500L2.500 5.500 8 8.500l5.500-3zM2.500 8L8 11l5.500-3M2.500 10.500L8 13.500l5.500-3",
+    image: "M2.500 3h11v10h-11zM2.500 11l3-3 2.500 2.500L10.500 8l3 3M5.500 6h.01",
+    send: "M8 13V3M4 7l4-4 4 4",
+    stop: "M4.500 4.500h7v7h-7z",
+    copy: "M5.500 5.500h8v8h-8zM3 10.500H2.500v-8h8V3",
+    check: "M3 8.500l3.500 3.500L13 4.500",
+    archive: "M2.500 3h11v3h-11zM3.500 6v7h9V6M6.500 8.500h3",
+    fork: "M4.500 2.500v11M4.500 9c4 0 7-1 7-4M11.500 2.500v2.500",
+    undo: "M3 6.500h6.500a3.500 3.500 0 0 1 0 7H6M5.500 3.500L2.500 6.500l3 3",
+    warn: "M8 2.500l6 11H2zM8 7v3M8 11.800h.01",
+    question: "M6 6a2 2 0 1 1 2.800 1.800c-.5.3-.8.700-.8 1.400M8 11.800h.01",
+    more: "M3 8a.6.6 0 1 0 1.200 0A.6.6 0 1 0 3 8M7.400 8a.6.6 0 1 0 1.200 0A.6.6 0 1 0 7.400 8M11.800 8a.6.6 0 1 0 1.200 0A.6.6 0 1 0 11.800 8",
+};
+
+/** @param {{name: string}} props */
+export function Icon({ name }) {
+    return html`
+        <svg class="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.4"
+            stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+            <path d=${PATHS[name]} />
+        </svg>
+    `;
+}

@@ -1,0 +1,226 @@
+/**
+ * A list of which only the rows near the screen exist. Rows may have any height and change it.
+ *
+ * What is on the screen stays there when rows above it come, go or grow; at the end of the list, the end stays in sight.
+ */
+import { Heights } from "../model/heights.js";
+import { Component, html } from "../vendor.js";
+
+const OVERSCAN_PX = 600;
+const NEAR_END_PX = 60;
+const LOADS_WITHIN_PX = 1200;
+
+/**
+ * @template {{key: string}} R
+ * @typedef {object} ListProps
+ * @property {R[]} rows
+ * @property {(row: R) => any} renderRow
+ * @property {(row: R) => number} estimate its height before it was seen
+ * @property {string} label
+ * @property {string} [jumpTo] the key of a row to bring into sight
+ * @property {number} [jumpCount] changes whenever `jumpTo` is to be followed again
+ */
+
+/** @extends {Component<ListProps<any>, {from: number, to: number, isAtEnd: boolean}>} */
+export class List extends Component {
+    constructor() {
+        super();
+        this.state = { from: 0, to: 0, isAtEnd: true };
+        /** @type {Map<string, number>} */
+        this._seen = new Map();
+        this._heights = new Heights([]);
+        /** @type {any[] | null} */
+        this._rows = null;
+        /** @type {HTMLElement | null} */
+        this._scroller = null;
+        /** @type {Map<Element, string>} */
+        this._observed = new Map();
+        /** @type {Map<string, Element>} */
+        this._elements = new Map();
+        /** @type {Map<string, number>} */
+        this._indexOf = new Map();
+        /** @type {Map<string, (element: Element | null) => void>} */
+        this._refs = new Map();
+        this._isAtEnd = true;
+        this._observer = new ResizeObserver((changes) => this._measured(changes));
+    }
+
+    componentDidMount() {
+        this._observer.observe(/** @type {Element} */ (this._scroller));
+        this._toEnd();
+        this._place();
+    }
+
+    componentWillUnmount() {
+        this._observer.disconnect();
+    }
+
+    /** @param {ListProps<any>} before */
+    componentDidUpdate(before) {
+        if (this.props.jumpCount !== before.jumpCount && this.props.jumpTo) {
+            this._jump(this.props.jumpTo);
+        } else if (this._anchor) {
+            const { key, offset } = this._anchor;
+            this._anchor = null;
+            const index = this._indexOf.get(key);
+            if (this._isAtEnd) {
+                this._toEnd();
+            } else if (index !== undefined && this._scroller) {
+                this._scroller.scrollTop = this._heights.before(index) + offset;
+            }
+            this._place();
+        }
+    }
+
+    render() {
+        const { rows, renderRow, label } = this.props;
+        if (rows !== this._rows) {
+            this._takeRows(rows);
+        }
+        const from = Math.min(this.state.from, Math.max(0, rows.length - 1));
+        const to = Math.min(Math.max(this.state.to, from), rows.length);
+        const above = this._heights.before(from);
+        const below = this._heights.total - this._heights.before(to);
+        return html`
+            <div class="list" ref=${this._takeScroller} onScroll=${this._onScroll} tabindex="0" role="feed" aria-label=${label}>
+                <div class="list-space" style=${{ height: `${above}px` }}></div>
+                ${rows.slice(from, to).map(
+                    (row, offset) => html`
+                        <div class="list-row" key=${row.key} ref=${this._refOf(row.key)} role="article"
+                            aria-posinset=${from + offset + 1} aria-setsize=${rows.length}>
+                            ${renderRow(row)}
+                        </div>
+                    `,
+                )}
+                <div class="list-space" style=${{ height: `${below}px` }}></div>
+            </div>
+            ${!this.state.isAtEnd &&
+            html`<button class="to-end" onClick=${() => this._toEnd()} aria-label="Go to the newest">↓</button>`}
+        `;
+    }
+
+    _takeScroller = (/** @type {HTMLElement | null} */ element) => {
+        this._scroller = element;
+    };
+
+    _onScroll = () => {
+        const scroller = /** @type {HTMLElement} */ (this._scroller);
+        this._isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+        this._place();
+    };
+
+    /** @param {any[]} rows */
+    _takeRows(rows) {
+        const first = this._rows?.[this._heights.find(this._scroller?.scrollTop ?? 0)];
+        if (first && this._scroller) {
+            const top = this._heights.before(this._indexOf.get(first.key) ?? 0);
+            this._anchor = { key: first.key, offset: this._scroller.scrollTop - top };
+        }
+        this._rows = rows;
+        this._heights = new Heights(rows.map((row) => this._seen.get(row.key) ?? this.props.estimate(row)));
+        this._indexOf = new Map(rows.map((row, index) => [row.key, index]));
+    }
+
+    /** @param {string} key */
+    _refOf(key) {
+        let ref = this._refs.get(key);
+        if (!ref) {
+            ref = (element) => this._observe(key, element);
+            this._refs.set(key, ref);
+        }
+        return ref;
+    }
+
+    /**
+     * @param {string} key
+     * @param {Element | null} element
+     */
+    _observe(key, element) {
+        const before = this._elements.get(key);
+        if (before && before !== element) {
+            this._observer.unobserve(before);
+            this._observed.delete(before);
+            this._elements.delete(key);
+        }
+        if (element) {
+            this._elements.set(key, element);
+            this._observed.set(element, key);
+            this._observer.observe(element);
+        } else {
+            this._refs.delete(key);
+        }
+    }
+
+    /** @param {ResizeObserverEntry[]} changes */
+    _measured(changes) {
+        const scroller = this._scroller;
+        if (!scroller) {
+            return;
+        }
+        let grownAbove = 0;
+        let hasGrown = false;
+        for (const { target, borderBoxSize } of changes) {
+            const key = this._observed.get(target);
+            const index = key === undefined ? undefined : this._indexOf.get(key);
+            const height = borderBoxSize[0].blockSize;
+            if (key === undefined || index === undefined || height === 0 || this._heights.at(index) === height) {
+                continue;
+            }
+            const isAbove = this._heights.before(index) + this._heights.at(index) <= scroller.scrollTop;
+            this._seen.set(key, height);
+            const grown = this._heights.set(index, height);
+            grownAbove += isAbove ? grown : 0;
+            hasGrown = true;
+        }
+        if (hasGrown) {
+            this.forceUpdate(() => {
+                if (this._isAtEnd) {
+                    this._toEnd();
+                } else if (grownAbove) {
+                    scroller.scrollTop += grownAbove;
+                }
+                this._place();
+            });
+        } else {
+            if (this._isAtEnd) {
+                this._toEnd(); // the window was resized
+            }
+            this._place();
+        }
+    }
+
+    /** Decides which rows exist. */
+    _place() {
+        const scroller = this._scroller;
+        if (!scroller) {
+            return;
+        }
+        const from = Math.max(0, this._heights.find(scroller.scrollTop - OVERSCAN_PX));
+        const to = this._heights.find(scroller.scrollTop + scroller.clientHeight + OVERSCAN_PX) + 1;
+        const isAtEnd = this._isAtEnd;
+        if (from !== this.state.from || to !== this.state.to || isAtEnd !== this.state.isAtEnd) {
+            this.setState({ from, to, isAtEnd });
+        }
+    }
+
+    _toEnd() {
+        this._isAtEnd = true;
+        if (this._scroller) {
+            this._scroller.scrollTop = this._scroller.scrollHeight;
+        }
+    }
+
+    /** @param {string} key */
+    _jump(key) {
+        const index = this._indexOf.get(key);
+        if (index === undefined || !this._scroller) {
+            return;
+        }
+        this._isAtEnd = false;
+        this._anchor = null;
+        this._scroller.scrollTop = Math.max(0, this._heights.before(index) - 80);
+        this._place();
+    }
+}
+
+export { LOADS_WITHIN_PX };

@@ -1,0 +1,161 @@
+/**
+ * Markdown as elements. A model wrote it, so it is shown and never obeyed: HTML in it is text, an image is a link, and a
+ * link leads to the web or nowhere.
+ *
+ * @import {Token, Tokens} from "../vendor.js"
+ */
+import { GrowingMarkdown, safeLink } from "../model/markdown.js";
+import { Component, h, html, useRef } from "../vendor.js";
+import { Code } from "./code.js";
+
+/** @type {Record<string, string>} */
+const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
+
+/** @param {{text: string}} props */
+export function Markdown({ text }) {
+    const reader = useRef(/** @type {GrowingMarkdown | null} */ (null));
+    reader.current ??= new GrowingMarkdown();
+    const blocks = reader.current.read(text);
+    return html`<div class="markdown">${blocks.map((token, at) => html`<${Block} key=${at} token=${token} />`)}</div>`;
+}
+
+/** @extends {Component<{token: Token}>} */
+class Block extends Component {
+    /** @param {{token: Token}} next */
+    shouldComponentUpdate(next) {
+        return next.token !== this.props.token;
+    }
+
+    render() {
+        return block(this.props.token, 0);
+    }
+}
+
+/**
+ * @param {Token} token
+ * @param {number} at
+ * @returns {any}
+ */
+function block(token, at) {
+    switch (token.type) {
+        case "heading":
+            // The page has headings of its own above these.
+            return h(`h${Math.min(token.depth + 2, 6)}`, { dir: "auto", key: at }, inline(token.tokens));
+        case "paragraph":
+            return html`<p dir="auto" key=${at}>${inline(token.tokens)}</p>`;
+        case "code":
+            return html`<${Code} key=${at} text=${token.text} language=${(token.lang ?? "").split(/\s/)[0]} />`;
+        case "blockquote":
+            return html`<blockquote dir="auto" key=${at}>${blocks(token.tokens)}</blockquote>`;
+        case "list":
+            return list(/** @type {Tokens.List} */ (token), at);
+        case "table":
+            return table(/** @type {Tokens.Table} */ (token), at);
+        case "hr":
+            return html`<hr key=${at} />`;
+        case "space":
+        case "def":
+            return null;
+        case "html":
+            return html`<p dir="auto" key=${at}>${token.raw.trim()}</p>`;
+        default:
+            return "tokens" in token && token.tokens ? html`<span key=${at}>${inline(token.tokens)}</span>` : inlineOne(token, at);
+    }
+}
+
+/** @param {Token[] | undefined} tokens */
+function blocks(tokens) {
+    return (tokens ?? []).map(block);
+}
+
+/**
+ * @param {Tokens.List} token
+ * @param {number} at
+ */
+function list(token, at) {
+    const items = token.items.map(
+        (item, index) => html`<li dir="auto" key=${index} class=${item.task ? "task" : ""}>
+            ${item.task && html`<input type="checkbox" disabled checked=${item.checked} aria-label=${item.checked ? "done" : "to do"} />`}
+            ${blocks(item.tokens.filter((one) => one.type !== "checkbox"))}
+        </li>`,
+    );
+    const start = token.ordered && token.start !== 1 ? token.start : undefined;
+    return h(token.ordered ? "ol" : "ul", { key: at, start, dir: "auto" }, items);
+}
+
+/**
+ * @param {Tokens.Table} token
+ * @param {number} at
+ */
+function table(token, at) {
+    /** @param {Tokens.TableCell} cell */
+    const side = (cell) => (cell.align ? `align-${cell.align}` : "");
+    return html`
+        <div class="table" key=${at} tabindex="0" role="region" aria-label="Table">
+            <table>
+                <thead><tr>${token.header.map((cell) => html`<th class=${side(cell)} dir="auto">${inline(cell.tokens)}</th>`)}</tr></thead>
+                <tbody>
+                    ${token.rows.map(
+                        (row) => html`<tr>${row.map((cell) => html`<td class=${side(cell)} dir="auto">${inline(cell.tokens)}</td>`)}</tr>`,
+                    )}
+                </tbody>
+            </table>
+        </div>
+    `;
+}
+
+/**
+ * @param {Token[] | undefined} tokens
+ * @returns {any[]}
+ */
+function inline(tokens) {
+    return (tokens ?? []).map(inlineOne);
+}
+
+/**
+ * @param {Token} token
+ * @param {number} at
+ * @returns {any}
+ */
+function inlineOne(token, at) {
+    switch (token.type) {
+        case "strong":
+        case "em":
+        case "del":
+            return h(token.type, { key: at }, inline(token.tokens));
+        case "codespan":
+            return html`<code key=${at}>${token.text}</code>`;
+        case "br":
+            return html`<br key=${at} />`;
+        case "link":
+            return link(token.href, inline(token.tokens), at);
+        case "image":
+            return link(token.href, token.text || token.href, at);
+        case "html":
+            return token.raw;
+        case "text":
+            return "tokens" in token && token.tokens ? html`<span key=${at}>${inline(token.tokens)}</span>` : unescaped(token.text);
+        default:
+            return unescaped("text" in token ? token.text : token.raw);
+    }
+}
+
+/**
+ * @param {string} href
+ * @param {any} label
+ * @param {number} at
+ */
+function link(href, label, at) {
+    const safe = safeLink(href);
+    return safe === null
+        ? html`<span key=${at} class="no-link" title=${href}>${label}</span>`
+        : html`<a key=${at} href=${safe} target="_blank" rel="noreferrer noopener">${label}</a>`;
+}
+
+/** @param {string} text */
+function unescaped(text) {
+    return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,4}));/gi, (whole, decimal, hex, name) => {
+        const code = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : 0;
+        return code > 0 && code < 0x110000 ? String.fromCodePoint(code) : (ENTITIES[name] ?? whole);
+    });
+}

@@ -1,0 +1,32 @@
+/**
+ * How full the context is.
+ *
+ * @import {ContextStatus} from "../protocol.js"
+ */
+import { shortCount } from "../model/format.js";
+import { html } from "../vendor.js";
+
+/** @param {{context: ContextStatus}} props */
+export function Meter({ context }) {
+    const { percent, usedTokens, windowTokens } = context;
+    const estimated = context.estimated || context.unknown;
+    const about = estimated ? "about " : "";
+    const share = percent === null ? null : Math.round(percent);
+    const tokens = `${estimated ? "~" : ""}${shortCount(usedTokens)}${windowTokens ? ` / ${shortCount(windowTokens)}` : ""}`;
+    const words = share === null ? `${about}${usedTokens} tokens` : `${about}${share} % of the context used, ${tokens} tokens`;
+    return html`
+        <div class=${`meter is-${context.level ?? "ok"}`} role="meter" aria-label="Context" aria-valuemin="0" aria-valuemax="100"
+            aria-valuenow=${Math.min(share ?? 0, 100)} aria-valuetext=${words} title=${context.note ?? words}>
+            ${share !== null && html`<span class="meter-bar"><span class="meter-fill" style=${{ width: `${Math.min(share, 100)}%` }}></span></span>`}
+            ${share !== null && html`<span class="meter-share">${estimated ? "~" : ""}${share}%</span>`}
+            <span class="meter-tokens">${tokens}</span>
+        </div>
+    `;
+}
+
+/** @param {{level: string | null | undefined}} props */
+export function LevelDot({ level }) {
+    return level === "warning" || level === "critical"
+        ? html`<span class=${`level-dot is-${level}`} role="img" aria-label=${`context ${level}`}></span>`
+        : null;
+}

@@ -1,0 +1,147 @@
+/**
+ * The page: threads at the left, the conversation in the middle, one panel at the right.
+ *
+ * @import {App} from "../store/app.js"
+ * @import {Thread} from "../store/thread.js"
+ */
+import { html, useEffect } from "../vendor.js";
+import { Questions } from "./cards.js";
+import { Checkpoints } from "./checkpoints.js";
+import { Composer } from "./composer.js";
+import { ContextPanel } from "./context.js";
+import { Dialogs } from "./dialogs.js";
+import { Advice, Header } from "./header.js";
+import { Icon } from "./icons.js";
+import { Search } from "./search.js";
+import { Sidebar, titleOf } from "./sidebar.js";
+import { Timeline } from "./timeline.js";
+
+const TITLES = { context: "What the context holds", checkpoints: "Files after each turn", search: "Search" };
+
+/** @param {{app: App}} props */
+export function Page({ app }) {
+    const thread = app.open.value;
+    const panel = app.panel.value;
+    useKeys(app);
+    return html`
+        <div class=${`page ${panel && thread ? "has-panel" : ""} ${app.isListOpen.value ? "has-list" : ""}`}>
+            <${Sidebar} app=${app} />
+            <main class="main">
+                <${Connection} app=${app} />
+                ${thread ? html`<${Conversation} key=${thread.id} app=${app} thread=${thread} />` : html`<${NoThread} app=${app} />`}
+            </main>
+            ${panel && thread && html`
+                <aside class="panel" aria-label=${TITLES[panel]}>
+                    <header class="panel-head"><h2>${TITLES[panel]}</h2>
+                        <button class="icon-button" aria-label="Close" onClick=${() => { app.panel.value = null; }}><${Icon} name="close" /></button>
+                    </header>
+                    <div class="panel-body" key=${thread.id}>
+                        ${panel === "context" && html`<${ContextPanel} app=${app} thread=${thread} />`}
+                        ${panel === "checkpoints" && html`<${Checkpoints} app=${app} thread=${thread} />`}
+                        ${panel === "search" && html`<${Search} app=${app} thread=${thread} />`}
+                    </div>
+                </aside>
+            `}
+            <${Dialogs} app=${app} />
+        </div>
+    `;
+}
+
+/** @param {{app: App, thread: Thread}} props */
+function Conversation({ app, thread }) {
+    thread.version.value;
+    const overview = app.threads.value?.find((one) => one.id === thread.id);
+    const title = titleOf({ name: thread.state?.name ?? overview?.name ?? null, preview: overview?.preview });
+    useEffect(() => {
+        document.title = `${thread.isBusy ? "● " : ""}${title} – trimpoint`;
+    });
+    return html`
+        <${Header} app=${app} thread=${thread} />
+        <div class="conversation"><${Timeline} app=${app} thread=${thread} /></div>
+        <div class="bottom">
+            <${Questions} app=${app} thread=${thread} />
+            <${Progress} app=${app} />
+            <${NoticeView} app=${app} thread=${thread} />
+            <${Advice} app=${app} thread=${thread} />
+            ${thread.state?.readOnly && html`<p class="notice is-problem" role="alert">${thread.state.readOnly}</p>`}
+            <${Composer} app=${app} thread=${thread} />
+        </div>
+    `;
+}
+
+/** @param {{app: App}} props */
+function NoThread({ app }) {
+    if (app.threads.value === null) {
+        return html`<div class="empty" aria-busy="true"><span class="spinner"></span></div>`;
+    }
+    return html`
+        <div class="empty">
+            <h1>No thread is open</h1>
+            <p>A thread is a conversation with the agent, in one folder.</p>
+            <button class="button is-main" onClick=${() => { app.dialog.value = "new"; }}>New thread</button>
+        </div>
+    `;
+}
+
+/** @param {{app: App}} props */
+function Connection({ app }) {
+    return app.session.state.value === "lost" && html`
+        <p class="connection" role="status"><span class="spinner" aria-hidden="true"></span>
+            The daemon cannot be reached. Nothing is lost; the page comes back by itself.</p>
+    `;
+}
+
+/** @param {{app: App}} props */
+function Progress({ app }) {
+    return app.progress.value !== "" && html`
+        <p class="progress" role="status"><span class="spinner" aria-hidden="true"></span>${app.progress.value}</p>
+    `;
+}
+
+/** @param {{app: App, thread: Thread}} props */
+function NoticeView({ app, thread }) {
+    const notice = app.notice.value;
+    if (!notice) {
+        return null;
+    }
+    const { undo } = notice;
+    return html`
+        <div class=${`notice is-${notice.kind}`} role=${notice.kind === "problem" ? "alert" : "status"}>
+            <${Icon} name=${notice.kind === "problem" ? "warn" : "check"} />
+            <p dir="auto">${notice.text}${notice.hint && html` <span class="quiet">${notice.hint}</span>`}</p>
+            ${undo && html`<button class="button is-small" onClick=${() => app.command(thread, undo)}>Undo</button>`}
+            <button class="icon-button" aria-label="Dismiss" onClick=${() => { app.notice.value = null; }}><${Icon} name="close" /></button>
+        </div>
+    `;
+}
+
+/** Keys that work wherever the focus is.
+ * @param {App} app
+ */
+function useKeys(app) {
+    useEffect(() => {
+        /** @param {KeyboardEvent} event */
+        const onKey = (event) => {
+            const isCommand = event.ctrlKey || event.metaKey;
+            const thread = app.open.value;
+            if (isCommand && event.key === "f" && thread) {
+                event.preventDefault();
+                app.panel.value = "search";
+            } else if (isCommand && event.key === "o" && thread?.state) {
+                event.preventDefault();
+                const newest = thread.state.points.findLast((point) => point.kind === "boundary");
+                if (newest) {
+                    thread.toggle(newest.id);
+                }
+            } else if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open]")) {
+                app.panel.value = null;
+                app.isListOpen.value = false;
+            } else if (event.key === "/" && event.target === document.body) {
+                event.preventDefault();
+                document.querySelector("textarea")?.focus();
+            }
+        };
+        addEventListener("keydown", onKey);
+        return () => removeEventListener("keydown", onKey);
+    }, []);
+}

@@ -1,0 +1,71 @@
+/**
+ * Finds words in the whole thread: the browser's own search sees only what is on the screen.
+ *
+ * @import {App} from "../store/app.js"
+ * @import {Thread} from "../store/thread.js"
+ * @import {Entry} from "../model/fold.js"
+ */
+import { counted } from "../model/format.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
+
+const MOST_SHOWN = 200;
+const AROUND = 60;
+
+/** @param {{app: App, thread: Thread}} props */
+export function Search({ app, thread }) {
+    const [text, setText] = useState("");
+    const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+    const version = thread.version.value;
+    const isWhole = thread.state?.isComplete ?? true;
+    const wanted = text.trim().toLowerCase();
+    useEffect(() => field.current?.focus(), []);
+    useEffect(() => {
+        if (wanted && !isWhole) {
+            thread.loadOlder(); // and again with the version that this makes, until all is there
+        }
+    }, [wanted, version]);
+    const hits = useMemo(() => (wanted ? hitsOf(thread, wanted) : []), [thread, wanted, version]);
+    return html`
+        <input class="field" type="search" ref=${field} value=${text} placeholder="Search this thread" aria-label="Search this thread"
+            onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
+        <p class="quiet" role="status">${wanted && `${counted(hits.length, "hit")}${isWhole ? "" : " so far"}`}</p>
+        <ul class="hits">
+            ${hits.slice(0, MOST_SHOWN).map(({ entry, number, at }) => html`
+                <li key=${`${entry.turnId} ${entry.id}`}>
+                    <button onClick=${() => app.jumpTo(thread, entry.turnId)}>
+                        <span class="hit-place">${number} · ${entry.role === "user" ? "you" : entry.role === "assistant" ? "agent" : entry.role}</span>
+                        <span class="hit-text" dir="auto">${around(entry.text, at, wanted.length)}</span>
+                    </button>
+                </li>
+            `)}
+        </ul>
+    `;
+}
+
+/**
+ * @param {Thread} thread
+ * @param {string} wanted
+ */
+function hitsOf(thread, wanted) {
+    /** @type {{entry: Entry, number: number, at: number}[]} */
+    const hits = [];
+    (thread.state?.turns ?? []).forEach((turn, index) => {
+        for (const entry of thread.state?.entries.get(turn.id) ?? []) {
+            const at = entry.text.toLowerCase().indexOf(wanted);
+            if (at >= 0) {
+                hits.push({ entry, number: index + 1, at });
+            }
+        }
+    });
+    return hits.reverse();
+}
+
+/**
+ * @param {string} text
+ * @param {number} at
+ * @param {number} length
+ */
+function around(text, at, length) {
+    const from = Math.max(0, at - AROUND);
+    return html`${from > 0 ? "…" : ""}${text.slice(from, at)}<mark>${text.slice(at, at + length)}</mark>${text.slice(at + length, at + length + AROUND)}`;
+}

@@ -1,0 +1,158 @@
+/**
+ * One turn: the prompt, what the agent did, what it said.
+ *
+ * @import {App} from "../store/app.js"
+ * @import {Thread} from "../store/thread.js"
+ * @import {TurnRow} from "../model/timeline.js"
+ * @import {Entry} from "../model/fold.js"
+ * @import {LiveItem} from "../model/live.js"
+ */
+import { clock, duration } from "../model/format.js";
+import { html, useState } from "../vendor.js";
+import { Activity, summaryOf } from "./activity.js";
+import { CopyButton } from "./code.js";
+import { Icon } from "./icons.js";
+import { Markdown } from "./markdown.js";
+
+const SAFE_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]*$/;
+
+/** @param {{app: App, thread: Thread, row: TurnRow}} props */
+export function TurnView({ app, thread, row }) {
+    const { turn, number, isTrimmed } = row;
+    const state = thread.state;
+    const recorded = state?.entries.get(turn.id) ?? [];
+    const isRunning = turn.status === "running";
+    if (isRunning) {
+        thread.liveVersion.value; // what is live is drawn anew with each change of it
+    }
+    const live = isRunning ? liveOf(thread, turn.id, recorded) : [];
+    const parts = partsOf([...recorded, ...live]);
+    const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
+    return html`
+        <section class=${`turn ${isTrimmed ? "is-trimmed" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
+            <div class="turn-number" aria-hidden="true">${number}</div>
+            ${parts.map((part) => html`<${Part} key=${part.key} part=${part} isRunning=${isRunning} />`)}
+            ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}
+            <${TurnFoot} app=${app} row=${row} answer=${answer?.text ?? ""} />
+        </section>
+    `;
+}
+
+/**
+ * @param {Thread} thread
+ * @param {string} turnId
+ * @param {Entry[]} recorded
+ */
+function liveOf(thread, turnId, recorded) {
+    const known = new Set(recorded.map((entry) => entry.id));
+    return [...thread.live.items.values()].filter((item) => item.turnId === turnId && !known.has(item.id));
+}
+
+/** @typedef {{key: string, entry: Entry | LiveItem} | {key: string, activities: (Entry | LiveItem)[]}} Part */
+
+/**
+ * Puts activities that stand together into one part.
+ * @param {(Entry | LiveItem)[]} entries
+ * @returns {Part[]}
+ */
+function partsOf(entries) {
+    /** @type {Part[]} */
+    const parts = [];
+    for (const entry of entries) {
+        const last = parts.at(-1);
+        if (entry.kind === "message") {
+            parts.push({ key: entry.id, entry });
+        } else if (last && "activities" in last) {
+            last.activities.push(entry);
+        } else {
+            parts.push({ key: `activities ${entry.id}`, activities: [entry] });
+        }
+    }
+    return parts;
+}
+
+/** @param {{part: Part, isRunning: boolean}} props */
+function Part({ part, isRunning }) {
+    if ("activities" in part) {
+        return html`<${Activities} entries=${part.activities} isRunning=${isRunning} />`;
+    }
+    const { entry } = part;
+    const isDiscarded = "discardId" in entry && entry.discardId !== null;
+    const tag = isDiscarded ? html`<span class="tag">not in context</span>` : null;
+    if (entry.role === "user") {
+        return html`<div class=${`prompt ${isDiscarded ? "is-discarded" : ""}`} dir="auto">${tag}<${Prompt} entry=${entry} /></div>`;
+    }
+    return html`<div class=${`answer ${isDiscarded ? "is-discarded" : ""}`} aria-busy=${"isDone" in entry && !entry.isDone}>
+        ${tag}<${Markdown} text=${entry.text} />
+    </div>`;
+}
+
+/** @param {{entry: Entry | LiveItem}} props */
+function Prompt({ entry }) {
+    /** @type {any[]} */
+    const content = entry.detail?.content ?? [];
+    const images = content.filter((part) => part.type === "image" && SAFE_IMAGE.test(part.url ?? ""));
+    const texts = content.filter((part) => part.type === "text").map((part) => part.text);
+    return html`
+        ${images.map((part, at) => html`<img key=${at} class="prompt-image" src=${part.url} alt=${`Image ${at + 1} of the prompt`} />`)}
+        <p class="prompt-text">${images.length ? texts.join("\n") : entry.text}</p>
+    `;
+}
+
+/** @param {{entries: (Entry | LiveItem)[], isRunning: boolean}} props */
+function Activities({ entries, isRunning }) {
+    const [isOpen, setOpen] = useState(false);
+    if (entries.length <= 2 || (isRunning && entries.length <= 4)) {
+        return html`<div class="activities">${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} />`)}</div>`;
+    }
+    const isBad = entries.some((entry) => (entry.detail?.exitCode ?? 0) !== 0);
+    return html`
+        <div class="activities">
+            <button class="activity-line" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+                <${Icon} name="list" />
+                <span class="activity-title">${summaryOf(entries)}</span>
+                <span class="activity-facts">${isBad ? "with failures" : ""}</span>
+                <span class="activity-chevron"><${Icon} name="chevron" /></span>
+            </button>
+            ${isOpen && html`<div class="activities-inner">
+                ${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} />`)}
+            </div>`}
+        </div>
+    `;
+}
+
+/** @param {{thread: Thread, isSilent: boolean}} props */
+function Working({ thread, isSilent }) {
+    const { notice } = thread.live;
+    if (!isSilent && !notice) {
+        return null;
+    }
+    return html`<p class="working"><span class="spinner" aria-hidden="true"></span>${notice || "Working …"}</p>`;
+}
+
+/** @param {{app: App, row: TurnRow, answer: string}} props */
+function TurnFoot({ app, row, answer }) {
+    const { turn, number } = row;
+    if (turn.status === "running") {
+        return null;
+    }
+    const tookMs = turn.completedAt ? Date.parse(turn.completedAt) - Date.parse(turn.startedAt) : 0;
+    const showFiles = () => {
+        app.panel.value = "checkpoints";
+        app.wantedTurn.value = number;
+    };
+    return html`
+        ${turn.status === "failed" && html`<p class="turn-problem" role="note"><${Icon} name="warn" />${turn.error ?? "The turn failed."}</p>`}
+        ${turn.status === "interrupted" && html`<p class="turn-note" role="note"><${Icon} name="stop" />Interrupted</p>`}
+        <div class="turn-foot">
+            <time datetime=${turn.startedAt}>${clock(turn.startedAt, Date.now())}</time>
+            ${tookMs > 0 && html`<span>${duration(tookMs)}</span>`}
+            <span class="turn-actions">
+                ${answer && html`<${CopyButton} text=${answer} what="answer" />`}
+                <button class="icon-button" onClick=${showFiles} aria-label=${`Files after turn ${number}`} title="Files and revert">
+                    <${Icon} name="history" />
+                </button>
+            </span>
+        </div>
+    `;
+}

@@ -1,0 +1,32 @@
+// What app/vendor.js holds: everything of others that the page uses, and nothing else.
+import { h } from "preact";
+import htm from "htm";
+import { createLowlight } from "lowlight";
+import bash from "highlight.js/lib/languages/bash";
+import c from "highlight.js/lib/languages/c";
+import cpp from "highlight.js/lib/languages/cpp";
+import css from "highlight.js/lib/languages/css";
+import diff from "highlight.js/lib/languages/diff";
+import go from "highlight.js/lib/languages/go";
+import ini from "highlight.js/lib/languages/ini";
+import java from "highlight.js/lib/languages/java";
+import javascript from "highlight.js/lib/languages/javascript";
+import json from "highlight.js/lib/languages/json";
+import lua from "highlight.js/lib/languages/lua";
+import python from "highlight.js/lib/languages/python";
+import rust from "highlight.js/lib/languages/rust";
+import shell from "highlight.js/lib/languages/shell";
+import sql from "highlight.js/lib/languages/sql";
+import typescript from "highlight.js/lib/languages/typescript";
+import xml from "highlight.js/lib/languages/xml";
+import yaml from "highlight.js/lib/languages/yaml";
+
+export { Component, Fragment, h, render } from "preact";
+export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+export { batch, computed, effect, signal } from "@preact/signals";
+export { Lexer } from "marked";
+
+export const html = htm.bind(h);
+export const lowlight = createLowlight({
+    bash, c, cpp, css, diff, go, ini, java, javascript, json, lua, python, rust, shell, sql, typescript, xml, yaml,
+});

@@ -251,7 +251,7 @@ export type ContextMessageList = {
 /**
  * How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls `last.totalTokens`.
  *
- * `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens` is an estimate of its own making. `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else what is configured for the model, else null, and with it `percent` (used of window), `leftPercent` (as Codex's own interface shows it), `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact by itself).
+ * `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens` is an estimate of its own making. `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else what is configured for the model, else null, and with it `percent` (used of window), `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact by itself). `leftPercent` is what Codex's own interface shows: it takes the first 12,000 tokens for instructions and tools and leaves them out, so that it and `percent` do not add up to 100.
  *
  * `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached is part of input, reasoning part of output. `compactionCount` is of trim points that summarized, `providerCompactionCount` of Codex's own compactions. `generation` and `auto` are null for a thread that is not in the books, a sub-agent's. `note` says why `usedTokens` is an estimate or what it leaves out, null where it is measured.
  */
@@ -358,7 +358,7 @@ export type DiscardContext = {
  * One command of the tagged union, told apart by its `type`.
  */
 export type DispatchParams = {
-    command: TrimContext | CompactContext | DiscardContext | ArchiveAndNew | RevertToCheckpoint | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread;
+    command: TrimContext | CompactContext | DiscardContext | UndoTrim | ArchiveAndNew | RevertToCheckpoint | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread;
 };
 
 /**
@@ -898,4 +898,19 @@ export type UnarchiveThread = {
     commandId: string;
     threadId: string;
     createdAt?: string | null;
+};
+
+/**
+ * `/undo`: take back the last trim of any kind; the context is what it was before, with the turns since. Files stay as they are.
+ *
+ * `redo` makes the trim again that was undone last. `trimPointId`, when given, must be that trim: so of two clients that undo at once, one does. `force` undoes it also where the context will not fit, or where turns come back word for word that Codex had compacted by itself.
+ */
+export type UndoTrim = {
+    type: "thread.context.undo";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    redo?: boolean;
+    trimPointId?: string | null;
+    force?: boolean;
 };

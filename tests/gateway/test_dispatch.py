@@ -86,6 +86,8 @@ EXAMPLES = {
     "orchestration/subscribeThread": b'{"threadId":"t"}',
     "orchestration/unsubscribeThread": b'{"threadId":"t"}',
     "timeline/read": b'{"threadId":"t"}',
+    "context/inspect": b'{"threadId": "t"}',
+    "context/advice": b'{"threadId": "t"}',
     "context/status": b'{"threadId":"t"}',
     "context/messages/list": b'{"threadId":"t"}',
     "session/export": b'{"threadId":"t"}',

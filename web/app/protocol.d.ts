@@ -107,6 +107,16 @@ export type CheckpointStorage = {
 };
 
 /**
+ * The items of one class. A message of Codex's own can hold parts of several classes: it is counted with its first part, its tokens with each.
+ */
+export type ClassTotal = {
+    class: "assistant" | "environment" | "image" | "instructions" | "other" | "pinned" | "projectDocs" | "reasoning" | "skills" | "summary" | "toolCall" | "toolResult" | "tools" | "user";
+    count: number;
+    estTokens: number;
+    share: number | null;
+};
+
+/**
  * The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying why.
  *
  * `overrides` are the `-c` values it is run with, in order.
@@ -217,6 +227,35 @@ export type CompressionPreview = {
     leftEstTokens: number;
     targetTokens: number;
     floorTokens: number;
+};
+
+/**
+ * `advice` is empty while the level is ok or unknown; the first helps most.
+ */
+export type ContextAdvice = {
+    threadId: string;
+    level: "critical" | "ok" | "warning" | null;
+    advice: TrimAdvice[];
+};
+
+/**
+ * What the model is sent before the next prompt, in order.
+ *
+ * `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex tells nobody, and the error of the estimates. `note` says what is not known of the items, or why `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are those of the session before.
+ */
+export type ContextInspection = {
+    threadId: string;
+    items: InspectedItem[];
+    totals: ClassTotal[];
+    estimatedTokens: number;
+    usedTokens: number;
+    estimated: boolean;
+    overheadTokens: number;
+    windowTokens: number | null;
+    percent: number | null;
+    level: "critical" | "ok" | "warning" | null;
+    predicted: boolean;
+    note: string | null;
 };
 
 /**
@@ -439,6 +478,25 @@ export type FilesChanged = {
     files: number;
     additions: number;
     deletions: number;
+};
+
+/**
+ * One item of what the model is sent. `share` is of the window, null while that is unknown.
+ *
+ * `turnId`, `entryId` and `shortId` are null where the ledger knows nothing of the item: what Codex wrote by itself. `protected` is as in `context/messages/list`.
+ */
+export type InspectedItem = {
+    index: number;
+    class: "assistant" | "environment" | "image" | "instructions" | "other" | "pinned" | "projectDocs" | "reasoning" | "skills" | "summary" | "toolCall" | "toolResult" | "tools" | "user";
+    turnId: string | null;
+    entryId: string | null;
+    shortId: string | null;
+    role: string;
+    preview: string;
+    estTokens: number;
+    share: number | null;
+    protected: string | null;
+    pinned: boolean;
 };
 
 /**
@@ -853,6 +911,20 @@ export type TokenChange = {
     beforeEstimated: boolean;
     afterEstimated: boolean;
     note: string | null;
+    windowTokens?: number | null;
+    beforePercent?: number | null;
+    afterPercent?: number | null;
+};
+
+/**
+ * A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is of the window then. `text` says it in a sentence.
+ */
+export type TrimAdvice = {
+    command: string;
+    freesTokens: number | null;
+    afterTokens: number | null;
+    percent: number | null;
+    text: string;
 };
 
 /**

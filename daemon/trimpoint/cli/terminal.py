@@ -51,7 +51,9 @@ def for_shells(text: str) -> str:
     said = re.sub(r" \(in a terminal\)$", "", said)
     said = _UUID.sub(r"\1", said)
     return re.sub(
-        r"(?<![\w/.~-])/(clear|compact|compress|revert|undo|new)\b(?!/)", r"trimpoint \1", said
+        r"(?<![\w/.~-])/(clear|compact|compress|revert|undo|context|new)\b(?!/)",
+        r"trimpoint \1",
+        said,
     )
 
 

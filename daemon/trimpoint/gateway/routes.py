@@ -10,6 +10,7 @@ from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.clear_hint import ClearHint
+from trimpoint.gateway.commands.context_inspections import ContextInspections
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.skill_menu import SkillMenu
@@ -67,7 +68,8 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     router, threads, captures, sessions, worktrees, lost_endings = deps.operations
     identity = side.identity
     previews = RevertPreviews(engine, sessions, identity, worktrees)
-    slash = SlashRunner(engine, sessions, previews, rules.wait_s, rules.discard)
+    inspections = ContextInspections(engine, sessions)
+    slash = SlashRunner(engine, sessions, previews, inspections, rules.wait_s, rules.discard)
     starts = TurnStarts(sessions, threads, identity, captures)
     agent_tools = AgentTools(engine, sessions, rules.discard, starts, rules.wait_s, tasks)
     side.codex_events.add_interceptor(agent_tools.intercept)
@@ -112,6 +114,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **CheckpointMethods(engine, identity, captures.limits).table,
         **CheckpointStorage(engine).table,
         **previews.table,
+        **inspections.table,
     }
     return Routes(
         ExtensionMethods(extensions), side.handles.wrap(handlers, methods.forward), methods.forward

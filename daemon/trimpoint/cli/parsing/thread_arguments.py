@@ -247,6 +247,9 @@ def add_context(commands: Commands) -> None:
     parser = command(
         commands, "context", "thread_commands.context:run", "show how full a thread's context is"
     )
+    parser.add_argument(
+        "--items", action="store_true", help="show each item that the model is sent next"
+    )
     for_one_thread(parser)
 
 

@@ -1,18 +1,22 @@
-"""`trimpoint context`: how full a thread's context is."""
+"""`trimpoint context`: how full a thread's context is, and with `--items` what it holds."""
 
 import argparse
 from functools import partial
 from typing import Any
 
 import msgspec
+from rich.console import RenderableType
+from rich.text import Text
+from trimpoint_protocol.methods import ContextAdvice, ContextInspection
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import print_json, stdout_console
+from trimpoint.cli.terminal import for_shells, print_json, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.context_view import context_table
+from trimpoint.cli.views.inspection_view import inspection_view
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,10 +34,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
     status = await _status(client, arguments)
+    if arguments.items:
+        thread_id = status["threadId"]
+        found = dict(await client.request("context/inspect", threadId=thread_id))
+        return _print(arguments, found, inspection_view(msgspec.convert(found, ContextInspection)))
+    context = msgspec.convert(status, ContextStatus)
+    code = _print(arguments, status, context_table(context))
+    if context.level in ("warning", "critical") and not arguments.json:
+        advice = await ask(client, ContextAdvice, "context/advice", threadId=context.thread_id)
+        for one in advice.advice:
+            stdout_console().print(Text(f"  {for_shells(one.text)}"))
+    return code
+
+
+def _print(arguments: argparse.Namespace, answer: dict[str, Any], view: RenderableType) -> int:
     if arguments.json:
-        print_json(status)
+        print_json(answer)
     else:
-        stdout_console().print(context_table(msgspec.convert(status, ContextStatus)))
+        stdout_console().print(view)
     return Exit.DONE
 
 

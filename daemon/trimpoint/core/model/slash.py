@@ -220,6 +220,10 @@ def _parse_new(rest: str) -> dict[str, Any] | str:
     return f"/new takes nothing after it, not {_quoted(words)}." if words else dict(switches)
 
 
+def _parse_context(rest: str) -> dict[str, Any] | str:
+    return f"/context takes nothing after it, not {_quoted(rest)}." if rest else {}
+
+
 def _parse_undo(rest: str) -> dict[str, Any] | str:
     switches, words = _switches(rest, REDO, FORCE, DRY_RUN)
     if words:
@@ -296,6 +300,14 @@ REGISTRY: dict[str, SlashCommand] = {
             "would be done. "
             "If it fails, nothing changes.",
             _parse_revert,
+        ),
+        SlashCommand(
+            "context",
+            "/context",
+            "Show what the agent's context holds, and what would help when it is full",
+            "A bar for each kind of thing, the five largest items, and, from the warning level on, "
+            "the trims that would help most. Nothing changes.",
+            _parse_context,
         ),
         SlashCommand(
             "undo",

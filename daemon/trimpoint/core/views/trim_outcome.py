@@ -13,11 +13,13 @@ from trimpoint.core.context.context_size import (
     context_size,
     opened_tokens,
     overhead_tokens,
+    window_of,
 )
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.state import Boundary, Discard, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.usage import model_in
 
 SUMMARY_TO_COME = "The summary is not counted, because it is not written yet."
 UNDO, REDO = "/undo", "/undo --redo"
@@ -38,15 +40,22 @@ _CALLED = {
 }
 
 
-def token_change(before: ContextSize, after: ContextSize) -> TokenChange:
-    """The two sizes, and one reason where either is an estimate."""
+def token_change(before: ContextSize, after: ContextSize, window: int | None) -> TokenChange:
+    """The two sizes, their shares of the window, and one reason where either is an estimate."""
     return TokenChange(
         before=before.used,
         after=after.used,
         before_estimated=before.is_estimate,
         after_estimated=after.is_estimate,
         note=after.note or before.note,
+        window_tokens=window,
+        before_percent=_percent(before.used, window),
+        after_percent=_percent(after.used, window),
     )
+
+
+def _percent(tokens: int | None, window: int | None) -> float | None:
+    return None if tokens is None or window is None else round(tokens * 100 / window, 1)
 
 
 def tokens_text(change: TokenChange) -> str:
@@ -55,7 +64,10 @@ def tokens_text(change: TokenChange) -> str:
     if change.after is None:
         return f"The context holds {before} tokens now."
     after = f"{'about ' * change.after_estimated}{change.after:,}"
-    return f"Context: {before} tokens before, {after} after."
+    percent = ""
+    if change.before_percent is not None and change.after_percent is not None:
+        percent = f" ({change.before_percent:.0f} % → {change.after_percent:.0f} % of the window)"
+    return f"Context: {before} tokens before, {after} after{percent}."
 
 
 def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
@@ -83,18 +95,15 @@ def unarchive_line(state: ThreadState) -> str:
 def change_by_discard(state: ThreadState, discarded_tokens: int, policy: Policy) -> TokenChange:
     """Returns what a discard of so many tokens would do to the context."""
     before = context_size(state, policy)
-    return TokenChange(
-        before=before.used,
-        after=max(0, before.used - discarded_tokens),
-        before_estimated=before.is_estimate,
-        after_estimated=True,
-        note=before.note or DISCARDED,
-    )
+    left = max(0, before.used - discarded_tokens)
+    after = ContextSize(left, is_estimate=True, is_unknown=False, note=before.note or DISCARDED)
+    return token_change(before, after, window_of(state.usage, model_in(state.settings), policy))
 
 
 def planned_change(state: ThreadState, command: Planned, policy: Policy) -> TokenChange:
     """Returns what an accepted command would do to the context."""
     before, overhead = context_size(state, policy), overhead_tokens(state)
+    window = window_of(state.usage, model_in(state.settings), policy)
     after: int | None
     match command:
         case wire.TrimContext():
@@ -113,6 +122,9 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
         before_estimated=before.is_estimate,
         after_estimated=True,
         note=note or before.note,
+        window_tokens=window,
+        before_percent=_percent(before.used, window),
+        after_percent=_percent(after, window),
     )
 
 

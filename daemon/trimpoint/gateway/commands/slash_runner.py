@@ -19,9 +19,13 @@ from trimpoint_protocol.commands import (
     UndoTrim,
 )
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandOutcome, CommandProgress
+from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
 
-from trimpoint.core.context.context_size import ContextSize, context_size
+from trimpoint.core.context.context_size import (
+    ContextSize,
+    context_size,
+    window_of,
+)
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.discarding import plan_compression, total_tokens
@@ -30,6 +34,7 @@ from trimpoint.core.model import slash
 from trimpoint.core.model.decision import DiscardPolicy, Rejected, Stamp
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, ThreadState
+from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.trim_outcome import (
     Planned,
@@ -43,6 +48,7 @@ from trimpoint.core.views.trim_outcome import (
     undo_line,
 )
 from trimpoint.core.views.view import blocker
+from trimpoint.gateway.commands.context_inspections import ContextInspections
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
@@ -79,10 +85,12 @@ class SlashRunner:
         engine: ThreadRegistry,
         sessions: Sessions,
         previews: RevertPreviews,
+        inspections: ContextInspections,
         wait_s: float,
         discard: DiscardPolicy,
     ) -> None:
         self._previews = previews
+        self._inspections = inspections
         self._engine = engine
         self._sessions = sessions
         self._wait_s = wait_s
@@ -119,6 +127,8 @@ class SlashRunner:
                     Reason.USAGE,
                     f"/{command} needs a thread to act on; give its threadId.",
                 )
+            case slash.Invocation("context", _):
+                return await self._inspections.run(str(thread_id))
             case slash.Invocation("compress", arguments):
                 arguments = {**arguments, "dry_run": arguments["dry_run"] or dry_run}
                 return await self._compress(arguments, str(thread_id), command_id, progress)
@@ -159,11 +169,7 @@ class SlashRunner:
         """The answer with what it did to the context, and how to undo it as its last line."""
         new_id = outcome.new_thread_id
         present = writer if new_id is None else await self._engine.thread(new_id)
-        change = (
-            None
-            if before is None
-            else token_change(before, context_size(present.state, self._engine.policy))
-        )
+        change = None if before is None else self._change(before, present.state)
         undo, way_back = self._way_back(outcome, writer.state)
         done = str(outcome.message).removesuffix(f"\n{way_back}")
         said = done if change is None else f"{done} {tokens_text(change)}"
@@ -181,6 +187,11 @@ class SlashRunner:
             return UNDO, undo_line(UNDO)
         undo = undo_command(state, of_undo=outcome.command == "undo")
         return undo, undo_line(undo) if undo is not None else ""
+
+    def _change(self, before: ContextSize, state: ThreadState) -> TokenChange:
+        policy = self._engine.policy
+        window = window_of(state.usage, model_in(state.settings), policy)
+        return token_change(before, context_size(state, policy), window)
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
         """Returns what a command would do; nothing is written down."""

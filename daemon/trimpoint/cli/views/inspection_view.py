@@ -1,0 +1,91 @@
+"""The x-ray of a context in a terminal: each item that the model is sent next, in its colour."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from trimpoint_protocol.methods import ClassTotal, ContextInspection, InspectedItem
+
+from trimpoint.cli.terminal import for_shells, one_line
+from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
+
+BAR_CELLS = 24
+_COLOURS = {
+    "instructions": "bright_black",
+    "tools": "bright_black",
+    "environment": "bright_black",
+    "projectDocs": "magenta",
+    "skills": "bright_black",
+    "summary": "yellow",
+    "pinned": "bright_yellow",
+    "user": "cyan",
+    "assistant": "green",
+    "toolCall": "blue",
+    "toolResult": "bright_blue",
+    "reasoning": "bright_magenta",
+    "image": "magenta",
+}
+
+
+def inspection_view(found: ContextInspection) -> RenderableType:
+    """A line for each item, then a bar for each class and the sums, which add up to the meter's."""
+    return Group(_items(found.items), Text(), _totals(found), *_sums(found))
+
+
+def _items(items: list[InspectedItem]) -> Table:
+    table = Table(box=None, padding=(0, 1), show_header=False, pad_edge=False)
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(ratio=1, overflow="ellipsis", no_wrap=True)
+    for item in items:
+        table.add_row(
+            str(item.index),
+            Text(item.item_class, _COLOURS.get(item.item_class, "")),
+            item.short_id or "",
+            tokens(item.est_tokens),
+            Text(one_line(item.preview, 200) + _marks(item)),
+        )
+    return table
+
+
+def _marks(item: InspectedItem) -> str:
+    marks = ["pinned"] if item.pinned else []
+    marks += [f"stays: {item.protected}"] if item.protected is not None else []
+    return f"  ({', '.join(marks)})" if marks else ""
+
+
+def _totals(found: ContextInspection) -> Table:
+    table = Table.grid(padding=(0, 2))
+    whole = max(found.used_tokens, found.estimated_tokens, 1)
+    for total in found.totals:
+        table.add_row(*_total_row(total, whole))
+    if found.overhead_tokens > 0:
+        row = ("tools, rest", found.overhead_tokens, whole)
+        table.add_row(Text(row[0], "dim"), _bar(row[1], whole, "dim"), tokens(row[1]))
+    return table
+
+
+def _total_row(total: ClassTotal, whole: int) -> tuple[Text, Text, str, Text]:
+    colour = _COLOURS.get(total.item_class, "")
+    name, bar = Text(total.item_class, colour), _bar(total.est_tokens, whole, colour)
+    return name, bar, tokens(total.est_tokens), Text(f"{total.count} items", "dim")
+
+
+def _bar(count: int, whole: int, colour: str) -> Text:
+    filled = min(BAR_CELLS, round(count * BAR_CELLS / whole))
+    return Text(FILLED * filled, colour).append(EMPTY * (BAR_CELLS - filled), "bright_black")
+
+
+def _sums(found: ContextInspection) -> Iterator[Text]:
+    about = "≈ " if found.estimated else ""
+    window = f" of {tokens(found.window_tokens)}" if found.window_tokens is not None else ""
+    used = f"{about}{tokens(found.used_tokens)}{window} tokens"
+    items = f"{tokens(found.estimated_tokens)} in items by estimate"
+    sign = "-" if found.overhead_tokens < 0 else "+"
+    rest = f"{sign} {tokens(abs(found.overhead_tokens))} for tools and the error of estimates"
+    yield Text(f"{used} = {items} {rest}", "bold")
+    if found.note is not None:
+        yield Text(one_line(for_shells(found.note), 300), "dim")

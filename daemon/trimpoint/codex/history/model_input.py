@@ -1,0 +1,66 @@
+"""What the model will be sent next, read from a conversation's rollout as Codex reads it. Pure.
+
+The first item is Codex's own instructions, which it keeps in the head of the file and sends as an
+item or beside the items, as the model has it (measured: 0.163). Then come all items since the
+newest compaction, and before them what that put in place of the context.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from trimpoint.core.context.active_context import is_preamble
+from trimpoint.core.model.lenient import as_dict, as_list
+
+
+class _Line(msgspec.Struct, frozen=True):
+    type: str
+    payload: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+
+
+def model_input(lines: Iterable[bytes]) -> list[bytes]:
+    """Returns the items that Codex has for the model, in order, its own included."""
+    instructions = b""
+    items: list[bytes] = []
+    for line in lines:
+        try:
+            record = _decode_line(line)
+        except msgspec.MsgspecError:
+            continue  # a record of a kind not known here, or damage: the rest is still good
+        match record.type:
+            case "session_meta":
+                instructions = _instructions(record.payload) or instructions
+            case "response_item":
+                items.append(bytes(record.payload))
+            case "compacted":
+                history = as_list(as_dict(msgspec.json.decode(record.payload)).get(_REPLACED))
+                items = [msgspec.json.encode(item) for item in history] or items
+            case _:
+                pass
+    return [instructions, *items] if instructions else items
+
+
+def own_beginning(items: Iterable[bytes]) -> list[bytes]:
+    """Returns what Codex writes by itself before the conversation."""
+    beginning: list[bytes] = []
+    for item in items:
+        if not is_preamble(msgspec.json.decode(item)):
+            break
+        beginning.append(item)
+    return beginning
+
+
+_REPLACED = "replacement_history"
+
+
+def _instructions(payload: msgspec.Raw) -> bytes:
+    meta: dict[str, Any] = as_dict(msgspec.json.decode(payload))
+    text = as_dict(meta.get("base_instructions")).get("text")
+    if not text:
+        return b""
+    content = [{"type": "input_text", "text": str(text)}]
+    return msgspec.json.encode({"type": "message", "role": "developer", "content": content})

@@ -1,0 +1,266 @@
+"""The x-ray: what the model will be sent next, item by item, and what each item is.
+
+`inspect_context` is given the items that Codex has for the thread
+(`codex/history/model_input.py`), its own included, and finds those again that the ledger knows.
+Where Codex has written nothing yet, the items are those that the session was given.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trimpoint.core.context.active_context import (
+    bootstrap_items,
+    call_id,
+    current_summary,
+    is_call,
+    is_output,
+    is_preamble,
+    message_text,
+    placed_items,
+    summary_item,
+)
+from trimpoint.core.context.segment_kinds import preview
+from trimpoint.core.context.segments import ContextSegment, context_segments
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.tokens import ITEM_TOKENS, estimate_tokens
+
+
+class ItemClass(StrEnum):
+    """What an item is, in the order in which totals are shown."""
+
+    INSTRUCTIONS = "instructions"
+    TOOLS = "tools"
+    ENVIRONMENT = "environment"
+    PROJECT_DOCS = "projectDocs"
+    SKILLS = "skills"
+    SUMMARY = "summary"
+    PINNED = "pinned"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "toolCall"
+    TOOL_RESULT = "toolResult"
+    REASONING = "reasoning"
+    IMAGE = "image"
+    OTHER = "other"
+
+
+class InspectedItem(NamedTuple):
+    """One item. `tokens_by_class`: a message of Codex's own can hold several kinds of things.
+
+    What the ledger knows of it is None where it knows nothing: what Codex wrote by itself.
+    """
+
+    item_class: ItemClass
+    role: str
+    preview: str
+    tokens: int
+    tokens_by_class: tuple[tuple[ItemClass, int], ...]
+    turn_id: str | None = None
+    entry_id: str | None = None
+    short_id: str | None = None
+    protected: str | None = None
+
+
+class _Known(NamedTuple):
+    """An item that the ledger knows, and the segment that it belongs to, if it is in one."""
+
+    item: dict[str, Any]
+    turn_id: str | None
+    segment: ContextSegment | None
+
+
+# How a text begins that Codex writes, by what it is; the first that fits counts.
+_BEGINNINGS = (
+    ("<environment_context>", ItemClass.ENVIRONMENT),
+    ("# AGENTS.md instructions", ItemClass.PROJECT_DOCS),
+    ("<user_instructions>", ItemClass.PROJECT_DOCS),
+    ("<skills_instructions>", ItemClass.SKILLS),
+    ("<skill>", ItemClass.SKILLS),
+    ("<conversation-summary", ItemClass.SUMMARY),
+    ("Another language model started to solve this problem", ItemClass.SUMMARY),
+)
+_IMAGES = frozenset({"input_image", "image"})
+
+
+def inspect_context(state: ThreadState, sent: Sequence[bytes]) -> list[InspectedItem]:
+    """Returns what the model is sent before the next prompt; `sent` are its items, in order."""
+    items: list[dict[str, Any]] = [msgspec.json.decode(item) for item in sent]
+    known = _found_again(items, _known_items(state))
+    return [
+        _inspected(item, raw, known.get(at))
+        for at, (item, raw) in enumerate(zip(items, sent, strict=True))
+    ]
+
+
+def conversation_items(state: ThreadState) -> list[bytes]:
+    """Returns the items of the context that the ledger knows, in order."""
+    generation = state.generation
+    own = [
+        item
+        for turn in state.active_turns
+        if turn.id not in generation.turn_ids or generation.bootstrap == "provider"
+        for _, item in placed_items(state, turn)
+    ]
+    return [*bootstrap_items(state, generation), *own]
+
+
+def as_sent(items: Sequence[bytes]) -> list[bytes]:
+    """Returns the items as Codex sends them: no result without its call, no call without a result.
+
+    Codex says of a call without a result that it was aborted (measured: 0.133 to 0.171).
+    """
+    decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
+    calls = {call_id(item) for item in decoded if is_call(item)}
+    answered = {call_id(item) for item in decoded if is_output(item)}
+    sent: list[bytes] = []
+    for item, raw in zip(decoded, items, strict=True):
+        if is_output(item) and call_id(item) not in calls:
+            continue
+        sent.append(raw)
+        if is_call(item) and call_id(item) not in answered:
+            sent.append(_aborted(item))
+    return sent
+
+
+def _aborted(call: dict[str, Any]) -> bytes:
+    kind = f"{call['type']}_output"
+    return msgspec.json.encode({"type": kind, "call_id": call_id(call), "output": "aborted"})
+
+
+def _known_items(state: ThreadState) -> list[_Known]:
+    segments = {
+        (segment.turn_id, position): segment
+        for segment in context_segments(state)
+        for position in segment.positions
+    }
+    known: list[_Known] = []
+    if (summary := current_summary(state)) is not None:
+        item = summary_item(summary.text, summary.messages)
+        known.append(_Known(msgspec.json.decode(item), None, None))
+    for turn in state.active_turns:
+        for position, item in placed_items(state, turn):
+            segment = segments.get((turn.id, position))
+            known.append(_Known(msgspec.json.decode(item), turn.id, segment))
+    return known
+
+
+def _found_again(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> dict[int, _Known]:
+    """Position among `items` -> what the ledger knows of it; compared from the end, in order."""
+    places: dict[Any, list[int]] = {}
+    for place, one in enumerate(known):
+        places.setdefault(_likeness(one.item), []).append(place)
+    found: dict[int, _Known] = {}
+    end = len(known)
+    for at in range(len(items) - 1, -1, -1):
+        candidates = places.get(_likeness(items[at]), [])
+        while candidates and candidates[-1] >= end:
+            candidates.pop()
+        if candidates:
+            end = candidates.pop()
+            found[at] = known[end]
+    return found
+
+
+def _likeness(item: dict[str, Any]) -> Any:
+    """Returns the same for an item and for itself as Codex sends it, with ids and labels."""
+    kind = item.get("type")
+    if kind == "message":
+        return kind, item.get("role"), message_text(item)
+    if kind == "reasoning":
+        return kind, item.get("encrypted_content"), str(item.get("summary"))
+    return kind, call_id(item), str(item.get("encrypted_content") or "")
+
+
+def _inspected(item: dict[str, Any], raw: bytes, known: _Known | None) -> InspectedItem:
+    tokens = estimate_tokens(raw)
+    parts = _tokens_by_class(item, tokens)
+    segment = known.segment if known is not None else None
+    return InspectedItem(
+        item_class=_class_of(item),
+        role=str(item.get("role") or ("assistant" if _is_by_model(item) else "tool")),
+        preview=preview(_text(item)),
+        tokens=tokens,
+        tokens_by_class=parts,
+        turn_id=known.turn_id if known is not None else None,
+        entry_id=_entry_id(item, segment) if segment is not None else None,
+        short_id=segment.short_id if segment is not None else None,
+        protected=segment.protected if segment is not None else None,
+    )
+
+
+def _entry_id(item: dict[str, Any], segment: ContextSegment) -> str:
+    """The ledger's entry of the item; several items can have one, as a call and its result."""
+    own = {str(name) for name in (item.get("id"), call_id(item)) if name}
+    named = zip(segment.ids, segment.entry_ids, strict=True)
+    return next((entry for name, entry in named if name in own), segment.entry_ids[0])
+
+
+def _is_by_model(item: dict[str, Any]) -> bool:
+    return item.get("type") == "reasoning" or str(item.get("type", "")).endswith("_call")
+
+
+def _class_of(item: dict[str, Any]) -> ItemClass:
+    kind = str(item.get("type", ""))
+    if kind == "message":
+        return next(iter(_parts(item)), (ItemClass.OTHER, 0))[0]
+    if kind == "compaction":
+        return ItemClass.SUMMARY
+    if kind == "additional_tools":
+        return ItemClass.TOOLS
+    if kind == "configuration_update":
+        return ItemClass.INSTRUCTIONS
+    if kind == "reasoning":
+        return ItemClass.REASONING
+    if is_output(item):
+        return ItemClass.TOOL_RESULT
+    return ItemClass.TOOL_CALL if kind.endswith("_call") else ItemClass.OTHER
+
+
+def _tokens_by_class(item: dict[str, Any], tokens: int) -> tuple[tuple[ItemClass, int], ...]:
+    """The item's tokens by class; the first class has what separates it from the next item."""
+    if item.get("type") != "message":
+        return ((_class_of(item), tokens),)
+    by_class: dict[ItemClass, int] = {}
+    for part_class, part_tokens in _parts(item):
+        by_class[part_class] = by_class.get(part_class, 0) + part_tokens
+    first = _class_of(item)
+    by_class[first] = by_class.get(first, 0) + tokens - sum(by_class.values())
+    return tuple(by_class.items())
+
+
+def _parts(item: dict[str, Any]) -> Iterator[tuple[ItemClass, int]]:
+    for part in map(as_dict, as_list(item.get("content"))):
+        alone = msgspec.json.encode({"type": "message", "content": [part]})
+        yield _class_of_part(item, part), estimate_tokens(alone) - ITEM_TOKENS
+
+
+def _class_of_part(item: dict[str, Any], part: dict[str, Any]) -> ItemClass:
+    if part.get("type") in _IMAGES:
+        return ItemClass.IMAGE
+    role, text = item.get("role"), str(part.get("text", "")).lstrip()
+    if role == "assistant":
+        return ItemClass.ASSISTANT
+    if role != "user":
+        begun = next((one for begin, one in _BEGINNINGS if text.startswith(begin)), None)
+        return begun or ItemClass.INSTRUCTIONS
+    if not is_preamble(item) and not text.startswith(("<conversation-summary", "Another ")):
+        return ItemClass.OTHER if text.startswith("<turn_aborted>") else ItemClass.USER
+    return next((one for begin, one in _BEGINNINGS if text.startswith(begin)), ItemClass.USER)
+
+
+def _text(item: dict[str, Any]) -> str:
+    if item.get("type") == "message":
+        return message_text(item)
+    if item.get("type") == "reasoning":
+        summary = map(as_dict, as_list(item.get("summary")))
+        return " ".join(str(part.get("text", "")) for part in summary) or "(sealed)"
+    if is_output(item):
+        output = item.get("output")
+        return output if isinstance(output, str) else msgspec.json.encode(output).decode()
+    arguments = item.get("arguments", item.get("input", item.get("action", "")))
+    shown = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+    return f"{item.get('name') or item.get('type')} {shown}".rstrip()

@@ -1,0 +1,90 @@
+"""Which trims would help most when the context is filling up, each with what it would leave.
+
+What is promised is what a dry run of the command says (`core/views/trim_outcome.py`).
+"""
+
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Final
+
+from trimpoint_protocol.commands import CompactContext, TrimContext
+from trimpoint_protocol.methods import ContextAdvice, TrimAdvice
+
+from trimpoint.core.context.active_context import plan_trim, turn_items
+from trimpoint.core.context.context_size import context_size, overhead_tokens
+from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
+from trimpoint.core.decide.trimming import compact, trim
+from trimpoint.core.model.decision import Accepted, Policy, Stamp
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.views.meter import context_status
+
+COMFORTABLE: Final = 0.35
+"""A clear keeps as many turns as fit into this share of the window."""
+WORTH_IT: Final = 0.05
+"""What frees less of the window is no advice."""
+
+_NOBODY = Stamp(0, "")
+
+
+def trim_advice(state: ThreadState, policy: Policy) -> ContextAdvice:
+    """Two or three trims, those whose outcome is known before those that only the model knows."""
+    status = context_status(state, policy)
+    window = status.window_tokens
+    if status.level not in ("warning", "critical") or window is None:
+        return ContextAdvice(thread_id=state.id, level=status.level, advice=[])
+    known = [*_clear(state, policy, window), *_compress(state, policy, window)]
+    known.sort(key=lambda one: -(one.frees_tokens or 0))
+    advice = [*known, *_compact(state, policy)]
+    return ContextAdvice(thread_id=state.id, level=status.level, advice=advice)
+
+
+def _clear(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvice]:
+    overhead = overhead_tokens(state)
+    newest_first = reversed(state.active_turns)
+    weights = (sum(map(estimate_tokens, turn_items(state, turn))) for turn in newest_first)
+    after, keep = overhead, 0
+    for count, total in enumerate(accumulate(weights, initial=overhead)):
+        if count >= state.active_turn_count or (count > 1 and total > COMFORTABLE * window):
+            break
+        after, keep = total, count
+    command = TrimContext(command_id="", thread_id=state.id, keep_last_n_turns=keep)
+    if isinstance(trim(state, command, _NOBODY), Accepted):
+        yield from _advice(state, policy, f"/clear {keep}", after, window)
+
+
+def _compress(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvice]:
+    plan = plan_compression(state, None, policy.discard)
+    if isinstance(plan, CompressionPlan) and plan.chosen:
+        used = context_size(state, policy).used
+        yield from _advice(state, policy, "/compress", used - total_tokens(plan.chosen), window)
+
+
+def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:
+    keep = max(0, min(policy.preserve_recent_turns, state.active_turn_count - 1))
+    command = CompactContext(command_id="", thread_id=state.id, keep_last_n_turns=keep)
+    plan = plan_trim(state, keep)
+    if plan is not None and isinstance(compact(state, command, _NOBODY, policy), Accepted):
+        text = f"/compact --keep {keep} puts a summary in place of all but the last turns."
+        yield TrimAdvice(
+            command=f"/compact --keep {keep}",
+            frees_tokens=None,
+            after_tokens=None,
+            percent=None,
+            text=text,
+        )
+
+
+def _advice(
+    state: ThreadState, policy: Policy, command: str, after: int, window: int
+) -> Iterator[TrimAdvice]:
+    freed = context_size(state, policy).used - after
+    if freed >= WORTH_IT * window:
+        percent = round(after * 100 / window, 1)
+        yield TrimAdvice(
+            command=command,
+            frees_tokens=freed,
+            after_tokens=after,
+            percent=percent,
+            text=f"{command} frees {freed / window:.0%} of the window: to {after / window:.0%}.",
+        )

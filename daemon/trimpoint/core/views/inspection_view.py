@@ -1,0 +1,114 @@
+"""The x-ray of a context as clients see it, and as a chat shows it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from trimpoint_protocol.methods import (
+    ClassTotal,
+    ContextAdvice,
+    ContextInspection,
+    InspectedItem,
+)
+
+from trimpoint.core.context.inspection import InspectedItem as Item
+from trimpoint.core.context.inspection import ItemClass, inspect_context
+from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.meter import context_status
+
+BAR_CELLS: Final = 20
+LARGEST: Final = 5
+PREDICTED = (
+    "Codex writes its own items with the next turn; these are as the session before had them."
+)
+UNKNOWN = "Codex has not written its instructions yet, so they are not listed."
+
+
+def inspection(
+    state: ThreadState, policy: Policy, sent: Sequence[bytes], *, predicted: bool
+) -> ContextInspection:
+    """What the model is sent next; `sent` are its items (`core/context/inspection.py`)."""
+    items, status = inspect_context(state, sent), context_status(state, policy)
+    estimated, window = sum(item.tokens for item in items), status.window_tokens
+    notes = [PREDICTED if predicted else "" if items else UNKNOWN, status.note or ""]
+    return ContextInspection(
+        thread_id=state.id,
+        items=[_shown(index, item, window) for index, item in enumerate(items)],
+        totals=list(_totals(items, window)),
+        estimated_tokens=estimated,
+        used_tokens=status.used_tokens,
+        estimated=status.estimated,
+        overhead_tokens=status.used_tokens - estimated,
+        window_tokens=window,
+        percent=status.percent,
+        level=status.level,
+        predicted=predicted,
+        note=" ".join(filter(None, notes)) or None,
+    )
+
+
+def inspection_text(found: ContextInspection, advice: ContextAdvice) -> str:
+    """The x-ray in lines: a bar for each class, the largest items, and what would help."""
+    return "\n".join(_lines(found, advice))
+
+
+def _lines(found: ContextInspection, advice: ContextAdvice) -> Iterator[str]:
+    about = "about " if found.estimated else ""
+    of_window = f" of {found.window_tokens:,}" if found.window_tokens is not None else ""
+    percent = f" ({found.percent:.0f} %)" if found.percent is not None else ""
+    yield f"Context: {about}{found.used_tokens:,}{of_window} tokens{percent}."
+    whole = max(found.used_tokens, found.estimated_tokens, 1)
+    for total in found.totals:
+        yield _bar(total.item_class, total.est_tokens, whole)
+    if found.overhead_tokens > 0:
+        yield _bar("tools, rest", found.overhead_tokens, whole)
+    largest = sorted(found.items, key=lambda item: -item.est_tokens)[:LARGEST]
+    if largest:
+        yield f"The {len(largest)} largest:"
+    for item in largest:
+        place = item.short_id or "–"
+        yield f"  {item.est_tokens:>8,}  {place:<8} {item.item_class}: {item.preview}"
+    yield from (one.text for one in advice.advice)
+    if found.note is not None:
+        yield found.note
+
+
+def _bar(name: str, tokens: int, whole: int) -> str:
+    filled = min(BAR_CELLS, round(tokens * BAR_CELLS / whole))
+    bar = "█" * filled + "░" * (BAR_CELLS - filled)
+    return f"  {name:<12} {bar} {tokens:>8,}"
+
+
+def _shown(index: int, item: Item, window: int | None) -> InspectedItem:
+    return InspectedItem(
+        index=index,
+        item_class=item.item_class.value,
+        turn_id=item.turn_id,
+        entry_id=item.entry_id,
+        short_id=item.short_id,
+        role=item.role,
+        preview=item.preview,
+        est_tokens=item.tokens,
+        share=_share(item.tokens, window),
+        protected=item.protected,
+        pinned=False,
+    )
+
+
+def _totals(items: Sequence[Item], window: int | None) -> Iterator[ClassTotal]:
+    """Each class that there is, in the order of `ItemClass`; together they are all items."""
+    for item_class in ItemClass:
+        parts = [
+            tokens for item in items for name, tokens in item.tokens_by_class if name is item_class
+        ]
+        if parts:
+            yield ClassTotal(
+                item_class=item_class.value,
+                count=sum(item.item_class is item_class for item in items),
+                est_tokens=sum(parts),
+                share=_share(sum(parts), window),
+            )
+
+
+def _share(tokens: int, window: int | None) -> float | None:
+    return None if window is None else round(tokens / window, 4)

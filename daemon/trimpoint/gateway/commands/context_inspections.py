@@ -1,0 +1,84 @@
+"""`context/inspect`, `context/advice` and `/context`: what the model is sent, and what helps."""
+
+import anyio.to_thread
+from trimpoint_protocol.methods import (
+    CommandOutcome,
+    ContextAdvice,
+    ContextInspection,
+    ThreadParams,
+)
+
+from trimpoint.codex.history.model_input import model_input, own_beginning
+from trimpoint.codex.history.rollout_files import conversation_lines
+from trimpoint.core.context.inspection import as_sent, conversation_items
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.advice import trim_advice
+from trimpoint.core.views.inspection_view import inspection, inspection_text
+from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writer import ThreadWriter
+
+
+class ContextInspections:
+    """`table` maps method names to handlers. Nothing here changes a thread."""
+
+    def __init__(self, engine: ThreadRegistry, sessions: Sessions) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self.table: dict[str, Handler] = {
+            "context/inspect": self._inspect,
+            "context/advice": self._advise,
+        }
+
+    async def run(self, thread_id: str) -> CommandOutcome:
+        """`/context`.
+
+        :raises EngineError: there is no such thread, or its journal cannot be read.
+        """
+        writer = await self._with_items(thread_id)
+        found = await self._inspected(writer)
+        message = inspection_text(found, trim_advice(writer.state, self._engine.policy))
+        return CommandOutcome(handled=True, command="context", status="completed", message=message)
+
+    async def _inspect(self, call: Call, params: ThreadParams) -> ContextInspection:
+        return await self._inspected(await self._with_items(params.thread_id))
+
+    async def _advise(self, call: Call, params: ThreadParams) -> ContextAdvice:
+        writer = await self._with_items(params.thread_id)
+        return trim_advice(writer.state, self._engine.policy)
+
+    async def _with_items(self, thread_id: str) -> ThreadWriter:
+        owner: str | None = self._engine.owner_of(thread_id)
+        writer = await self._engine.thread(owner or thread_id)
+        if writer.read_only is None:
+            await self._sessions.complete_context(writer)
+        return writer
+
+    async def _inspected(self, writer: ThreadWriter) -> ContextInspection:
+        state = writer.state
+        generation = state.generation
+        items = await _items_in(generation.rollout_path)
+        predicted = not items
+        if predicted:
+            items = [*own_beginning(await _items_before(state)), *conversation_items(state)]
+        return inspection(
+            state,
+            self._engine.policy,
+            as_sent(items),
+            predicted=predicted and len(state.generations) > 1,
+        )
+
+
+async def _items_in(rollout_path: str | None) -> list[bytes]:
+    if rollout_path is None:
+        return []
+    return model_input(await anyio.to_thread.run_sync(conversation_lines, rollout_path))
+
+
+async def _items_before(state: ThreadState) -> list[bytes]:
+    """The items of the newest generation that Codex has any of."""
+    for generation in reversed(state.generations[:-1]):
+        if items := await _items_in(generation.rollout_path):
+            return items
+    return []

@@ -141,6 +141,7 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         auto=context.auto,
         preserve_recent_turns=context.preserve_recent_turns,
         min_freed=context.min_freed,
+        pins_share=context.pins_share,
         provider_compacts_at=compact_limit(profile.overrides),
         discard=DiscardPolicy(config.discard.floor_tokens, config.discard.target_tokens),
     )

@@ -77,6 +77,7 @@ class ContextSection(_Section, frozen=True):
     critical_at: Share = 0.90
     preserve_recent_turns: Annotated[int, msgspec.Meta(ge=0)] = 3
     min_freed: Share = 0.10
+    pins_share: Share = 0.25
     overflow_recovery: bool = True
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 TurnCount = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+TurnNumber = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 TokenCount = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 EntryName = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
@@ -88,6 +89,25 @@ class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.und
     force: bool = False
 
 
+class PinContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.pin"):
+    """`/pin`: the `turns`, each a number counted from 1 or an id, stay in the context word for
+    word, whatever is trimmed; without any, the last one. A `note` without a turn is a sentence of
+    the person that stays. `force` pins also what is more than pins may hold.
+    """
+
+    turns: Annotated[list[Identifier | TurnNumber], msgspec.Meta(max_length=1_000)] | None = None
+    note: str | None = None
+    force: bool = False
+
+
+class UnpinContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.unpin"):
+    """`/unpin`: the `pins`, each a number as `/pins` lists them or an id, stand no more; without
+    any, the one that was made last.
+    """
+
+    pins: Annotated[list[Identifier | TurnNumber], msgspec.Meta(max_length=1_000)] | None = None
+
+
 class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archive-and-new"):
     """`/new`: archive the thread and create one with the same project, worktree, branch and
     settings.
@@ -141,6 +161,8 @@ AnyClientCommand = (
     | CompactContext
     | DiscardContext
     | UndoTrim
+    | PinContext
+    | UnpinContext
     | ArchiveAndNew
     | RevertToCheckpoint
     | StopSession

@@ -169,6 +169,25 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
     note: str | None = None
 
 
+class ContextPin(WireStruct, frozen=True, kw_only=True):
+    """What stays in the context whatever is trimmed: a turn, or a note of the person's.
+
+    `number` is its place in the list, `turn` the turn's number counted from 1, null for a note.
+    `carried`: it stands behind the summary, because its turn was trimmed away or it is a note; else
+    it stands in its place.
+    """
+
+    id: str
+    number: int
+    turn_id: str | None
+    turn: int | None
+    note: str
+    preview: str
+    est_tokens: int
+    carried: bool
+    created_at: Timestamp
+
+
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     """The snapshot of one thread. `sequence` is the last event it includes."""
 
@@ -195,6 +214,7 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     compaction_count: int
     context: ContextStatus
     read_only: str | None
+    pins: list[ContextPin] = []
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):
@@ -243,7 +263,8 @@ class ContextTrimPointDivider(
     not.
 
     `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries
-    that were taken out, which stay where they were said and are flagged.
+    that were taken out, which stay where they were said and are flagged. `pinnedCount`: so many of
+    the turns that the trim took out are pinned, and so still in the context.
     """
 
     trim_point_id: str
@@ -251,6 +272,7 @@ class ContextTrimPointDivider(
     hidden_message_count: int
     expanded: bool
     trim_kind: str
+    pinned_count: int = 0
 
 
 TimelineEntry = TimelineMessage | TimelineActivity | ContextSummaryBanner | ContextTrimPointDivider

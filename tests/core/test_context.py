@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 from trimpoint.core.context.active_context import (
     SEALED_SUMMARY_LOST,
-    bootstrap_items,
     injectable,
     is_preamble,
-    kept_items,
-    rebuilt_generation,
     summary_item,
     turn_items,
 )
+from trimpoint.core.context.generations import bootstrap_items, items_beside, rebuilt_generation
 from trimpoint.core.model import events as ev
 
 from tests.core.given import activity, raw, raw_message, started, texts
@@ -59,7 +57,7 @@ def test_what_a_compaction_keeps_is_whole_turns_of_the_active_context(
     thread = started(turns=3)
     thread.clear(2)
     expected = [f"{part} of {turn_id}" for turn_id in kept for part in ("prompt", "answer")]
-    assert texts(kept_items(thread.state, keep)) == expected
+    assert texts(items_beside(thread.state, keep)) == expected
 
 
 def test_a_generation_without_bootstrap_is_given_nothing() -> None:

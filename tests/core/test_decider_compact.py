@@ -1,7 +1,8 @@
 """`/compact`: two phases, of which only the second changes anything."""
 
 import pytest
-from trimpoint.core.context.active_context import active_message_count, bootstrap_items
+from trimpoint.core.context.active_context import active_message_count
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy

@@ -1,7 +1,8 @@
 """`/clear [N]`: what a trim writes, and when it is refused."""
 
 import pytest
-from trimpoint.core.context.active_context import bootstrap_items, pruned_turn_ids
+from trimpoint.core.context.active_context import pruned_turn_ids
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from trimpoint.core.context.active_context import bootstrap_items, injectable
+from trimpoint.core.context.active_context import injectable
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.context.provider_compactions import COMPACTED
 from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens

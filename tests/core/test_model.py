@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from trimpoint.core.context.active_context import bootstrap_items, pruned_by
+from trimpoint.core.context.active_context import pruned_by
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy, busy

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from trimpoint.core.context.active_context import bootstrap_items, rebuilt_generation, turn_items
+from trimpoint.core.context.active_context import turn_items
+from trimpoint.core.context.generations import bootstrap_items, rebuilt_generation
 from trimpoint.core.decide.overflow import (
     EXCEEDED,
     ProviderCompaction,

@@ -1,7 +1,7 @@
 """What is kept when Codex has compacted the context by itself: counted from what the model sees."""
 
 import pytest
-from trimpoint.core.context.active_context import bootstrap_items
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.context.provider_compactions import (
     COMPACTION,
     newest_own_compaction,

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from trimpoint.core.context.active_context import active_message_count, bootstrap_items, kept_items
+from trimpoint.core.context.active_context import active_message_count
+from trimpoint.core.context.generations import bootstrap_items, items_beside
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.model import commands as internal
@@ -423,7 +424,7 @@ def inject(thread: Conversation, item: bytes) -> None:
 
 def in_context(thread: Conversation) -> list[str]:
     """What a trim that keeps everything would carry over."""
-    return texts(kept_items(thread.state, len(thread.state.turns)))
+    return texts(items_beside(thread.state, len(thread.state.turns)))
 
 
 def of_turns(*numbers: int) -> list[str]:

@@ -163,6 +163,7 @@ def test_entries_are_what_the_wire_says_they_are() -> None:
         "hiddenMessageCount": 2,
         "expanded": True,
         "trimKind": "boundary",
+        "pinnedCount": 0,
     }
 
 

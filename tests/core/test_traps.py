@@ -4,7 +4,8 @@ is concerned.
 
 import msgspec
 import pytest
-from trimpoint.core.context.active_context import bootstrap_items, pruned_by
+from trimpoint.core.context.active_context import pruned_by
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev

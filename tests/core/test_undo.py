@@ -5,8 +5,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 import pytest
-from trimpoint.core.context.active_context import bootstrap_items, turn_items
+from trimpoint.core.context.active_context import turn_items
 from trimpoint.core.context.context_size import context_size
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after
 from trimpoint.core.decide.undoing import REDO_ENDS, newest_boundary
 from trimpoint.core.model import commands as internal

@@ -261,7 +261,7 @@ export type ContextInspection = {
 /**
  * One thing of the agent's context that can only leave it whole: a message, or a tool call with its result.
  *
- * `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | summary. `protected` says why it stays: newest | codeChange | plan | finalAnswer | summary | notRecorded; null when it may go.
+ * `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | summary. `protected` says why it stays: newest | codeChange | plan | finalAnswer | summary | pinned | notRecorded; null when it may go.
  */
 export type ContextMessage = {
     shortId: string;
@@ -285,6 +285,23 @@ export type ContextMessageList = {
     targetTokens: number;
     floorTokens: number;
     refusal: string | null;
+};
+
+/**
+ * What stays in the context whatever is trimmed: a turn, or a note of the person's.
+ *
+ * `number` is its place in the list, `turn` the turn's number counted from 1, null for a note. `carried`: it stands behind the summary, because its turn was trimmed away or it is a note; else it stands in its place.
+ */
+export type ContextPin = {
+    id: string;
+    number: number;
+    turnId: string | null;
+    turn: number | null;
+    note: string;
+    preview: string;
+    estTokens: number;
+    carried: boolean;
+    createdAt: string;
 };
 
 /**
@@ -357,7 +374,7 @@ export type ContextTrimPoint = {
 /**
  * The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not.
  *
- * `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries that were taken out, which stay where they were said and are flagged.
+ * `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries that were taken out, which stay where they were said and are flagged. `pinnedCount`: so many of the turns that the trim took out are pinned, and so still in the context.
  */
 export type ContextTrimPointDivider = {
     kind: "contextTrimPointDivider";
@@ -366,6 +383,7 @@ export type ContextTrimPointDivider = {
     hiddenMessageCount: number;
     expanded: boolean;
     trimKind: string;
+    pinnedCount?: number;
 };
 
 /**
@@ -397,7 +415,7 @@ export type DiscardContext = {
  * One command of the tagged union, told apart by its `type`.
  */
 export type DispatchParams = {
-    command: TrimContext | CompactContext | DiscardContext | UndoTrim | ArchiveAndNew | RevertToCheckpoint | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread;
+    command: TrimContext | CompactContext | DiscardContext | UndoTrim | PinContext | UnpinContext | ArchiveAndNew | RevertToCheckpoint | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread;
 };
 
 /**
@@ -580,6 +598,7 @@ export type OrchestrationThread = {
     compactionCount: number;
     context: ContextStatus;
     readOnly: string | null;
+    pins?: ContextPin[];
 };
 
 /**
@@ -589,6 +608,19 @@ export type PendingRequest = {
     id: string;
     method: string;
     since: string;
+};
+
+/**
+ * `/pin`: the `turns`, each a number counted from 1 or an id, stay in the context word for word, whatever is trimmed; without any, the last one. A `note` without a turn is a sentence of the person that stays. `force` pins also what is more than pins may hold.
+ */
+export type PinContext = {
+    type: "thread.context.pin";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    turns?: (string | number)[] | null;
+    note?: string | null;
+    force?: boolean;
 };
 
 /**
@@ -985,4 +1017,15 @@ export type UndoTrim = {
     redo?: boolean;
     trimPointId?: string | null;
     force?: boolean;
+};
+
+/**
+ * `/unpin`: the `pins`, each a number as `/pins` lists them or an id, stand no more; without any, the one that was made last.
+ */
+export type UnpinContext = {
+    type: "thread.context.unpin";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    pins?: (string | number)[] | null;
 };

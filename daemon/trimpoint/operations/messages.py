@@ -43,6 +43,9 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
         )
     elif operation.kind == "undo":
         message = _undone(state, state.undone[-1].boundary)
+    elif operation.kind in ("pin", "unpin"):
+        verb = "Pinned" if operation.kind == "pin" else "Unpinned"
+        message = f"{verb}; the context holds {counted(len(state.generation.pins), 'pin')} now."
     elif operation.kind == "redo":
         message = _redone(state)
     elif operation.kind == "discard" and state.discards:
@@ -53,6 +56,8 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
         message = _compacted(state, state.trim_points[-1])
     else:
         message = _cleared(state, state.trim_points[-1])
+    if operation.kind in ("clear", "compact") and state.generation.pins:
+        message += f" {len(state.generation.pins)} pinned kept."
     approvals = operation.kind != "start" and state.generations[-2].session_approvals
     return message + _left_behind(not_carried, approvals)
 

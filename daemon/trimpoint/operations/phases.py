@@ -9,6 +9,7 @@ import anyio
 from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import without_prompt
+from trimpoint.core.context.pins import pinned_turns
 from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -78,6 +79,16 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
         missing = [turn for turn in missing if turn.id not in whole]
     writer.record_facts(*complete)
     return _lost(len(missing))
+
+
+async def complete_context(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
+    """`complete_items` of a context's `turns` and of all that is pinned beside them, but for a turn
+    that still runs.
+    """
+    wanted = {turn.id: turn for turn in (*pinned_turns(writer.state), *turns)}
+    return await complete_items(
+        writer, [turn for turn in wanted.values() if turn.status != "running"]
+    )
 
 
 def _has_activities(state: ThreadState, turn: Turn) -> bool:

@@ -12,13 +12,18 @@ import msgspec
 import structlog
 
 from trimpoint.codex.appserver.peer import ProviderError
-from trimpoint.core.decide.reverting import RevertTarget, resolve_target, target_items
+from trimpoint.core.decide.reverting import (
+    RevertTarget,
+    has_other_pins,
+    resolve_target,
+    target_items,
+)
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.operations.messages import reverted_message
-from trimpoint.operations.phases import complete_items, journal_phase, journal_phase_deferred
+from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import start_params
@@ -144,7 +149,7 @@ class RevertSteps:
     async def _from_ledger(
         self, writer: ThreadWriter, operation: Operation, reverting: Reverting, target: RevertTarget
     ) -> Prepared:
-        lost = await complete_items(writer, target.active)
+        lost = await complete_context(writer, target.active)
         target = resolve_target(writer.state, reverting) or target  # with those items
         params = {**start_params(writer.state.settings), "sessionStartSource": "clear"}
         thread = await self._threads.start_hidden(writer, params)
@@ -216,7 +221,7 @@ def _source(state: ThreadState, target: RevertTarget) -> str | None:
     """The provider thread to fork, if it ran turns: Codex says "turn aborted" in a fork of one that
     was only given its context (0.163).
     """
-    if target.generation is None:
+    if target.generation is None or (has_other_pins(state, target) and not target.is_sealed):
         return None
     generation = state.generations[target.generation - 1]
     ran_turns = generation.turn_count > 0 or generation.bootstrap == "provider"

@@ -20,7 +20,7 @@ from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, Provi
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.codex.notifications.watches import TurnWatch
-from trimpoint.core.context.active_context import bootstrap_items, kept_items, rebuilt_generation
+from trimpoint.core.context.generations import bootstrap_items, items_beside, rebuilt_generation
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
@@ -33,7 +33,7 @@ from trimpoint.operations.compaction.compaction import (
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import CANCELLED, failure_message, ready_message
-from trimpoint.operations.phases import complete_items, journal_phase, journal_phase_deferred
+from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
@@ -283,7 +283,7 @@ class OperationRunner:
         await journal_phase(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
-        await complete_items(writer, writer.state.active_turns)
+        await complete_context(writer, writer.state.active_turns)
         fork = await self._forked(writer, provider_id)
         writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
@@ -314,13 +314,13 @@ class OperationRunner:
     async def _with_kept_turns(
         self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread
     ) -> TemporaryThread:
-        """Returns a thread that holds the sealed summary and behind it the kept turns.
+        """Returns a thread that holds the sealed summary, behind it the pins and the kept turns.
 
         The compacted thread has the prompts of all turns before its summary, and nothing can be
         taken out of it. So with kept turns another thread is given what it holds, each kept prompt
         at its place alone.
         """
-        kept = kept_items(writer.state, operation.compaction_keep)
+        kept = items_beside(writer.state, operation.compaction_keep)
         if not kept:
             return compacted
         held = await sealed_context(compacted.path, kept)
@@ -357,7 +357,7 @@ class OperationRunner:
             self._threads.use(
                 fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number)
             )
-            kept = kept_items(writer.state, len(writer.state.active_turns))
+            kept = items_beside(writer.state, len(writer.state.active_turns))
             writer.record_facts(*carried_usage(watch.usage, kept))
 
     async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
@@ -436,7 +436,7 @@ class OperationRunner:
     async def _open_fresh(
         self, writer: ThreadWriter, operation: Operation, generation: Generation
     ) -> None:
-        lost = await complete_items(writer, writer.state.active_turns)
+        lost = await complete_context(writer, writer.state.active_turns)
         params = start_params(writer.state.settings)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"

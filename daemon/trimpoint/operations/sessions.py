@@ -14,9 +14,11 @@ from trimpoint_protocol.commands import (
     AnyClientCommand,
     CompactContext,
     DiscardContext,
+    PinContext,
     RevertToCheckpoint,
     TrimContext,
     UndoTrim,
+    UnpinContext,
 )
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
@@ -36,7 +38,7 @@ from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.compaction.automatic import AutoCompaction
-from trimpoint.operations.phases import complete_items
+from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
@@ -65,7 +67,15 @@ TERMINAL_SWEEP_S = 30.0
 Step = Callable[[ThreadWriter], Awaitable[None]]
 
 # Commands whose outcome depends on the turns that the thread has.
-LOOKS_AT_TURNS = (TrimContext, CompactContext, DiscardContext, UndoTrim, RevertToCheckpoint)
+LOOKS_AT_TURNS = (
+    TrimContext,
+    CompactContext,
+    DiscardContext,
+    UndoTrim,
+    PinContext,
+    UnpinContext,
+    RevertToCheckpoint,
+)
 
 
 class ReadySession(NamedTuple):
@@ -332,14 +342,13 @@ class Sessions:
         """Have the raw items of the active context at hand, but for a turn that still runs: what is
         to go is named by them.
         """
-        ended = [turn for turn in writer.state.active_turns if turn.status != "running"]
-        await complete_items(writer, ended)
+        await complete_context(writer, writer.state.active_turns)
 
     async def complete_undone(self, writer: ThreadWriter, *, redo: bool) -> None:
         """Have the raw items of the turns at hand that the context would hold after an undo."""
         plan = plan_undo(writer.state, redo=redo)
         if isinstance(plan, UndoPlan):
-            await complete_items(writer, plan.context.active_turns)
+            await complete_context(writer, plan.context.active_turns)
 
     async def _catch_up(self, writer: ThreadWriter, *, must_look: bool) -> None:
         """Before a command is decided: the ledger must hold every turn of a session that broke off,

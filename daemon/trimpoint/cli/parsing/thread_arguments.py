@@ -121,6 +121,38 @@ def add_undo(commands: Commands) -> None:
     for_clients(parser, thread=True)
 
 
+def add_pin(commands: Commands) -> None:
+    """`pin`."""
+    parser = command(
+        commands,
+        "pin",
+        "thread_commands.slash:run_pin",
+        "keep turns, or a sentence of yours, in the context whatever is trimmed",
+        "Numbers are turns, counted from 1; without any, the last turn is pinned. What follows "
+        "them is a note. A note without a turn is kept as a sentence of yours.",
+    )
+    parser.add_argument("--force", action="store_true", help="pin more than pins may hold")
+    for_clients(parser, thread=True)
+    parser.add_argument("words", metavar="TURN|NOTE", nargs="*", help="turns, then a note")
+
+
+def add_unpin(commands: Commands) -> None:
+    """`unpin`."""
+    parser = command(commands, "unpin", "thread_commands.slash:run_unpin", "let go of pins")
+    parser.add_argument(
+        "numbers", metavar="N", nargs="*", type=positive, help="as trimpoint pins shows them"
+    )
+    for_clients(parser, thread=True)
+
+
+def add_pins(commands: Commands) -> None:
+    """`pins`."""
+    parser = command(
+        commands, "pins", "thread_commands.slash:run_pins", "list what is pinned, and its weight"
+    )
+    for_clients(parser, thread=True)
+
+
 def add_new(commands: Commands) -> None:
     """`new`."""
     parser = command(

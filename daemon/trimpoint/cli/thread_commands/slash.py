@@ -74,6 +74,25 @@ def run_undo(arguments: argparse.Namespace) -> int:
     return _run(arguments, "/undo", [], "redo", "force", "dry_run")
 
 
+def run_pin(arguments: argparse.Namespace) -> int:
+    """`pin [TURN …] [--force] [NOTE]`."""
+    arguments.dry_run = False
+    force = ["--force"] if arguments.force else []
+    return _run(arguments, "/pin", force, rest=arguments.words)
+
+
+def run_unpin(arguments: argparse.Namespace) -> int:
+    """`unpin [N …]`."""
+    arguments.dry_run = False
+    return _run(arguments, "/unpin", [str(number) for number in arguments.numbers])
+
+
+def run_pins(arguments: argparse.Namespace) -> int:
+    """`pins`."""
+    arguments.dry_run = False
+    return _run(arguments, "/pins", [])
+
+
 def run_new(arguments: argparse.Namespace) -> int:
     """`new [--dry-run]`."""
     return _run(arguments, "/new", [], "dry_run")

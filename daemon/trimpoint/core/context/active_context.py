@@ -12,7 +12,7 @@ import msgspec
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.state import Discard, Entry, Generation, ThreadState, TrimPoint, Turn
+from trimpoint.core.model.state import Discard, Entry, ThreadState, TrimPoint, Turn
 
 # Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do
 # not label their content.
@@ -161,65 +161,6 @@ def current_summary(state: ThreadState) -> Summary | None:
     return Summary(point.summary, point.pruned_message_count)
 
 
-def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
-    """A generation that holds the active context anew, from the ledger, when the provider lost its
-    copy.
-
-    A sealed summary was only in that copy; that it is gone is said with an event of its own.
-    """
-    lost = state.generation
-    opened = reopened_generation(state, "resume")
-    if not has_sealed_summary(state):
-        return (opened,)
-    return (opened, ev.ContextLost(lost.number, SEALED_SUMMARY_LOST))
-
-
-def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
-    """The next generation, given what the active context holds now."""
-    skipped = state.generation.skipped_items
-    return next_generation(state, reason, state.active_turns, current_summary(state), skipped)
-
-
-def next_generation(
-    state: ThreadState,
-    reason: str,
-    turns: Iterable[Turn],
-    summary: Summary | None = None,
-    skipped_items: int = 0,
-    *,
-    in_provider: bool = False,
-) -> ev.GenerationOpened:
-    """Returns the event that opens the next generation, whose context holds `summary` and `turns`.
-
-    This is the one place that decides the bootstrap: the provider's own context where it has it,
-    else a summary with turns, else turns, else nothing. `skipped_items` are those of the first turn
-    that the summary stands for too; without a summary there are none.
-    """
-    turn_ids = tuple(turn.id for turn in turns)
-    number = state.generation.number + 1
-    if summary is None:
-        bootstrap = "provider" if in_provider else "turns" if turn_ids else "none"
-        return ev.GenerationOpened(number, reason, bootstrap, turn_ids)
-    bootstrap = "provider" if in_provider else "summary"
-    return ev.GenerationOpened(
-        number, reason, bootstrap, turn_ids, summary.text, summary.messages, skipped_items
-    )
-
-
-def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
-    """The items to inject into `generation`'s provider thread, in order; empty when it starts from
-    nothing.
-
-    Where the provider keeps the context, there is nothing to add to it.
-    """
-    if generation.bootstrap == "provider":
-        return []
-    turns = [state.turns[state.turn_index[turn_id]] for turn_id in generation.turn_ids]
-    return context_items(
-        state, generation.summary, generation.summarized_messages, turns, generation.skipped_items
-    )
-
-
 def context_items(
     state: ThreadState,
     summary: str | None,
@@ -227,13 +168,16 @@ def context_items(
     turns: Iterable[Turn],
     skipped_items: int = 0,
     discards: Sequence[Discard] | None = None,
+    pinned: Iterable[bytes] = (),
 ) -> list[bytes]:
-    """The items of a context that begins with `summary`, if there is one, and goes on with `turns`.
+    """The items of a context that begins with `summary`, if there is one, and goes on with what is
+    `pinned` of earlier turns, and with `turns`.
 
     `skipped_items`: the summary stands for so many of the first turn's items too. `discards` are
     those that stand in it, if they are not those that stand now.
     """
     items = [summary_item(summary, summarized_messages)] if summary is not None else []
+    items.extend(pinned)
     for turn in turns:
         items.extend(
             item
@@ -242,12 +186,6 @@ def context_items(
         )
         skipped_items = 0
     return items
-
-
-def kept_items(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
-    """The items of the last N turns of the active context."""
-    kept = state.active_turns[-keep_last_n_turns:] if keep_last_n_turns else []
-    return [item for turn in kept for item in turn_items(state, turn)]
 
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:

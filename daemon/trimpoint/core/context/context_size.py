@@ -10,12 +10,13 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from trimpoint.core.context.active_context import (
-    bootstrap_items,
     message_item,
     placed_items,
     summary_item,
     turn_items,
 )
+from trimpoint.core.context.generations import bootstrap_items
+from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import GenerationOpened
 from trimpoint.core.model.state import Entry, Generation, ThreadState
@@ -142,6 +143,7 @@ def exceeds(state: ThreadState, opened: GenerationOpened, window: int) -> bool:
 def _opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int]:
     if opened.summary is not None:
         yield estimate_tokens(summary_item(opened.summary, opened.summarized_messages))
+    yield from _pin_weights(state, opened.pins)
     skipped = opened.skipped_items
     for index in map(state.turn_index.__getitem__, opened.turn_ids):
         turn = state.turns[index]
@@ -151,6 +153,11 @@ def _opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[in
         else:  # they are read from the rollout when they are needed
             yield sum(_unrecorded_tokens(entry) for entry in _entries(state, index))
         skipped = 0
+
+
+def _pin_weights(state: ThreadState, pin_ids: tuple[str, ...]) -> Iterator[int]:
+    pins = (pin for pin in standing_pins(state) if pin.id in pin_ids) if pin_ids else ()
+    yield from (pin_tokens(state, pin) for pin in pins)
 
 
 def _unrecorded_tokens(entry: Entry) -> int:
@@ -214,6 +221,7 @@ def _turns_before_first_call(state: ThreadState, generation: Generation) -> rang
 def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterator[int]:
     if generation.summary is not None:
         yield estimate_tokens(summary_item(generation.summary, generation.summarized_messages))
+    yield from _pin_weights(state, generation.pins)
     before = _turns_before_first_call(state, generation)
     # A fork is given its parent's whole past, pruned turns included.
     given = (state.turn_index[turn_id] for turn_id in generation.turn_ids)

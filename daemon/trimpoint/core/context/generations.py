@@ -1,10 +1,85 @@
-"""How a generation is opened whose context follows a trim point: its summary, and turns."""
+"""How a generation is opened that holds a given context, and what its bootstrap is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from trimpoint.core.context.active_context import Summary, next_generation
+from trimpoint.core.context.active_context import (
+    SEALED_SUMMARY_LOST,
+    Summary,
+    context_items,
+    current_summary,
+    has_sealed_summary,
+)
+from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import ThreadState, TrimPoint, Turn
+from trimpoint.core.model.state import Generation, ThreadState, TrimPoint, Turn
+
+
+def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
+    """A generation that holds the active context anew, from the ledger, when the provider lost its
+    copy.
+
+    A sealed summary was only in that copy; that it is gone is said with an event of its own.
+    """
+    lost = state.generation
+    opened = reopened_generation(state, "resume")
+    if not has_sealed_summary(state):
+        return (opened,)
+    return (opened, ev.ContextLost(lost.number, SEALED_SUMMARY_LOST))
+
+
+def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
+    """The next generation, given what the active context holds now."""
+    skipped = state.generation.skipped_items
+    return next_generation(state, reason, state.active_turns, current_summary(state), skipped)
+
+
+def next_generation(
+    state: ThreadState,
+    reason: str,
+    turns: Iterable[Turn],
+    summary: Summary | None = None,
+    skipped_items: int = 0,
+    *,
+    in_provider: bool = False,
+    ledger: Sequence[Turn] | None = None,
+) -> ev.GenerationOpened:
+    """Returns the event that opens the next generation, whose context holds `summary`, what is
+    pinned of the turns before, and `turns`; all of these are of the `ledger`, the thread's own
+    unless it is given.
+
+    This is the one place that decides the bootstrap: the provider's own context where it has it,
+    else a summary with turns, else turns, else nothing. `skipped_items` are those of the first turn
+    that the summary stands for too; without a summary there are none.
+    """
+    turn_ids = tuple(turn.id for turn in turns)
+    pins = tuple(pin.id for pin in carried_pins(state, turn_ids, ledger))
+    number = state.generation.number + 1
+    if summary is None:
+        bootstrap = "provider" if in_provider else "turns" if turn_ids or pins else "none"
+        return ev.GenerationOpened(number, reason, bootstrap, turn_ids, pins=pins)
+    bootstrap = "provider" if in_provider else "summary"
+    return ev.GenerationOpened(
+        number, reason, bootstrap, turn_ids, summary.text, summary.messages, skipped_items, pins
+    )
+
+
+def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
+    """The items to inject into `generation`'s provider thread, in order; empty when it starts from
+    nothing.
+
+    Where the provider keeps the context, there is nothing to add to it.
+    """
+    if generation.bootstrap == "provider":
+        return []
+    turns = [state.turns[state.turn_index[turn_id]] for turn_id in generation.turn_ids]
+    return context_items(
+        state,
+        generation.summary,
+        generation.summarized_messages,
+        turns,
+        generation.skipped_items,
+        pinned=pin_items(state, generation.pins),
+    )
 
 
 def generation_behind(
@@ -14,6 +89,7 @@ def generation_behind(
     reason: str,
     *,
     in_provider: bool = False,
+    ledger: Sequence[Turn] | None = None,
 ) -> ev.GenerationOpened:
     """The next generation, with `turns` and the readable summary of the trim point before them."""
     summary, skipped = None, 0
@@ -22,4 +98,14 @@ def generation_behind(
         # Where the provider began the generation, as in a fork, only the trim point has the count.
         count = trimmed.summarized_messages or point.pruned_message_count
         summary, skipped = Summary(point.summary, count), trimmed.skipped_items
-    return next_generation(state, reason, turns, summary, skipped, in_provider=in_provider)
+    return next_generation(
+        state, reason, turns, summary, skipped, in_provider=in_provider, ledger=ledger
+    )
+
+
+def items_beside(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
+    """The items that stand beside a summary: what is pinned, and the last N active turns."""
+    kept = state.active_turns[-keep_last_n_turns:] if keep_last_n_turns else []
+    pins = carried_pins(state, [turn.id for turn in kept])
+    pinned = pin_items(state, [pin.id for pin in pins])
+    return context_items(state, None, 0, kept, pinned=pinned)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trimpoint.core.context.active_context import (
-    bootstrap_items,
     call_id,
     current_summary,
     is_call,
@@ -22,6 +21,8 @@ from trimpoint.core.context.active_context import (
     placed_items,
     summary_item,
 )
+from trimpoint.core.context.generations import bootstrap_items
+from trimpoint.core.context.pins import NOTE_PREFIX, pin_items, standing_pins
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -63,6 +64,7 @@ class InspectedItem(NamedTuple):
     entry_id: str | None = None
     short_id: str | None = None
     protected: str | None = None
+    is_pinned: bool = False
 
 
 class _Known(NamedTuple):
@@ -71,6 +73,7 @@ class _Known(NamedTuple):
     item: dict[str, Any]
     turn_id: str | None
     segment: ContextSegment | None
+    is_pinned: bool = False
 
 
 # How a text begins that Codex writes, by what it is; the first that fits counts.
@@ -81,6 +84,7 @@ _BEGINNINGS = (
     ("<skills_instructions>", ItemClass.SKILLS),
     ("<skill>", ItemClass.SKILLS),
     ("<conversation-summary", ItemClass.SUMMARY),
+    (NOTE_PREFIX, ItemClass.PINNED),
     ("Another language model started to solve this problem", ItemClass.SUMMARY),
 )
 _IMAGES = frozenset({"input_image", "image"})
@@ -141,10 +145,16 @@ def _known_items(state: ThreadState) -> list[_Known]:
     if (summary := current_summary(state)) is not None:
         item = summary_item(summary.text, summary.messages)
         known.append(_Known(msgspec.json.decode(item), None, None))
+    for pin in standing_pins(state):
+        if pin.id in state.generation.pins:
+            items = map(msgspec.json.decode, pin_items(state, [pin.id]))
+            known.extend(_Known(item, pin.turn_id, None, is_pinned=True) for item in items)
+    pinned = {pin.turn_id for pin in state.pins}
     for turn in state.active_turns:
         for position, item in placed_items(state, turn):
             segment = segments.get((turn.id, position))
-            known.append(_Known(msgspec.json.decode(item), turn.id, segment))
+            is_pinned = turn.id in pinned
+            known.append(_Known(msgspec.json.decode(item), turn.id, segment, is_pinned))
     return known
 
 
@@ -189,6 +199,7 @@ def _inspected(item: dict[str, Any], raw: bytes, known: _Known | None) -> Inspec
         entry_id=_entry_id(item, segment) if segment is not None else None,
         short_id=segment.short_id if segment is not None else None,
         protected=segment.protected if segment is not None else None,
+        is_pinned=known is not None and known.is_pinned,
     )
 
 
@@ -247,7 +258,9 @@ def _class_of_part(item: dict[str, Any], part: dict[str, Any]) -> ItemClass:
     if role != "user":
         begun = next((one for begin, one in _BEGINNINGS if text.startswith(begin)), None)
         return begun or ItemClass.INSTRUCTIONS
-    if not is_preamble(item) and not text.startswith(("<conversation-summary", "Another ")):
+    if not is_preamble(item) and not text.startswith(
+        ("<conversation-summary", NOTE_PREFIX, "Another ")
+    ):
         return ItemClass.OTHER if text.startswith("<turn_aborted>") else ItemClass.USER
     return next((one for begin, one in _BEGINNINGS if text.startswith(begin)), ItemClass.USER)
 

@@ -23,6 +23,7 @@ from trimpoint.core.context.active_context import (
     summary_item,
 )
 from trimpoint.core.context.groups import ItemGroup, grouped, is_message
+from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.segment_kinds import SegmentKind, kind_of, preview, preview_of
 from trimpoint.core.model.state import Entry, ThreadState, Turn, qualified_entry_id
 from trimpoint.core.model.tokens import estimate_tokens
@@ -38,6 +39,7 @@ PLAN: Final = "plan"
 FINAL_ANSWER: Final = "finalAnswer"
 SUMMARY: Final = "summary"
 NOT_RECORDED: Final = "notRecorded"
+PINNED: Final = "pinned"
 
 
 class ContextSegment(NamedTuple):
@@ -81,12 +83,45 @@ def context_segments(state: ThreadState) -> list[ContextSegment]:
                 SUMMARY,
             )
         )
+    segments.extend(_carried(state))
     # The summary stands for so many of the first turn's items too.
     skipped = state.generation.skipped_items
     for index in range(state.active_from_turn, len(state.turns)):
         segments.extend(_segments_of(state, index, skipped))
         skipped = 0
-    return _with_newest_protected(_named_apart(segments))
+    return _with_pinned_protected(state, _with_newest_protected(_named_apart(segments)))
+
+
+def _carried(state: ThreadState) -> Iterator[ContextSegment]:
+    """What stands behind the summary because it is pinned."""
+    carried = [pin for pin in standing_pins(state) if pin.id in state.generation.pins]
+    for number, pin in enumerate(carried, 1):
+        text = pin.note
+        if pin.turn_id is not None:
+            entries = state.entries_of(state.turns[state.turn_index[pin.turn_id]])
+            text = next((entry.text for entry in entries if entry.role == "user"), "")
+        yield ContextSegment(
+            short_id=f"p{number}",
+            turn_id=pin.turn_id or "",
+            positions=(),
+            ids=(),
+            entry_ids=(),
+            role="user",
+            kind=SegmentKind.MESSAGE,
+            preview=preview(text),
+            tokens=pin_tokens(state, pin),
+            protected=PINNED,
+        )
+
+
+def _with_pinned_protected(
+    state: ThreadState, segments: list[ContextSegment]
+) -> list[ContextSegment]:
+    pinned = {pin.turn_id for pin in state.pins}
+    return [
+        segment._replace(protected=PINNED) if segment.turn_id in pinned else segment
+        for segment in segments
+    ]
 
 
 def _segments_of(state: ThreadState, index: int, skipped: int) -> Iterator[ContextSegment]:

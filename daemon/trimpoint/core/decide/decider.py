@@ -14,6 +14,7 @@ from trimpoint.core.decide.auto_compaction import compact_when_critical
 from trimpoint.core.decide.discarding import discard
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
+from trimpoint.core.decide.pinning import pin, unpin
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, revert_turns
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.decide.undoing import undo_trim
@@ -57,6 +58,10 @@ def _decide_client(
             )
         case wire.UndoTrim():
             return when_idle(state, "undo a trim of") or undo_trim(state, command, stamp, policy)
+        case wire.PinContext():
+            return pin(state, command, stamp, policy)
+        case wire.UnpinContext():
+            return unpin(state, command, stamp)
         case wire.ArchiveAndNew():
             return when_idle(state, "replace") or _archive_and_new(state, command, stamp)
         case wire.RevertToCheckpoint():

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.context.active_context import has_sealed_summary, reopened_generation
+from trimpoint.core.context.active_context import has_sealed_summary
+from trimpoint.core.context.generations import reopened_generation
 from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.overflow import compacted_by_codex
@@ -43,6 +44,7 @@ _WHY = {
     "plan": "is a plan",
     "finalAnswer": "is a final answer",
     "summary": "is the summary of what came before",
+    "pinned": "is pinned",
     "notRecorded": "was not recorded as the model saw it",
 }
 

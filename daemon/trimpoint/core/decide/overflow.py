@@ -6,6 +6,7 @@ nothing of it changes before the turn goes on in what is left. The prompt of the
 part: it is sent again, and so stands once, as the newest.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from trimpoint.core.context.active_context import (
     trim_before,
     without_prompt,
 )
+from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.context.provider_compactions import COMPACTED, COMPACTION
 from trimpoint.core.context.split_point import find_split, is_message
 from trimpoint.core.decide.trimming import open_trimmed_generation
@@ -124,17 +126,31 @@ def plan_overflow(
     placed = _placed(state, turn_id, compaction)
     items = [one.item for one in placed]
     tokens = [estimate_tokens(item) for item in items]
-    # What Codex wrote stands for no turn, so it cannot be kept.
-    cut = find_split(
-        items, tokens, min_items=len(compaction.items) if compaction is not None else 0
-    )
-    if cut is None:
+    # What Codex wrote stands for no turn, so it cannot be kept, and what is pinned is given anew.
+    least = len(_opening(state, compaction)) if state.pins or compaction is not None else 0
+    cut = find_split(items, tokens, min_items=least)
+    if cut is None or (cut := _before_pinned(state, placed, cut, turn_id)) < max(least, 1):
         return None
     kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
     messages = sum(is_message(msgspec.json.decode(item)) for item in items[:cut])
+    turn_ids = [turn.id for turn in state.turns[state.turn_index[str(kept.turn_id)] :]]
+    pins = pin_items(state, [pin.id for pin in carried_pins(state, turn_ids)])
     return OverflowPlan(
-        items[:cut], items[cut:], messages, sum(tokens[:cut]), str(kept.turn_id), kept.position
+        items[:cut],
+        [*pins, *items[cut:]],
+        messages,
+        sum(tokens[:cut]),
+        str(kept.turn_id),
+        kept.position,
     )
+
+
+def _before_pinned(state: ThreadState, placed: Sequence[_Placed], cut: int, turn_id: str) -> int:
+    """Returns the cut, before the turn that it would divide if that is pinned."""
+    divided = placed[cut].turn_id if cut < len(placed) else None
+    if divided == turn_id or divided not in {pin.turn_id for pin in state.pins if pin.turn_id}:
+        return cut
+    return next(at for at, one in enumerate(placed) if one.turn_id == divided)
 
 
 def compacted_by_codex(state: ThreadState) -> bool:
@@ -172,7 +188,8 @@ def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[
     if compaction is not None:
         return compaction.items
     summary = current_summary(state)
-    return [] if summary is None else [summary_item(summary.text, summary.messages)]
+    begins = [] if summary is None else [summary_item(summary.text, summary.messages)]
+    return [*begins, *pin_items(state, state.generation.pins)]
 
 
 def _first_since(

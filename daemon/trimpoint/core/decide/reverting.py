@@ -11,6 +11,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.active_context import context_items
 from trimpoint.core.context.generations import generation_behind
+from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.decide.file_history import is_late
 from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import commands as internal
@@ -34,7 +35,7 @@ class RevertTarget(NamedTuple):
     """The target of a revert: the turns that will be active, the trim point before them, and the
     provider thread with them.
 
-    `discards` are those that stand there.
+    `discards` are those that stand there, and `ledger` all turns up to there.
 
     `generation` is the number of the one whose provider thread holds the context, `through` the
     last turn of it that counts, as the provider calls it, None when all of it does. `generation` is
@@ -47,6 +48,7 @@ class RevertTarget(NamedTuple):
     generation: int | None
     through: str | None
     discards: list[Discard]
+    ledger: list[Turn]
 
     @property
     def is_sealed(self) -> bool:
@@ -200,6 +202,7 @@ def _target(
         generation,
         through,
         discards,
+        turns,
     )
 
 
@@ -213,6 +216,7 @@ def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
         target.active,
         opened.skipped_items,
         target.discards,
+        pin_items(state, opened.pins, target.ledger),
     )
 
 
@@ -244,7 +248,23 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
 
 
 def _opened(state: ThreadState, target: RevertTarget, *, in_provider: bool) -> ev.GenerationOpened:
-    return generation_behind(state, target.point, target.active, "revert", in_provider=in_provider)
+    opened = generation_behind(
+        state, target.point, target.active, "revert", in_provider=in_provider, ledger=target.ledger
+    )
+    if in_provider and target.generation is not None:
+        # It has those that its provider thread was given.
+        pins = state.generations[target.generation - 1].pins
+        return msgspec.structs.replace(opened, pins=pins)
+    return opened
+
+
+def has_other_pins(state: ThreadState, target: RevertTarget) -> bool:
+    """Returns whether other things are pinned now than in the provider thread of the target."""
+    if target.generation is None:
+        return False
+    needed = carried_pins(state, [turn.id for turn in target.active], target.ledger)
+    given = state.generations[target.generation - 1].pins
+    return {pin.id for pin in needed} != set(given)
 
 
 def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
@@ -268,7 +288,7 @@ def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp
     # The context that was active at that turn: what the last trim before it had left, and the turns
     # since.
     left = state.turns[point.turn_index if point is not None else 0 : index]
-    opened = generation_behind(state, point, left, "revert")
+    opened = generation_behind(state, point, left, "revert", ledger=state.turns[:index])
     number = opened.generation
     requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
     return Accepted(

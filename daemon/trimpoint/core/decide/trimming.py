@@ -9,9 +9,9 @@ from trimpoint.core.context.active_context import (
     TrimPlan,
     active_message_count,
     message_count,
-    next_generation,
     plan_trim,
 )
+from trimpoint.core.context.generations import next_generation
 from trimpoint.core.context.provider_compactions import larger_again
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import commands as internal

@@ -37,6 +37,7 @@ from trimpoint.core.model.state import (
     Generation,
     Operation,
     Pending,
+    Pin,
     Receipt,
     ThreadState,
     TrimPoint,
@@ -76,7 +77,10 @@ def _drop_pruned_items(state: ThreadState) -> None:
     Should such a turn come back by a revert, the rollout has its items still.
     """
     end = min(state.active_from_turn, state.items_dropped_to + DROPPED_AT_ONCE)
+    pinned = {pin.turn_id for pin in state.pins}
     for turn in state.turns[state.items_dropped_to : end]:
+        if turn.id in pinned:
+            continue
         turn.items, turn.items_complete, turn.earlier_items, turn.injected = [], False, 0, 0
     state.items_dropped_to = end
 
@@ -123,6 +127,7 @@ def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int)
             event.summary,
             event.summarized_messages,
             event.skipped_items,
+            pins=event.pins,
         )
     )
     begin_era(state.usage)
@@ -239,6 +244,16 @@ def _entries_named(state: ThreadState, turn_id: str, names: frozenset[str]) -> l
         for entry in entries
         if not names.isdisjoint((entry.id, qualified_entry_id(turn_id, entry.id)))
     ]
+
+
+def _pin(state: ThreadState, event: ev.ContextPinned, at_ms: int) -> None:
+    place = len(state.turns) if event.turn_id is None else state.turn_index[event.turn_id]
+    pin = Pin(event.pin_id, event.turn_id, event.note, at_ms, place)
+    state.pins = [*state.pins, pin]
+
+
+def _unpin(state: ThreadState, event: ev.ContextUnpinned, at_ms: int) -> None:
+    state.pins = [pin for pin in state.pins if pin.id != event.pin_id]
 
 
 def _archive(state: ThreadState, event: ev.ThreadArchived, at_ms: int) -> None:
@@ -371,6 +386,8 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ContextDiscarded: _discard,
     ev.TrimUndone: undo_trim,
     ev.TrimRedone: redo_trim,
+    ev.ContextPinned: _pin,
+    ev.ContextUnpinned: _unpin,
     ev.CompactionRequested: _request_compaction,
     ev.CompactionForked: _fork_compaction,
     ev.CompactionFailed: note_failure,

@@ -50,6 +50,7 @@ class Policy(msgspec.Struct, frozen=True):
     auto: Literal["off", "warn", "compact"] = "warn"
     preserve_recent_turns: int = 3
     min_freed: float = 0.10
+    pins_share: float = 0.25
     discard: DiscardPolicy = DiscardPolicy()
 
 

@@ -50,7 +50,8 @@ class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generati
     `bootstrap`: none | turns | summary | provider (the provider keeps the context). `turn_ids` are
     the kept turns, `summary` the text that stands for what was pruned, `summarized_messages` how
     many. `skipped_items`: so many of the first active turn's oldest items are left out, because the
-    summary stands for them too.
+    summary stands for them too. `pins` are those that stand behind the
+    summary.
     """
 
     generation: int
@@ -60,6 +61,7 @@ class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generati
     summary: str | None = None
     summarized_messages: int = 0
     skipped_items: int = 0
+    pins: tuple[str, ...] = ()
 
 
 class ProviderThreadBound(Event, frozen=True, array_like=True, tag="thread.provider-bound"):
@@ -109,8 +111,8 @@ class SessionStartRequested(
 
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
-    """`kind`: clear | compact | discard | revert | start | overflow | undo | redo. At most one is
-    open on a thread.
+    """`kind`: clear | compact | discard | revert | start | overflow | undo | redo | pin | unpin. At
+    most one is open on a thread.
     """
 
     operation_id: str
@@ -196,6 +198,22 @@ class TrimRedone(Event, frozen=True, array_like=True, tag="thread.trim-redone"):
     thread_id: str
     trim_point_id: str
     generation: int
+
+
+class ContextPinned(Event, frozen=True, array_like=True, tag="thread.context-pinned"):
+    """The turn, or without one the note, stays in the context word for word from now on."""
+
+    thread_id: str
+    pin_id: str
+    turn_id: str | None = None
+    note: str = ""
+
+
+class ContextUnpinned(Event, frozen=True, array_like=True, tag="thread.context-unpinned"):
+    """The pin stands no more; what it kept goes like anything else."""
+
+    thread_id: str
+    pin_id: str
 
 
 class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compaction-requested"):
@@ -518,6 +536,8 @@ AnyEvent = (
     | ContextDiscarded
     | TrimUndone
     | TrimRedone
+    | ContextPinned
+    | ContextUnpinned
     | CompactionRequested
     | CompactionForked
     | CompactionFailed

@@ -220,6 +220,34 @@ def _parse_new(rest: str) -> dict[str, Any] | str:
     return f"/new takes nothing after it, not {_quoted(words)}." if words else dict(switches)
 
 
+def _parse_pin(rest: str) -> dict[str, Any] | str:
+    turns: list[int] = []
+    force = False
+    while rest:
+        word, after = _first_word(rest)
+        if word.lower() == FORCE:
+            force = True
+        elif (number := _turn_count(word)) and not word.startswith("0"):
+            turns.append(number)
+        elif word.startswith("--"):
+            return f"/pin has no option {_quoted(word)}."
+        else:
+            break
+        rest = after
+    return {"turns": turns or None, "note": rest or None, "force": force}
+
+
+def _parse_unpin(rest: str) -> dict[str, Any] | str:
+    numbers = [_turn_count(word) for word in rest.split()]
+    if not all(numbers):
+        return f"/unpin takes the numbers that /pins shows, not {_quoted(rest)}."
+    return {"pins": numbers or None}
+
+
+def _parse_pins(rest: str) -> dict[str, Any] | str:
+    return f"/pins takes nothing after it, not {_quoted(rest)}." if rest else {}
+
+
 def _parse_context(rest: str) -> dict[str, Any] | str:
     return f"/context takes nothing after it, not {_quoted(rest)}." if rest else {}
 
@@ -308,6 +336,30 @@ REGISTRY: dict[str, SlashCommand] = {
             "A bar for each kind of thing, the five largest items, and, from the warning level on, "
             "the trims that would help most. Nothing changes.",
             _parse_context,
+        ),
+        SlashCommand(
+            "pin",
+            "/pin [turn …] [--force] [note]",
+            "Keep a turn, or a sentence of yours, in the context whatever is trimmed",
+            "A turn is its number in the conversation, counted from 1; without one it is the last, "
+            "and a note without a turn is a sentence that stays (/pin Python 3.8 only). Pins stand "
+            "behind the summary, word for word, and may hold a quarter of the window; --force pins "
+            "more.",
+            _parse_pin,
+        ),
+        SlashCommand(
+            "unpin",
+            "/unpin [number …]",
+            "Let go of pins",
+            "The numbers are those that /pins shows; without one it is the pin that was made last.",
+            _parse_unpin,
+        ),
+        SlashCommand(
+            "pins",
+            "/pins",
+            "List what is pinned, and what it weighs",
+            "Nothing changes.",
+            _parse_pins,
         ),
         SlashCommand(
             "undo",

@@ -145,6 +145,18 @@ class UndoneTrim(msgspec.Struct):
         return boundary
 
 
+class Pin(msgspec.Struct, frozen=True):
+    """What stays in the context: a turn, or without one a note. `place` is the turn's in the
+    ledger, or how many turns there were when the note was made.
+    """
+
+    id: str
+    turn_id: str | None
+    note: str
+    created_at_ms: int
+    place: int
+
+
 class FirstCall(msgspec.Struct, frozen=True):
     """The first model call of a generation, how much it was given."""
 
@@ -169,6 +181,7 @@ class Generation(msgspec.Struct):
     turn_count: int = 0
     session_approvals: bool = False
     first_call: FirstCall | None = None
+    pins: tuple[str, ...] = ()
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -353,6 +366,7 @@ class ThreadState(msgspec.Struct):
     items_dropped_to: int = 0
     undone: list[UndoneTrim] = []
     redoable: int = 0
+    pins: list[Pin] = []
 
     @property
     def exists(self) -> bool:

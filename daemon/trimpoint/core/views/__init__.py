@@ -1,7 +1,7 @@
 """State as clients read it.
 
 `view` is the read model, `timeline` the history with its trim points, `meter` how full the context
-is, `inspection_view` what it holds, `advice` which trims would help, `trim_outcome` what a trim
-does, `export` a thread as Markdown or JSON, `compression_text` the text of `/compress`, and
-`wire_events` the events as they are sent.
+is, `inspection_view` what it holds, `advice` which trims would help, `pins_view` the pins,
+`trim_outcome` what a trim does, `export` a thread as Markdown or JSON, `compression_text` the text
+of `/compress`, and `wire_events` the events as they are sent.
 """

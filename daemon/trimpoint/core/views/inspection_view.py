@@ -91,7 +91,7 @@ def _shown(index: int, item: Item, window: int | None) -> InspectedItem:
         est_tokens=item.tokens,
         share=_share(item.tokens, window),
         protected=item.protected,
-        pinned=False,
+        pinned=item.is_pinned,
     )
 
 

@@ -19,6 +19,7 @@ from trimpoint_protocol.readmodel import (
 
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.state import Discard, Entry, ThreadState, TrimPoint
+from trimpoint.core.views.pins_view import pinned_within
 
 BANNER_HEADER = "Context compacted"
 DIVIDER_LABEL = "Earlier messages"
@@ -70,7 +71,7 @@ class Timeline(Sequence[TimelineEntry]):
                 continue
             if boundary.id in expanded:
                 self._add_section(start, boundary.entry_index, dividers, boundary.id)
-            self._add(list(_boundary(boundary, boundary.id in expanded)))
+            self._add(list(_boundary(self._state, boundary, boundary.id in expanded)))
             start, dividers = boundary.entry_index, []
         self._add_section(start, len(self._state.entries), dividers, None)
 
@@ -137,7 +138,7 @@ def _discard_divider(discard: Discard) -> TimelineEntry:
     )
 
 
-def _boundary(point: TrimPoint, expanded: bool) -> Iterator[TimelineEntry]:
+def _boundary(state: ThreadState, point: TrimPoint, expanded: bool) -> Iterator[TimelineEntry]:
     if point.summary is not None:
         yield ContextSummaryBanner(
             trim_point_id=point.id, header=BANNER_HEADER, summary=point.summary
@@ -154,6 +155,9 @@ def _boundary(point: TrimPoint, expanded: bool) -> Iterator[TimelineEntry]:
         hidden_message_count=point.pruned_message_count,
         expanded=expanded,
         trim_kind="boundary",
+        pinned_count=pinned_within(
+            state, point.turn_index - point.pruned_turn_count, point.turn_index
+        ),
     )
 
 

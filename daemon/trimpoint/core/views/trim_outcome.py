@@ -15,6 +15,7 @@ from trimpoint.core.context.context_size import (
     overhead_tokens,
     window_of,
 )
+from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.state import Boundary, Discard, ThreadState
@@ -158,7 +159,10 @@ def planned_text(state: ThreadState, command: Planned) -> str:
 def _kept_tokens(state: ThreadState, command: wire.TrimContext) -> int:
     plan = plan_trim(state, command.keep_last_n_turns or 0)
     kept = plan.kept if plan is not None else []
-    return sum(map(estimate_tokens, context_items(state, command.summary, 0, kept)))
+    pins = carried_pins(state, [turn.id for turn in kept])
+    pinned = pin_items(state, [pin.id for pin in pins])
+    items = context_items(state, command.summary, 0, kept, pinned=pinned)
+    return sum(map(estimate_tokens, items))
 
 
 def _tokens_after_undo(state: ThreadState, command: wire.UndoTrim) -> int | None:

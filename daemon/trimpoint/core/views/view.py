@@ -28,6 +28,7 @@ from trimpoint.core.model.state import (
     Turn,
 )
 from trimpoint.core.views.meter import context_status
+from trimpoint.core.views.pins_view import context_pins
 
 
 def read_model(
@@ -59,6 +60,7 @@ def read_model(
         compaction_count=state.compaction_count,
         context=context_status(state, policy),
         read_only=read_only,
+        pins=context_pins(state),
     )
 
 

@@ -14,9 +14,11 @@ from trimpoint_protocol.commands import (
     ArchiveAndNew,
     CompactContext,
     DiscardContext,
+    PinContext,
     RevertToCheckpoint,
     TrimContext,
     UndoTrim,
+    UnpinContext,
 )
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
@@ -36,6 +38,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
+from trimpoint.core.views.pins_view import pins_text, pins_weight
 from trimpoint.core.views.trim_outcome import (
     Planned,
     change_by_discard,
@@ -129,6 +132,12 @@ class SlashRunner:
                 )
             case slash.Invocation("context", _):
                 return await self._inspections.run(str(thread_id))
+            case slash.Invocation("pins", _):
+                state = (await self._engine.thread(str(thread_id))).state
+                text = pins_text(state, self._engine.policy)
+                return CommandOutcome(
+                    handled=True, command="pins", status="completed", message=text
+                )
             case slash.Invocation("compress", arguments):
                 arguments = {**arguments, "dry_run": arguments["dry_run"] or dry_run}
                 return await self._compress(arguments, str(thread_id), command_id, progress)
@@ -154,6 +163,8 @@ class SlashRunner:
             result = await self._sessions.dispatch(request)
         except CommandRefused as refused:
             return _refused(command, refused)
+        if isinstance(request, PinContext | UnpinContext):
+            return await self._after_pin(command, writer, result, progress)
         if isinstance(request, ArchiveAndNew):
             outcome = await self._after_new(writer, result, progress)
         else:
@@ -287,6 +298,24 @@ class SlashRunner:
             **(_reverted(operation) if status == "completed" else {}),
         )
 
+    async def _after_pin(
+        self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
+    ) -> CommandOutcome:
+        weight = pins_weight(writer.state, self._engine.policy)
+        if result.operation_id is not None:
+            outcome = await self._after_operation(command, writer, result, progress)
+            message = f"{outcome.message} {pins_weight(writer.state, self._engine.policy)}"
+            return msgspec.structs.replace(outcome, message=message)
+        done = "Pinned" if command == "pin" else "Unpinned"
+        message = f"{done}. {weight}" if result.record.events else f"It is pinned already. {weight}"
+        return CommandOutcome(
+            handled=True,
+            command=command,
+            status="completed",
+            message=message,
+            sequence=result.sequence,
+        )
+
     async def _after_new(
         self, writer: ThreadWriter, result: CommandResult, progress: Progress
     ) -> CommandOutcome:
@@ -338,6 +367,10 @@ def _as_command(
             return TrimContext(command_id=command_id, thread_id=thread_id, **arguments)
         case "compact":
             return CompactContext(command_id=command_id, thread_id=thread_id, **arguments)
+        case "pin":
+            return PinContext(command_id=command_id, thread_id=thread_id, **arguments)
+        case "unpin":
+            return UnpinContext(command_id=command_id, thread_id=thread_id, **arguments)
         case "undo":
             return UndoTrim(command_id=command_id, thread_id=thread_id, **arguments)
         case "revert":

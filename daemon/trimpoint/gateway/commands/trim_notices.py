@@ -30,7 +30,7 @@ from trimpoint.threads.registry import ThreadRegistry
 USAGE = "thread/tokenUsage/updated"
 # A compaction is shown by an item of Codex's own.
 REVERT = "revert"
-SAID = frozenset({"clear", "discard", REVERT, "undo", "redo"})
+SAID = frozenset({"clear", "discard", REVERT, "undo", "redo", "pin", "unpin"})
 TRIMS = SAID | {"compact"}
 
 

@@ -13,7 +13,8 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.history.adoption import as_it_was
-from trimpoint.core.context.active_context import bootstrap_items, has_sealed_summary
+from trimpoint.core.context.active_context import has_sealed_summary
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after, target_items
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
@@ -21,7 +22,7 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest, Handler
-from trimpoint.operations.phases import complete_items
+from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderThreads, thread_in
 from trimpoint.operations.provider.settings import PER_CALL, start_params
 from trimpoint.operations.sessions import ReadySession, Sessions
@@ -127,7 +128,7 @@ class Forks:
         """:raises Refusal: the context begins with a summary that only Codex can read."""
         writer = session.writer
         if kept is None:
-            await complete_items(writer, writer.state.active_turns)
+            await complete_context(writer, writer.state.active_turns)
             return bootstrap_items(writer.state, writer.state.generation)
         target = target_after(writer.state, kept)
         if target.is_sealed:
@@ -137,7 +138,7 @@ class Forks:
             )
             raise Refusal(Reason.NOT_SUPPORTED, problem, "Fork it at a later turn, or as it is.")
         first = target.point.turn_index if target.point is not None else 0
-        await complete_items(writer, writer.state.turns[first:kept])
+        await complete_context(writer, writer.state.turns[first:kept])
         return target_items(writer.state, target_after(writer.state, kept))
 
 

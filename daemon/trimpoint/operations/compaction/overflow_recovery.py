@@ -33,7 +33,7 @@ from trimpoint.operations.compaction.answer_watch import AnswerWatch
 from trimpoint.operations.compaction.compaction import CompactionFailed
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import recovered_message
-from trimpoint.operations.phases import complete_items, journal_phase
+from trimpoint.operations.phases import complete_context, journal_phase
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
 from trimpoint.operations.routing.notification_router import Buffered, Route, ThreadRole
@@ -104,7 +104,7 @@ class OverflowRecovery:
 
     async def _recover(self, writer: ThreadWriter, operation: Operation) -> None:
         began, turn_id = time.monotonic(), str(operation.failed_turn_id)
-        lost = await complete_items(writer, writer.state.active_turns)
+        lost = await complete_context(writer, writer.state.active_turns)
         plan = plan_overflow(writer.state, turn_id, await self._compaction(writer.state))
         if plan is None:
             raise CompactionFailed(

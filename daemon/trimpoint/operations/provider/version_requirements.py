@@ -5,15 +5,25 @@ from trimpoint_protocol.commands import (
     ArchiveAndNew,
     CompactContext,
     DiscardContext,
+    PinContext,
     TrimContext,
     UndoTrim,
+    UnpinContext,
 )
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED, Version, version_text
 from trimpoint.threads.errors import CommandRefused
 
-_NEED_NEW_CONTEXT = (TrimContext, CompactContext, DiscardContext, UndoTrim, ArchiveAndNew)
+_NEED_NEW_CONTEXT = (
+    TrimContext,
+    CompactContext,
+    DiscardContext,
+    UndoTrim,
+    PinContext,
+    UnpinContext,
+    ArchiveAndNew,
+)
 
 
 def refuse_if_too_old(command: AnyClientCommand, version: Version | None) -> None:

@@ -1,0 +1,125 @@
+"""The rules of `/pin` and `/unpin`: what may be kept in the context for good, and when that needs a
+new generation (docs/spec/context.md).
+
+What is pinned and stands in the context already stays where it is. What does not, a turn that was
+trimmed away or a note, comes into it with a new generation at once; where only the provider can
+read a part of the context, with the next trim.
+"""
+
+import msgspec
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.context.active_context import has_sealed_summary
+from trimpoint.core.context.context_size import window_of
+from trimpoint.core.context.generations import reopened_generation
+from trimpoint.core.context.pins import pin_tokens, standing_pins
+from trimpoint.core.decide.overflow import compacted_by_codex
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, when_idle
+from trimpoint.core.model.state import Pin, ThreadState
+from trimpoint.core.model.usage import model_in
+
+MAX_NOTE_CHARS = 2_000
+
+
+def pin(state: ThreadState, command: wire.PinContext, stamp: Stamp, policy: Policy) -> Decision:
+    """`/pin`: the pins, with a new generation where something comes into the context by them."""
+    if state.archived:
+        return when_idle(state, "pin in") or Accepted(())
+    new = _new_pins(state, command, stamp)
+    if isinstance(new, Rejected):
+        return new
+    after = msgspec.structs.replace(state, pins=[*state.pins, *new])
+    if (refusal := _too_heavy(after, policy)) is not None and not command.force:
+        return refusal
+    events = tuple(ev.ContextPinned(state.id, one.id, one.turn_id, one.note) for one in new)
+    comes_in = any(one.turn_id is None or one.place < state.active_from_turn for one in new)
+    return _reopened(state, after, events, stamp, "pin") if comes_in else Accepted(events)
+
+
+def unpin(state: ThreadState, command: wire.UnpinContext, stamp: Stamp) -> Decision:
+    """`/unpin`: what is not pinned any more leaves the context, if only its pin had kept it."""
+    standing = standing_pins(state)
+    if not standing:
+        return Rejected(Reason.NOTHING_TO_UNDO, "Nothing to unpin: nothing is pinned.")
+    gone: list[Pin] = []
+    for name in command.pins or [max(standing, key=lambda one: one.created_at_ms).id]:
+        found = _named(standing, name)
+        if found is None:
+            return Rejected(Reason.ENTRY_NOT_FOUND, f"There is no pin {name}; /pins lists them.")
+        gone.append(found)
+    events = tuple(ev.ContextUnpinned(state.id, one.id) for one in dict.fromkeys(gone))
+    after = msgspec.structs.replace(state, pins=[one for one in state.pins if one not in gone])
+    carried = any(one.id in state.generation.pins for one in gone)
+    return _reopened(state, after, events, stamp, "unpin") if carried else Accepted(events)
+
+
+def _named(pins: list[Pin], name: str | int) -> Pin | None:
+    if isinstance(name, int):
+        return pins[name - 1] if 0 < name <= len(pins) else None
+    return next((one for one in pins if one.id == name), None)
+
+
+def _new_pins(state: ThreadState, command: wire.PinContext, stamp: Stamp) -> list[Pin] | Rejected:
+    note = (command.note or "").strip()
+    if len(note) > MAX_NOTE_CHARS:
+        return Rejected(Reason.USAGE, f"A note has at most {MAX_NOTE_CHARS:,} characters.")
+    if note and not command.turns:
+        return [Pin(stamp.id, None, note, stamp.now_ms, len(state.turns))]
+    places = _places(state, command.turns)
+    if isinstance(places, Rejected):
+        return places
+    pinned = {one.turn_id for one in state.pins}
+    wanted = [place for place in places if state.turns[place].id not in pinned]
+    return [
+        Pin(f"{stamp.id}.{place + 1}", state.turns[place].id, note, stamp.now_ms, place)
+        for place in wanted
+    ]
+
+
+def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Rejected:
+    """The places of the named turns in the ledger; of the last one, where none is named."""
+    if not state.turns:
+        return Rejected(Reason.TURN_NOT_FOUND, "The thread has no turn that could be pinned.")
+    places: list[int] = []
+    for named in turns or [len(state.turns)]:
+        place = named - 1 if isinstance(named, int) else state.turn_index.get(named, -1)
+        if not 0 <= place < len(state.turns):
+            return Rejected(Reason.TURN_NOT_FOUND, f"The thread has no turn {named}.")
+        places.append(place)
+    return sorted(set(places))
+
+
+def _too_heavy(after: ThreadState, policy: Policy) -> Rejected | None:
+    window = window_of(after.usage, model_in(after.settings), policy)
+    if window is None:
+        return None
+    weight = sum(pin_tokens(after, one) for one in standing_pins(after))
+    room = int(policy.pins_share * window)
+    if weight <= room:
+        return None
+    what = f"All pins would weigh about {weight:,} tokens"
+    limit = f"and pins may hold {policy.pins_share:.0%} of the window, {room:,}"
+    return Rejected(Reason.DOES_NOT_FIT, f"Not pinned: {what}, {limit}. /unpin makes room.")
+
+
+def _reopened(
+    state: ThreadState, after: ThreadState, events: tuple[ev.AnyEvent, ...], stamp: Stamp, kind: str
+) -> Decision:
+    if has_sealed_summary(state) or compacted_by_codex(state):
+        return Accepted(events)
+    if (refusal := when_idle(state, f"{kind} in")) is not None:
+        return refusal
+    opened = reopened_generation(after, kind)
+    number = opened.generation
+    return Accepted(
+        (
+            ev.OperationStarted(stamp.id, kind),
+            *events,
+            opened,
+            ev.SessionStopRequested(number - 1),
+            ev.SessionStartRequested(number),
+        ),
+        stamp.id,
+    )

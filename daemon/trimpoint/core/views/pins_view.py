@@ -1,0 +1,67 @@
+"""Pins as clients see them, and as a person reads them."""
+
+from trimpoint_protocol.readmodel import ContextPin
+
+from trimpoint.core.context.context_size import window_of
+from trimpoint.core.context.pins import pin_tokens, standing_pins
+from trimpoint.core.context.segment_kinds import preview
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.decision import Policy, counted
+from trimpoint.core.model.state import Pin, ThreadState
+from trimpoint.core.model.usage import model_in
+
+
+def context_pins(state: ThreadState) -> list[ContextPin]:
+    """What is pinned, in the order of the ledger."""
+    return [_shown(state, pin, number) for number, pin in enumerate(standing_pins(state), 1)]
+
+
+def pins_text(state: ThreadState, policy: Policy) -> str:
+    """The pins in lines, and what they weigh together."""
+    pins = context_pins(state)
+    if not pins:
+        return "Nothing is pinned. /pin N pins turn N, /pin and a sentence pins that sentence."
+    lines = [f"  {pin.number}. {_name(pin)}, about {pin.est_tokens:,} tokens" for pin in pins]
+    return "\n".join([pins_weight(state, policy), *lines])
+
+
+def pins_weight(state: ThreadState, policy: Policy) -> str:
+    """What all pins weigh, in a sentence."""
+    pins = standing_pins(state)
+    weight = sum(pin_tokens(state, pin) for pin in pins)
+    window = window_of(state.usage, model_in(state.settings), policy)
+    share = "" if window is None else f", {weight / window:.1%} of the window"
+    return f"{counted(len(pins), 'pin')} of about {weight:,} tokens{share}."
+
+
+def pinned_within(state: ThreadState, first_turn: int, end_turn: int) -> int:
+    """Returns how many of the turns from one position to before another are pinned."""
+    return sum(
+        pin.turn_id is not None and first_turn <= pin.place < end_turn
+        for pin in standing_pins(state)
+    )
+
+
+def _name(pin: ContextPin) -> str:
+    if pin.turn is None:
+        return f"note: {pin.note}"
+    return f"turn {pin.turn}: {pin.note or pin.preview}"
+
+
+def _shown(state: ThreadState, pin: Pin, number: int) -> ContextPin:
+    index = None if pin.turn_id is None else state.turn_index[pin.turn_id]
+    text = pin.note
+    if index is not None:
+        entries = state.entries_of(state.turns[index])
+        text = next((entry.text for entry in entries if entry.role == "user"), "")
+    return ContextPin(
+        id=pin.id,
+        number=number,
+        turn_id=pin.turn_id,
+        turn=None if index is None else index + 1,
+        note=pin.note,
+        preview=preview(text),
+        est_tokens=pin_tokens(state, pin),
+        carried=index is None or index < state.active_from_turn,
+        created_at=rfc3339(pin.created_at_ms),
+    )

@@ -9,6 +9,7 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.own_questions import OwnQuestions
+from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
@@ -31,7 +32,7 @@ class ClientSide(NamedTuple):
 
 def build_client_side(engine: ThreadRegistry, link: CodexLink) -> ClientSide:
     """Builds the client side and subscribes it to the records of `engine`."""
-    clients = Clients()
+    clients = Clients(Pace(link.pause_reading, link.resume_reading))
     engine.keep_in_memory(clients.has_subscribers_for)
     identity = Identity(engine)
     events = ThreadEvents(engine, clients, identity)

@@ -137,6 +137,14 @@ class Peer:
         """Requests without an outcome yet."""
         return self._rpc.calls_in_flight
 
+    def pause_reading(self) -> None:
+        """Leave what Codex says unread until `resume_reading`; answers wait as well."""
+        self._child.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Take in what Codex says again."""
+        self._child.resume_reading()
+
     async def closed(self) -> ChildExit:
         """Wait until the child has ended, all it said was handled, and every request in flight has
         failed.

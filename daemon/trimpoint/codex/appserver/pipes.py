@@ -38,6 +38,7 @@ class PipeReader:
         self._pipe = pipe
         self._on_chunk = on_chunk
         self._on_eof = on_eof
+        self._is_paused = False
         os.set_blocking(pipe.fileno(), False)
         widen(pipe)
 
@@ -49,6 +50,18 @@ class PipeReader:
     def start(self) -> None:
         """Begin to read. Until then the kernel's buffer fills and blocks the writer."""
         self._loop.add_reader(self._pipe.fileno(), self._read)
+
+    def pause(self) -> None:
+        """Stop reading for now: the kernel's buffer fills and blocks the writer."""
+        if not self._pipe.closed and not self._is_paused:
+            self._is_paused = True
+            self._loop.remove_reader(self._pipe.fileno())
+
+    def resume(self) -> None:
+        """Continue after `pause`."""
+        if not self._pipe.closed and self._is_paused:
+            self._is_paused = False
+            self.start()
 
     def drain(self) -> None:
         """Hand over what the kernel holds now. Who still writes is not waited for."""

@@ -161,6 +161,14 @@ class CodexChild:
         else:
             self._stdout.start()
 
+    def pause_reading(self) -> None:
+        """Leave what the child says to the kernel's buffer until `resume_reading`."""
+        self._stdout.pause()
+
+    def resume_reading(self) -> None:
+        """Take in what the child says again."""
+        self._stdout.resume()
+
     def write(self, data: bytes) -> None:
         """Send to stdin, in call order, without ever waiting; `unsent_bytes` is the caller's to
         bound.

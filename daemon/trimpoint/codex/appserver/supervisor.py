@@ -90,6 +90,16 @@ class CodexLink:
         """Want a child even though nothing is asked of it yet."""
         self._wanted.set()
 
+    def pause_reading(self) -> None:
+        """Leave what the present child says unread for now."""
+        if self._peer is not None:
+            self._peer.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Take in what Codex says again; a child that began meanwhile is read anyway."""
+        if self._peer is not None:
+            self._peer.resume_reading()
+
     @property
     def peer(self) -> Peer | None:
         """The initialized peer of the current epoch, if there is one right now."""

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import msgspec
 
+from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.wire import Dialect, frame_lines
 
@@ -149,7 +150,8 @@ class Delivery:
 class Clients:
     """All connected clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace | None = None) -> None:
+        self._pace = pace
         self._clients: dict[str, Client] = {}
         self._private: set[str] = set()
         self._interested: dict[tuple[str | None, str], list[Client]] = {}
@@ -227,6 +229,9 @@ class Clients:
             wanting[0].connection.send_encoded_lines(encode() + b"\n")
         elif wanting:
             Delivery(method, encode).to(wanting)
+        if self._pace is not None:
+            for client in wanting:
+                self._pace.check(client.connection)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False) -> None:
         """Subscribes a client to a thread, one of ours or one that only Codex knows (an ephemeral

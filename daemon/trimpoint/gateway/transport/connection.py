@@ -117,6 +117,17 @@ class Connection:
         return self._outbox.queued_bytes
 
     @property
+    def is_behind(self) -> bool:
+        """Returns whether half of what may wait for the client does."""
+        return self._is_full
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Returns whether less than a quarter of what may wait does, or the client is gone."""
+        is_low = self._outbox.queued_bytes < self._limits.max_outbox_bytes // 4
+        return is_low or self._closed.is_set()
+
+    @property
     def sent_bytes(self) -> int:
         """Returns how many bytes the client's socket has accepted."""
         return self._outbox.sent_bytes

@@ -1,0 +1,81 @@
+"""Lets Codex wait while clients that read cannot keep up with it.
+
+Codex can print faster than a client takes it in: a command with a hundred megabytes of output
+filled the outbox of a client that read all the time (measured), which was then dropped. So Codex's
+output is not read while such a client is behind. A client that stops reading delays the others for
+a moment only, and then costs its outbox limit.
+
+asyncio's timers: the pace is checked from callbacks that move bytes.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+LOOK_S = 0.1
+MAX_HOLD_S = 2.0
+MIN_BYTES_PER_LOOK = 64 * 1024
+
+
+class Reader(Protocol):
+    """A client as the pace sees it. `is_behind`: much of what it is sent still waits for it;
+    `has_caught_up`: little does, or it is gone.
+    """
+
+    @property
+    def is_behind(self) -> bool: ...
+    @property
+    def has_caught_up(self) -> bool: ...
+    @property
+    def sent_bytes(self) -> int: ...
+
+
+@dataclass(slots=True)
+class _Behind:
+    sent_bytes: int
+    until_s: float
+    is_waited_for: bool = True
+
+
+class Pace:
+    """`pause` stops reading what Codex says, `resume` continues."""
+
+    def __init__(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        self._pause = pause
+        self._resume = resume
+        self._behind: dict[Reader, _Behind] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_paused = False
+
+    def check(self, reader: Reader) -> None:
+        """Waits for a client if it is behind. Call it after something was sent to it."""
+        if not reader.is_behind or reader in self._behind:
+            return
+        loop = asyncio.get_running_loop()
+        self._behind[reader] = _Behind(reader.sent_bytes, loop.time() + MAX_HOLD_S)
+        self._timer = self._timer or loop.call_later(LOOK_S, self._look)
+        self._update()
+
+    def watches(self, reader: Reader) -> bool:
+        """Returns whether the client was behind and has not caught up yet."""
+        return reader in self._behind
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        for reader, behind in tuple(self._behind.items()):
+            if reader.has_caught_up:
+                del self._behind[reader]
+                continue
+            taken_bytes = reader.sent_bytes - behind.sent_bytes
+            behind.sent_bytes = reader.sent_bytes
+            if taken_bytes < MIN_BYTES_PER_LOOK or loop.time() > behind.until_s:
+                behind.is_waited_for = False
+        self._timer = loop.call_later(LOOK_S, self._look) if self._behind else None
+        self._update()
+
+    def _update(self) -> None:
+        waits = any(behind.is_waited_for for behind in self._behind.values())
+        if waits != self._is_paused:
+            self._is_paused = waits
+            (self._pause if waits else self._resume)()

@@ -162,9 +162,15 @@ def path_exists(name: str) -> bool:
     """Whether a path exists below one of the folders that prose counts from, or as a bare file
     name.
     """
-    if any((ROOT / root / name).exists() for root in SOURCE_ROOTS):
+    if any((ROOT / root / name).exists() for root in SOURCE_ROOTS) or name in built():
         return True
     return name in words() or ("/" not in name and any(path.name == name for path in tracked()))
+
+
+@cache
+def built() -> frozenset[str]:
+    """Files that are made here and never committed, by the paths that git is told to ignore."""
+    return frozenset((ROOT / ".gitignore").read_text().split())
 
 
 def module_exists(name: str) -> bool:

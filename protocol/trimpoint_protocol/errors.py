@@ -120,8 +120,8 @@ class Blocker(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ErrorData(msgspec.Struct, frozen=True, rename="camel"):
-    """The `data` member of an error object. `blocker` and `errorId` are only there when they say
-    something.
+    """The `data` member of an error object. `blocker`, `errorId` and `newThreadId` are only there
+    when they say something; `newThreadId` is the thread that an archived one went on as.
     """
 
     reason: Reason
@@ -129,3 +129,4 @@ class ErrorData(msgspec.Struct, frozen=True, rename="camel"):
     hint: str = ""
     blocker: Blocker | msgspec.UnsetType = msgspec.UNSET
     error_id: str | msgspec.UnsetType = msgspec.UNSET
+    new_thread_id: str | msgspec.UnsetType = msgspec.UNSET

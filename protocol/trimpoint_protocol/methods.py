@@ -243,9 +243,10 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person,
     and nothing changed). `message` is a sentence for a person. With a `reason` out of the error
     reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim,
-    `files` of a revert; `undo` is what to type to take the command back. With `dryRun` nothing was
-    changed, and the answer says what would be. `operationId` is that of its progress, where it came
-    to an operation.
+    `files` of a revert; `undo` is what to type to take the command back. `newThreadId` is the
+    thread of `/new`, and where the thread is archived the one that it went on as. With `dryRun`
+    nothing was changed, and the answer says what would be. `operationId` is that of its progress,
+    where it came to an operation.
     """
 
     handled: bool
@@ -320,7 +321,7 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     and is null when that is not known. `preview` is the beginning of the first prompt. `turns`,
     `trims` and `compactions` are null when the daemon has not opened the thread since it learned to
     count them; `trims` took entries out of the context, `compactions` put a summary in their place,
-    Codex's own included.
+    Codex's own included. `newThreadId` is the thread that this one went on as after `/new`.
     """
 
     id: str
@@ -337,13 +338,17 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     turns: int | None = None
     trims: int | None = None
     compactions: int | None = None
+    new_thread_id: str | None = None
 
 
 class SnapshotResult(Result, frozen=True, kw_only=True):
-    """`thread` for one, `threads` for all."""
+    """`thread` for one, `threads` for all. `clients` is how many take part in the one, the asking
+    one included.
+    """
 
     thread: OrchestrationThread | None
     threads: list[ThreadOverview]
+    clients: int | None = None
 
 
 class TimelineParams(Params, frozen=True, kw_only=True):

@@ -189,7 +189,9 @@ class ContextPin(WireStruct, frozen=True, kw_only=True):
 
 
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
-    """The snapshot of one thread. `sequence` is the last event it includes."""
+    """The snapshot of one thread. `sequence` is the last event it includes. `newThreadId` is the
+    thread that it went on as after `/new`.
+    """
 
     id: str
     name: str | None
@@ -215,11 +217,13 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     context: ContextStatus
     read_only: str | None
     pins: list[ContextPin] = []
+    new_thread_id: str | None = None
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):
-    """A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context,
-    since that trim point.
+    """A prompt of the user or an answer of the agent; `detail` is Codex's own item where it holds
+    more than text, such as an image. `trimmed`: no longer in the agent's context, since that trim
+    point.
     """
 
     id: str
@@ -229,6 +233,7 @@ class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", t
     created_at: Timestamp
     trimmed: bool
     trim_point_id: str | None
+    detail: Any = None
 
 
 class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="activity"):

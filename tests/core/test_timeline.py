@@ -138,6 +138,7 @@ def test_entries_are_what_the_wire_says_they_are() -> None:
         "createdAt": "2025-11-24T16:00:02.000Z",
         "trimmed": True,
         "trimPointId": point,
+        "detail": None,
     }
     assert command == {
         "kind": "activity",

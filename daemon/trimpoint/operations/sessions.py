@@ -250,6 +250,12 @@ class Sessions:
         self._runner.recovery.interrupt(thread_id)
         return True
 
+    def open_operation_id(self, thread_id: str) -> str | None:
+        """Returns the id of the operation that is under way on a thread."""
+        writer = self._engine.loaded(thread_id)
+        operation = writer.state.open_operation if writer is not None else None
+        return operation.id if operation is not None else None
+
     def begin_cancelling(self, thread_id: str) -> bool:
         """Give up the thread's compaction; False when none is under way that could be."""
         writer = self._engine.loaded(thread_id)

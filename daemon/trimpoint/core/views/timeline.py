@@ -163,6 +163,7 @@ def _boundary(state: ThreadState, point: TrimPoint, expanded: bool) -> Iterator[
 
 def _entry(entry: Entry, trim_point_id: str | None) -> TimelineEntry:
     created_at = rfc3339(entry.created_at_ms)
+    detail = msgspec.json.decode(entry.detail) if entry.detail else None
     if entry.kind == "message":
         return TimelineMessage(
             id=entry.id,
@@ -172,8 +173,8 @@ def _entry(entry: Entry, trim_point_id: str | None) -> TimelineEntry:
             created_at=created_at,
             trimmed=trim_point_id is not None,
             trim_point_id=trim_point_id,
+            detail=detail,
         )
-    detail = msgspec.json.decode(entry.detail) if entry.detail else None
     return TimelineActivity(
         id=entry.id,
         turn_id=entry.turn_id,

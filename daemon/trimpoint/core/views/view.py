@@ -61,6 +61,7 @@ def read_model(
         context=context_status(state, policy),
         read_only=read_only,
         pins=context_pins(state),
+        new_thread_id=state.new_thread_id,
     )
 
 

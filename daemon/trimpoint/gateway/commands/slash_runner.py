@@ -162,7 +162,8 @@ class SlashRunner:
         try:
             result = await self._sessions.dispatch(request)
         except CommandRefused as refused:
-            return _refused(command, refused)
+            outcome = _refused(command, refused)
+            return msgspec.structs.replace(outcome, new_thread_id=_went_on_as(writer, refused))
         if isinstance(request, PinContext | UnpinContext):
             return await self._after_pin(command, writer, result, progress)
         if isinstance(request, ArchiveAndNew):
@@ -408,6 +409,12 @@ def _failed(command: str, reason: Reason, message: str) -> CommandOutcome:
     return CommandOutcome(
         handled=True, command=command, status="failed", reason=reason, message=message
     )
+
+
+def _went_on_as(writer: ThreadWriter, refused: CommandRefused) -> str | None:
+    """Returns the thread that an archived one went on as, if that is why it was refused."""
+    is_archived = refused.reason is Reason.THREAD_ARCHIVED
+    return writer.state.new_thread_id if is_archived else None
 
 
 def _refused(command: str, refused: CommandRefused) -> CommandOutcome:

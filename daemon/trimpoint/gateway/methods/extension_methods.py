@@ -154,7 +154,9 @@ class ExtensionHandlers:
         if params.thread_id is not None:
             writer = await self._engine.thread(self._stable(params.thread_id))
             return m.SnapshotResult(
-                thread=read_model(writer.state, self._engine.policy, writer.read_only), threads=[]
+                thread=read_model(writer.state, self._engine.policy, writer.read_only),
+                threads=[],
+                clients=len(self._deps.clients.subscribers(writer.thread_id)),
             )
         summaries = sorted(
             self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms
@@ -236,6 +238,7 @@ class ExtensionHandlers:
             turns=size.turns if size is not None else None,
             trims=size.trims if size is not None else None,
             compactions=size.compactions if size is not None else None,
+            new_thread_id=summary.new_thread_id,
         )
 
     def _meter(self, summary: ThreadSummary) -> ContextStatus | None:

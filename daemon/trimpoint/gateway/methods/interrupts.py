@@ -50,6 +50,8 @@ class Interrupts:
             return await self._methods.forward(client_request)
         if self._sessions.interrupt_recovery(thread_id, turn_id):
             return {}
+        if await self._interrupt_operation(thread_id, turn_id):
+            return {}
         return await self._interrupt_turn(client_request, thread_id, turn_id)
 
     async def _interrupt_command(self, turn: PlayedTurn) -> dict[str, Any]:
@@ -77,6 +79,14 @@ class Interrupts:
                 route = inbound.route_of(scratch_id)
                 return route is not None and await self._sessions.cancel_compaction(route.thread_id)
         return False
+
+    async def _interrupt_operation(self, thread_id: str, operation_id: str) -> bool:
+        """Returns whether the thread's open operation has this id, and was given up.
+
+        A client of `commands/execute` knows its compaction by that id, from `commands/progress`.
+        """
+        is_meant = self._sessions.open_operation_id(thread_id) == operation_id
+        return is_meant and await self._sessions.cancel_compaction(thread_id)
 
     async def _interrupt_turn(
         self, client_request: ClientRequest, thread_id: str, turn_id: str

@@ -29,7 +29,12 @@ from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.provider.settings import UPDATABLE, with_memory_mode, with_unconfirmed
+from trimpoint.operations.provider.settings import (
+    UPDATABLE,
+    in_force,
+    with_memory_mode,
+    with_unconfirmed,
+)
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
 from trimpoint.threads.ids import new_uuid7
@@ -184,7 +189,10 @@ class ThreadMethods:
         except ProviderError as error:
             if not is_missing_error(error):
                 raise
-        return attached(await self._threads.attach(session.provider_thread_id, params))
+        raw = await self._threads.attach(session.provider_thread_id, params)
+        # What Codex answered at the start; the settings may have been changed since.
+        now = in_force(session.writer.state.settings, msgspec.json.decode(raw))
+        return attached(Raw(msgspec.json.encode(now)))
 
     async def adopt(
         self,
@@ -470,9 +478,8 @@ class ThreadMethods:
         successor = self._engine.summaries[thread_id].new_thread_id
         if archived and successor is not None:
             problem = f"The thread {thread_id} is archived; it went on as {successor}."
-            raise Refusal(
-                Reason.THREAD_ARCHIVED, problem, "Go on in that thread, or unarchive this one."
-            )
+            hint = "Go on in that thread, or unarchive this one."
+            raise Refusal(Reason.THREAD_ARCHIVED, problem, hint, new_thread_id=successor)
         if archived:
             raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
 

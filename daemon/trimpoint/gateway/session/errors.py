@@ -34,13 +34,16 @@ DEFAULT_HINTS = {
 
 
 class Refusal(Exception):
-    """A gateway rule says no."""
+    """A gateway rule says no. `new_thread_id` is the thread that an archived one went on as."""
 
-    def __init__(self, reason: Reason, message: str, hint: str = "") -> None:
+    def __init__(
+        self, reason: Reason, message: str, hint: str = "", *, new_thread_id: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
         self.hint = hint
+        self.new_thread_id = new_thread_id
 
 
 class WireError(msgspec.Struct, frozen=True):
@@ -78,7 +81,8 @@ def as_wire_error(error: Exception) -> WireError:
             block = blocker(error.block) if error.block is not None else msgspec.UNSET
             return wire_error(error.reason, str(error), error.hint, blocker=block)
         case Refusal():
-            return wire_error(error.reason, error.message, error.hint)
+            successor = error.new_thread_id or msgspec.UNSET
+            return wire_error(error.reason, error.message, error.hint, new_thread_id=successor)
         case GitError():
             return wire_error(Reason.WORKTREE_FAILED, str(error), error.hint)
         case ProviderTimeout():

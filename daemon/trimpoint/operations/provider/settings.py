@@ -97,6 +97,15 @@ def settings_in(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: answer[told] for told, name in ANSWERED.items() if told in answer}
 
 
+def in_force(settings: bytes, answer: dict[str, Any]) -> dict[str, Any]:
+    """Returns Codex's answer to `thread/start` as one about the settings as they stand now."""
+    current = as_dict(msgspec.json.decode(settings).get("current"))
+    now = {
+        told: current[name] for told, name in ANSWERED.items() if told in answer and name in current
+    }
+    return {**answer, **now}
+
+
 def resumed_settings(settings: bytes, params: dict[str, Any], answer: dict[str, Any]) -> bytes:
     """Returns `settings` after Codex loaded the thread with the `params` of a `thread/resume` and
     answered `answer`.

@@ -1,0 +1,155 @@
+"""Codex's questions: asked of the person at the editor, and answered by nobody else."""
+
+from typing import Any
+
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.acp.editor import Editor
+from tests.e2e.conftest import Harness
+
+pytestmark = pytest.mark.codex
+
+ASK = "session/request_permission"
+PATCH = """\
+*** Begin Patch
+*** Update File: a.txt
+@@
+ one
+-two
++2
+ three
+*** End Patch
+"""
+
+
+def _choosing(kind: str) -> Any:
+    def answer(params: dict[str, Any]) -> dict[str, Any]:
+        chosen = next(one["optionId"] for one in params["options"] if one["kind"] == kind)
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    return answer
+
+
+async def _asking_session(harness: Harness, editor: Editor) -> str:
+    session_id = await editor.new_session(harness)
+    await editor.request("session/set_mode", sessionId=session_id, modeId="ask")
+    return session_id
+
+
+async def test_a_command_that_is_allowed_runs_and_shows_its_output(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await _asking_session(harness, editor)
+    editor.answer[ASK] = _choosing("allow_once")
+    harness.script.then(run("touch made.txt && echo done-it"), say("Made."))
+    assert await editor.prompt(session_id, "Make it.") == {"stopReason": "end_turn"}
+    [question] = editor.questions(ASK)
+    call_ = question["params"]["toolCall"]
+    assert call_["title"] == "touch made.txt && echo done-it"
+    assert call_["kind"] == "execute"
+    assert {one["kind"] for one in question["params"]["options"]} >= {"allow_once", "reject_once"}
+    assert (harness.worktree / "made.txt").exists()
+    ended = await editor.update("tool_call_update", status="completed")
+    assert ended["toolCallId"] == call_["toolCallId"]
+    assert "done-it" in ended["content"][0]["content"]["text"]
+
+
+async def test_a_command_that_is_rejected_does_not_run_and_the_turn_goes_on(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await _asking_session(harness, editor)
+    editor.answer[ASK] = _choosing("reject_once")
+    harness.script.then(run("touch made.txt"), say("Then not."))
+    assert await editor.prompt(session_id, "Make it.") == {"stopReason": "end_turn"}
+    assert not (harness.worktree / "made.txt").exists()
+    assert editor.said() == "Then not."
+    await editor.update("tool_call_update", status="failed")
+
+
+async def test_a_question_that_the_person_dismisses_is_a_rejection(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await _asking_session(harness, editor)
+    editor.answer[ASK] = lambda params: {"outcome": {"outcome": "cancelled"}}
+    harness.script.then(run("touch made.txt"), say("Then not."))
+    assert await editor.prompt(session_id, "Make it.") == {"stopReason": "end_turn"}
+    assert not (harness.worktree / "made.txt").exists()
+
+
+async def test_a_cancel_while_a_question_is_open_ends_the_prompt(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await _asking_session(harness, editor)
+    harness.script.then(run("touch made.txt"), say("Never said."))
+    prompt = await editor.begin_prompt(session_id, "Make it.")
+    question = await editor.until(lambda message: message.get("method") == ASK)
+    await editor.notify("session/cancel", sessionId=session_id)
+    await editor.reply(question, {"outcome": {"outcome": "cancelled"}})
+    assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
+    assert not (harness.worktree / "made.txt").exists()
+    await editor.update("tool_call_update", status="failed")
+
+
+async def test_a_cancel_ends_the_prompt_of_an_editor_that_leaves_the_question_open(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await _asking_session(harness, editor)
+    harness.script.then(run("touch made.txt"), say("Never said."))
+    prompt = await editor.begin_prompt(session_id, "Make it.")
+    question = await editor.until(lambda message: message.get("method") == ASK)
+    await editor.notify("session/cancel", sessionId=session_id)
+    assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
+    taken_back = await editor.until(lambda message: message.get("method") == "$/cancel_request")
+    assert taken_back["params"] == {"requestId": question["id"]}
+    assert await editor.prompt(session_id, "And now?") == {"stopReason": "end_turn"}
+
+
+async def test_a_permission_for_the_session_is_not_asked_for_again(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await _asking_session(harness, editor)
+    editor.answer[ASK] = _choosing("allow_always")
+    harness.script.then(run("touch made.txt"), run("touch made.txt"), say("Twice."))
+    await editor.prompt(session_id, "Make it twice.")
+    assert len(editor.questions(ASK)) == 1
+    assert editor.said() == "Twice."
+
+
+async def test_a_file_change_is_asked_for_with_its_whole_diff(
+    harness: Harness, editor: Editor
+) -> None:
+    (harness.worktree / "a.txt").write_text("zero\none\ntwo\nthree\nfour\n")
+    session_id = await editor.new_session(harness)
+    await editor.request("session/set_mode", sessionId=session_id, modeId="read-only")
+    editor.answer[ASK] = _choosing("allow_once")
+    harness.script.then(run(f"apply_patch <<'EOF'\n{PATCH}EOF"), say("Changed."))
+    assert await editor.prompt(session_id, "Change it.") == {"stopReason": "end_turn"}
+    assert (harness.worktree / "a.txt").read_text() == "zero\none\n2\nthree\nfour\n"
+    [question] = editor.questions(ASK)
+    [diff] = question["params"]["toolCall"]["content"][:1]
+    assert diff == {
+        "type": "diff",
+        "path": str(harness.worktree / "a.txt"),
+        "oldText": "zero\none\ntwo\nthree\nfour\n",
+        "newText": "zero\none\n2\nthree\nfour\n",
+    }
+    [begun] = editor.updates("tool_call")
+    assert begun["content"] == [diff]
+    assert begun["locations"] == [{"path": str(harness.worktree / "a.txt"), "line": 2}]
+
+
+async def test_a_question_that_another_client_answers_is_taken_back(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await _asking_session(harness, editor)
+    harness.script.then(run("touch made.txt"), say("Made."))
+    async with harness.client() as other:
+        await other.request("thread/resume", threadId=session_id)
+        prompt = await editor.begin_prompt(session_id, "Make it.")
+        await editor.until(lambda message: message.get("method") == ASK)
+        asked = await other.received("item/commandExecution/requestApproval")
+        await other.send({"id": asked["id"], "result": {"decision": "accept"}})
+        assert await editor.result_of(prompt) == {"stopReason": "end_turn"}
+    await editor.until(lambda message: message.get("method") == "$/cancel_request")
+    assert (harness.worktree / "made.txt").exists()

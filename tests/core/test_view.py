@@ -185,6 +185,7 @@ def test_the_read_model_of_a_fresh_thread() -> None:
         "context": as_json(context_status(thread.state, Policy())),
         "readOnly": "the disk is full",
         "pins": [],
+        "newThreadId": None,
     }
 
 

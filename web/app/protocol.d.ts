@@ -150,7 +150,7 @@ export type CommandList = {
 /**
  * How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
  *
- * `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim, `files` of a revert; `undo` is what to type to take the command back. With `dryRun` nothing was changed, and the answer says what would be. `operationId` is that of its progress, where it came to an operation.
+ * `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim, `files` of a revert; `undo` is what to type to take the command back. `newThreadId` is the thread of `/new`, and where the thread is archived the one that it went on as. With `dryRun` nothing was changed, and the answer says what would be. `operationId` is that of its progress, where it came to an operation.
  */
 export type CommandOutcome = {
     handled: boolean;
@@ -572,7 +572,7 @@ export type MetricsResult = {
 export type NoParams = Record<string, never>;
 
 /**
- * The snapshot of one thread. `sequence` is the last event it includes.
+ * The snapshot of one thread. `sequence` is the last event it includes. `newThreadId` is the thread that it went on as after `/new`.
  */
 export type OrchestrationThread = {
     id: string;
@@ -599,6 +599,7 @@ export type OrchestrationThread = {
     context: ContextStatus;
     readOnly: string | null;
     pins?: ContextPin[];
+    newThreadId?: string | null;
 };
 
 /**
@@ -732,11 +733,12 @@ export type SnapshotParams = {
 };
 
 /**
- * `thread` for one, `threads` for all.
+ * `thread` for one, `threads` for all. `clients` is how many take part in the one, the asking one included.
  */
 export type SnapshotResult = {
     thread: OrchestrationThread | null;
     threads: ThreadOverview[];
+    clients?: number | null;
 };
 
 /**
@@ -828,7 +830,7 @@ export type ThreadOperation = {
 /**
  * A line of the thread list; `busy` names what is under way, null when idle or not loaded.
  *
- * `context` is the thread's meter; of a thread that is not loaded it holds what was last reported, and is null when that is not known. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null when the daemon has not opened the thread since it learned to count them; `trims` took entries out of the context, `compactions` put a summary in their place, Codex's own included.
+ * `context` is the thread's meter; of a thread that is not loaded it holds what was last reported, and is null when that is not known. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null when the daemon has not opened the thread since it learned to count them; `trims` took entries out of the context, `compactions` put a summary in their place, Codex's own included. `newThreadId` is the thread that this one went on as after `/new`.
  */
 export type ThreadOverview = {
     id: string;
@@ -845,6 +847,7 @@ export type ThreadOverview = {
     turns?: number | null;
     trims?: number | null;
     compactions?: number | null;
+    newThreadId?: string | null;
 };
 
 /**
@@ -901,7 +904,7 @@ export type TimelineActivity = {
 };
 
 /**
- * A prompt of the user or an answer of the agent; `trimmed`: no longer in the agent's context, since that trim point.
+ * A prompt of the user or an answer of the agent; `detail` is Codex's own item where it holds more than text, such as an image. `trimmed`: no longer in the agent's context, since that trim point.
  */
 export type TimelineMessage = {
     kind: "message";
@@ -912,6 +915,7 @@ export type TimelineMessage = {
     createdAt: string;
     trimmed: boolean;
     trimPointId: string | null;
+    detail?: any;
 };
 
 /**

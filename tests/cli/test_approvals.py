@@ -22,8 +22,11 @@ class Client:
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
 
-    async def send(self, message: dict[str, Any]) -> None:
-        self.sent.append(message)
+    def answer(self, question: dict[str, Any], result: Any) -> None:
+        self.sent.append({"id": question["id"], "result": result})
+
+    def refuse(self, question: dict[str, Any], reason: str) -> None:
+        self.sent.append({"id": question["id"], "error": reason})
 
 
 async def answer(
@@ -126,7 +129,7 @@ async def test_what_cannot_be_answered_here_stays_open_for_others(
     monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     sent = await answer(monkeypatch, None, method)
-    assert sent["error"]["code"] == -32601
+    assert sent["error"] == "trimpoint's command line does not answer this"
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ async def test_a_question_that_another_client_answers_is_withdrawn(
             threads = await client.request("orchestration/snapshot")
             await client.request("thread/resume", threadId=threads["threads"][0]["id"])
             question = await client.received("item/commandExecution/requestApproval")
-            await client.send({"id": question["id"], "result": {"decision": "accept"}})
+            client.answer(question, {"decision": "accept"})
             await terminal.shows("Thank you.")
             assert await probe.ended() == 0
     assert (stage.worktree / "made-it").exists()

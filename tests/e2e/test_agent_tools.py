@@ -159,9 +159,7 @@ async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_th
             question = await client.received("item/tool/call")
             assert question["params"]["tool"] == "lookup"
             content = [{"type": "inputText", "text": "found"}]
-            await client.send(
-                {"id": question["id"], "result": {"contentItems": content, "success": True}}
-            )
+            client.answer(question, {"contentItems": content, "success": True})
             await client.expect(
                 lambda m: (
                     m.get("method") == "turn/completed"

@@ -678,7 +678,7 @@ async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(
         ][-1]
         assert about["params"]["item"]["id"] == question["params"]["itemId"]
         assert client.messages.index(about) < client.messages.index(question)
-        await client.send({"id": question["id"], "result": {"decision": "accept"}})
+        client.answer(question, {"decision": "accept"})
         turn = await ended(client, turn_id)
     assert turn["status"] == "completed"
     assert (harness.worktree / "made.txt").exists()

@@ -60,7 +60,7 @@ async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_
                     if method == "turn/steer"
                     else None
                 )
-                assert refused.value.data.get("codexErrorInfo") == info
+                assert (refused.value.data or {}).get("codexErrorInfo") == info
             go_on.set()
             await client.expect(lambda message: message.get("method") == "turn/completed")
     assert not any(request.mentions(":clear") for request in harness.model.requests)

@@ -27,7 +27,13 @@ from trimpoint_protocol.client.errors import (
     DeadlinePassed,
     RemoteError,
 )
-from trimpoint_protocol.client.messages import Inbox, Message, Notification, ServerRequest
+from trimpoint_protocol.client.messages import (
+    Inbox,
+    Message,
+    MessageSink,
+    Notification,
+    ServerRequest,
+)
 
 __all__ = [
     "Client",
@@ -39,6 +45,7 @@ __all__ = [
     "Following",
     "Inbox",
     "Message",
+    "MessageSink",
     "Notification",
     "PendingAnswer",
     "RemoteError",

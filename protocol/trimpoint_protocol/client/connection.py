@@ -19,7 +19,13 @@ from trimpoint_protocol.client.errors import (
     DeadlinePassed,
     remote_error,
 )
-from trimpoint_protocol.client.messages import Inbox, Message, Notification, ServerRequest
+from trimpoint_protocol.client.messages import (
+    Inbox,
+    Message,
+    MessageSink,
+    Notification,
+    ServerRequest,
+)
 from trimpoint_protocol.peer import Answered, Asked, Event, Peer, Refused
 
 T = TypeVar("T")
@@ -91,7 +97,7 @@ class Connection:
         self._stream = stream
         self._peer: Peer[PendingAnswer] = Peer(decode=jsonrpc.decode_trusted)
         self._asked: dict[str | int, Asked] = {}
-        self._inboxes: list[Inbox] = []
+        self._sinks: list[MessageSink] = []
         self._unsent: list[bytes] = []
         self._has_unsent = anyio.Event()
         self._sent_all = anyio.Event()
@@ -115,12 +121,23 @@ class Connection:
                 thread_id is None or message.thread_id == thread_id
             )
 
-        inbox = Inbox(wants, self._forget_inbox)
-        if self._is_lost:
-            inbox.end()
-        else:
-            self._inboxes.append(inbox)
+        inbox = Inbox(wants, self.detach)
+        self.attach(inbox)
         return inbox
+
+    def attach(self, sink: MessageSink) -> None:
+        """Delivers all messages to `sink` from now on, as they come; for those who keep them in
+        another way than an inbox does.
+        """
+        if self._is_lost:
+            sink.end()
+        else:
+            self._sinks.append(sink)
+
+    def detach(self, sink: MessageSink) -> None:
+        """Delivers no more to `sink`."""
+        if sink in self._sinks:
+            self._sinks.remove(sink)
 
     def begin(self, method: str, params: Any = None) -> PendingAnswer:
         """Sends a request and does not wait for its answer.
@@ -247,19 +264,15 @@ class Connection:
             self._deliver(ServerRequest(request.method, raw, key, self))
 
     def _deliver(self, message: Message) -> None:
-        for inbox in self._inboxes:
-            inbox.deliver(message)
-
-    def _forget_inbox(self, inbox: Inbox) -> None:
-        if inbox in self._inboxes:
-            self._inboxes.remove(inbox)
+        for sink in self._sinks:
+            sink.deliver(message)
 
     def _lose(self) -> None:
         self._is_lost = True
         for call in self._peer.close():
             call.context.settle(ConnectionLost())
-        for inbox in self._inboxes:
-            inbox.end()
+        for sink in self._sinks:
+            sink.end()
         self._sent_all.set()
 
 

@@ -100,6 +100,20 @@ class ServerRequest(Notification):
 Message: TypeAlias = Notification | ServerRequest
 
 
+class MessageSink(Protocol):
+    """Receives the messages of a connection, in order; called by the connection, and must not
+    wait.
+    """
+
+    def deliver(self, message: Message) -> None:
+        """Takes one message."""
+        ...
+
+    def end(self) -> None:
+        """Learns that nothing more will come."""
+        ...
+
+
 class Inbox:
     """Messages in order of arrival, from the moment the inbox is opened until it is closed.
 

@@ -1,6 +1,5 @@
-"""A client of a running daemon: newline-delimited JSON-RPC over its Unix socket.
-
-Notifications and questions of the agent are kept in order of arrival until somebody looks at them.
+"""The command line's client of a running daemon: the connection of the protocol library, and all
+messages as decoded JSON, in order of arrival, until somebody looks at them.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -9,55 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import orjson
-from anyio.abc import SocketStream
+from trimpoint_protocol import client as library
+from trimpoint_protocol.client import Connection, ConnectionLost, PendingAnswer, RemoteError
 
 from trimpoint import __version__
 from trimpoint.cli.exits import sole_error
 
+__all__ = ["Client", "ConnectionLost", "Message", "PendingAnswer", "RemoteError", "connect"]
+
 Message = dict[str, Any]
-READ_CHUNK_BYTES = 256 * 1024
-
-
-class RemoteError(Exception):
-    """The daemon, or Codex behind it, refused. `data` has `reason` and `hint` where trimpoint
-    itself refused.
-    """
-
-    def __init__(self, code: int, message: str, data: Any) -> None:
-        super().__init__(code, message)
-        self.code = code
-        self.message = message
-        self.data: dict[str, Any] = data if isinstance(data, dict) else {}
-
-    def __str__(self) -> str:
-        return self.message
-
-    @property
-    def reason(self) -> str | None:
-        """The machine-readable reason, if it is an error of trimpoint's own."""
-        return self.data.get("reason")
-
-
-class ConnectionLost(Exception):
-    """The daemon closed the connection."""
-
-    def __str__(self) -> str:
-        return "the daemon closed the connection"
 
 
 class Client:
-    """Made by `connect`."""
+    """Made by `connect`. Implements `MessageSink`."""
 
-    def __init__(self, stream: SocketStream) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.messages: list[Message] = []
-        self._stream = stream
-        self._last_id = 0
-        self._answers: dict[int, Message] = {}
-        self._changed = anyio.Event()
-        self._lost = False
         self.codex_home = ""
         """Where the daemon's Codex keeps its threads; known once initialized."""
+        self._connection = connection
+        self._questions: dict[Any, library.ServerRequest] = {}
+        self._changed = anyio.Event()
+        self._is_ended = False
+        connection.attach(self)
 
     @property
     def notifications(self) -> list[Message]:
@@ -73,9 +46,11 @@ class Client:
         """Shake hands; before anything else."""
         info = {"name": name, "title": name, "version": __version__}
         answer = await self.request(
-            "initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities}
+            "initialize",
+            clientInfo=info,
+            capabilities={"experimentalApi": True, **capabilities},
         )
-        await self.send({"method": "initialized"})
+        self._connection.notify("initialized")
         self.codex_home = str(answer.get("codexHome") or "")
         return dict(answer)
 
@@ -85,54 +60,42 @@ class Client:
         :raises RemoteError: it was refused.
         :raises ConnectionLost: the daemon is gone.
         """
-        return await self.result_of(await self.begin(method, **params))
+        return await self._connection.request(method, params)
 
-    async def begin(self, method: str, /, **params: Any) -> int:
-        """Send a request and return its id, for `result_of`."""
-        self._last_id += 1
-        request_id = self._last_id
-        await self.send({"id": request_id, "method": method, "params": params})
-        return request_id
+    def begin(self, method: str, /, **params: Any) -> PendingAnswer:
+        """Sends a request and does not wait for its answer.
 
-    async def result_of(self, request_id: int) -> Any:
-        """Await the result of a request that was begun; it may be awaited again when that was
-        cancelled.
-
-        :raises RemoteError: it was refused.
         :raises ConnectionLost: the daemon is gone.
         """
-        await self._until(lambda: request_id in self._answers)
-        answer = self._answers.pop(request_id)
-        if "error" in answer:
-            error = answer["error"]
-            raise RemoteError(error.get("code", 0), error.get("message", ""), error.get("data"))
-        return answer.get("result")
+        return self._connection.begin(method, params)
 
-    async def send(self, message: Message) -> None:
-        """Send any message."""
-        try:
-            await self._stream.send(orjson.dumps(message) + b"\n")
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            raise ConnectionLost from error
+    def answer(self, question: Message, result: Any) -> None:
+        """Answers a request of the agent, unless it was answered before."""
+        if (request := self._questions.pop(question["id"], None)) is not None:
+            request.answer(result)
+
+    def refuse(self, question: Message, reason: str) -> None:
+        """Leaves a request of the agent to other clients."""
+        if (request := self._questions.pop(question["id"], None)) is not None:
+            request.refuse(reason)
 
     async def expect(self, wanted: Callable[[Message], bool], after: int = 0) -> Message:
         """Returns the first message from position `after` on that is wanted, waiting for it if need
         be.
+
+        :raises ConnectionLost: it can not come any more.
         """
-        found: list[Message] = []
-
-        def look() -> bool:
-            found[:] = [message for message in self.messages[after:] if wanted(message)][:1]
-            return bool(found)
-
-        await self._until(look)
-        return found[0]
+        while True:
+            for message in self.messages[after:]:
+                if wanted(message):
+                    return message
+            await self._next_change()
 
     async def received(self, method: str, after: int = 0, **params: Any) -> Message:
         """Returns the first notification or question `method` whose parameters include `params`."""
         return await self.expect(
             lambda message: (
-                message.get("method") == method
+                message["method"] == method
                 and all(
                     message.get("params", {}).get(name) == value for name, value in params.items()
                 )
@@ -149,44 +112,28 @@ class Client:
         while True:
             while self.messages:
                 yield self.messages.pop(0)
-            await self.next_change()
+            await self._next_change()
 
-    async def next_change(self) -> None:
-        """Wait until something arrives.
+    def deliver(self, message: library.Message) -> None:
+        """Takes a message of the connection."""
+        decoded: Message = {"method": message.method}
+        if message.raw:
+            decoded["params"] = message.params
+        if isinstance(message, library.ServerRequest):
+            decoded["id"] = message.id
+            self._questions[message.id] = message
+        self.messages.append(decoded)
+        self._announce()
 
-        :raises ConnectionLost: nothing will.
-        """
-        if self._lost:
+    def end(self) -> None:
+        """Learns that the connection has ended."""
+        self._is_ended = True
+        self._announce()
+
+    async def _next_change(self) -> None:
+        if self._is_ended:
             raise ConnectionLost
         await self._changed.wait()
-
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        while not condition():
-            await self.next_change()
-
-    async def read_forever(self) -> None:
-        """Take in what arrives until the connection ends."""
-        rest = b""
-        try:
-            while True:
-                rest = self._read_lines(rest + await self._stream.receive(READ_CHUNK_BYTES))
-        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            self._lost = True
-            self._announce()
-
-    def _read_lines(self, data: bytes) -> bytes:
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            message: Message = orjson.loads(line)
-            if "method" in message:
-                self.messages.append(message)
-            elif isinstance(message.get("id"), int):
-                self._answers[message["id"]] = message
-            else:
-                self.messages.append(message)
-        if lines:
-            self._announce()
-        return rest
 
     def _announce(self) -> None:
         self._changed.set()
@@ -199,13 +146,12 @@ async def connect(path: Path) -> AsyncGenerator[Client]:
 
     :raises OSError: nobody does.
     """
-    async with await anyio.connect_unix(path) as stream:
-        try:
-            async with anyio.create_task_group() as tasks:
-                client = Client(stream)
-                tasks.start_soon(client.read_forever)
-                yield client
-                tasks.cancel_scope.cancel()
-        except BaseExceptionGroup as group:
-            # The block's own error, as if there were no task group.
-            raise sole_error(group) from None
+    try:
+        async with (
+            await anyio.connect_unix(path) as stream,
+            library.open_connection(stream) as connection,
+        ):
+            yield Client(connection)
+    except BaseExceptionGroup as group:
+        # The block's own error, as if there were no task group.
+        raise sole_error(group) from None

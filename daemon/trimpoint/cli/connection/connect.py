@@ -156,7 +156,7 @@ def refused(error: RemoteError) -> CliError:
     """Returns the exit of a command that the daemon, or Codex behind it, refused."""
     failure = CliError(
         _shortened(error.message),
-        str(error.data.get("hint", "")),
+        error.hint,
         reason=error.reason or "codex_refused",
     )
     if error.reason in _REASONS_OF_USAGE:

@@ -59,8 +59,8 @@ async def _ended(client: Client, process: int | None) -> None:
         await anyio.wait_readable(process)
         return
     with suppress(ConnectionLost):
-        while True:
-            await client.next_change()
+        async for _ in client.stream():
+            pass
 
 
 @contextmanager

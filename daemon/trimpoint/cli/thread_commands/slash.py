@@ -13,7 +13,7 @@ import msgspec
 from rich.text import Text
 from trimpoint_protocol.methods import CommandOutcome
 
-from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError
+from trimpoint.cli.connection.client import Client, ConnectionLost, PendingAnswer, RemoteError
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import (
@@ -131,16 +131,16 @@ async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]
     if text.startswith("/compact"):
         with suppress(RemoteError):  # the command itself is told why
             await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
-    begun = await client.begin("commands/execute", threadId=thread_id, text=text)
+    begun = client.begin("commands/execute", threadId=thread_id, text=text)
     try:
-        return dict(await client.result_of(begun))
+        return dict(await begun.result())
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True):
             print_line(Text(await _cancelled(client, thread_id, begun), "yellow"))
         raise
 
 
-async def _cancelled(client: Client, thread_id: str, begun: int) -> str:
+async def _cancelled(client: Client, thread_id: str, begun: PendingAnswer) -> str:
     """Returns what became of a command that the person did not want to wait for."""
     with anyio.move_on_after(_CANCEL_DEADLINE_S):
         try:
@@ -148,7 +148,7 @@ async def _cancelled(client: Client, thread_id: str, begun: int) -> str:
             await client.request(
                 "turn/interrupt", threadId=thread_id, turnId=turn["params"]["turn"]["id"]
             )
-            outcome = msgspec.convert(await client.result_of(begun), CommandOutcome)
+            outcome = await begun.result_as(CommandOutcome)
         except (RemoteError, ConnectionLost):
             return _GOES_ON
         if outcome.status != "completed":

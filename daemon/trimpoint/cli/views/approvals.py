@@ -18,7 +18,7 @@ from trimpoint.core.model.shell_commands import unwrapped
 _APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})
 _PERMISSIONS = "item/permissions/requestApproval"
 _USER_INPUT = "item/tool/requestUserInput"
-_NOT_ME = {"code": -32601, "message": "trimpoint's command line does not answer this"}
+_NOT_ME = "trimpoint's command line does not answer this"
 _CHOICES = {
     "accept": ("y", "yes"),
     "acceptForSession": ("s", "yes, for the whole session"),
@@ -59,9 +59,9 @@ async def answer_question(
             }
         }
     else:
-        await client.send({"id": question["id"], "error": _NOT_ME})
+        client.refuse(question, _NOT_ME)
         return
-    await client.send({"id": question["id"], "result": result})
+    client.answer(question, result)
 
 
 async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:

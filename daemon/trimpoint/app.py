@@ -15,15 +15,16 @@ from anyio.abc import TaskGroup
 
 from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.config import Config
 from trimpoint.core.model.decision import DiscardPolicy, Policy, counted
-from trimpoint.gateway.client_side import build_client_side
 from trimpoint.gateway.gateway import Gateway
+from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
-from trimpoint.gateway.routes import RouteDeps, RouteRules, build_routes
+from trimpoint.gateway.profiles import RunningProfiles
+from trimpoint.gateway.routes import DaemonDeps, RouteRules
+from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.unused import Usage
 from trimpoint.gateway.transport.connection import Limits
 from trimpoint.gateway.transport.streams import Transport
@@ -31,9 +32,10 @@ from trimpoint.http.front import Front, FrontDeps
 from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
-from trimpoint.operations.build import OperationRules, build_operations
+from trimpoint.operations.build import OperationRules, build_files
 from trimpoint.operations.checkpoints.turn_captures import CaptureRules
 from trimpoint.operations.provider.settings import compact_limit
+from trimpoint.profiles import ProfileRules, Profiles, SharedParts
 from trimpoint.threads.activity import Activity
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
@@ -46,7 +48,7 @@ class Parts(NamedTuple):
     """The parts that a daemon is built from; `files` counts the calls to the disk."""
 
     engine: ThreadRegistry
-    link: CodexLink
+    profile: LaunchProfile
     files: InstrumentedFiles
 
 
@@ -57,43 +59,35 @@ class Daemon:
 
     def __init__(self, config: Config, state_dir: Path, parts: Parts, tasks: TaskGroup) -> None:
         self.stop_requested = anyio.Event()
-        engine, link, limits = parts.engine, parts.link, config.limits
-        policy, rules = policy_of(config, link.profile), _operation_rules(config)
-        self._engine, self._link = engine, link
+        engine, limits, rules = parts.engine, config.limits, _profile_rules(config, parts.profile)
+        self._engine = engine
+        self.clients = Clients()
+        engine.keep_in_memory(self.clients.has_subscribers_for)
         activity = Activity()
         engine.subscribe(activity.on_record)
-        side = build_client_side(engine, link)
-        self.clients = side.clients
+        running = RunningProfiles()
+        self.metrics = Metrics(MetricSources(engine, activity, self.clients, running, parts.files))
         addresses = HttpAddresses()
-        self.usage = Usage(side.clients, engine, link, addresses.codes)
-        operations = build_operations(engine, link, side.codex_events, rules, tasks)
-        self.captures = operations.captures
-        self.metrics = Metrics(
-            MetricSources(engine, activity, side.clients, side.server_requests, link, parts.files)
+        about = DaemonDeps(
+            running, self.metrics, str(state_dir), self.stop_requested.set, addresses
         )
-        routes = build_routes(
-            RouteDeps(
-                engine,
-                link,
-                operations,
-                side,
-                self.metrics,
-                str(state_dir),
-                self.stop_requested.set,
-                addresses,
-            ),
-            RouteRules(rules.wait_s, policy.discard, config.discard.agent_tools),
-            tasks,
+        worktrees = build_files(engine, rules.operations.captures, tasks)
+        self.captures = worktrees.captures
+        identity = Identity(engine)
+        shared = SharedParts(engine, self.clients, identity, worktrees, about, state_dir)
+        profiles = Profiles(parts.profile, shared, rules, tasks)
+        self._link = running.default.link
+        self.usage = Usage(self.clients, addresses.codes, running)
+        gateway = Gateway(
+            engine, self.clients, identity, profiles, limits.max_requests_in_flight, tasks
         )
-        gateway = Gateway(side, link, routes, limits.max_requests_in_flight, tasks)
         client_limits = Limits(
             max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes
         )
-        front_deps = FrontDeps(gateway, side.clients, lambda: exposition(self.metrics.families()))
+        front_deps = FrontDeps(gateway, self.clients, lambda: exposition(self.metrics.families()))
         self.front = Front(front_deps, client_limits, limits.handshake_deadline_s)
         self.http = HttpListeners(self.front, addresses, state_dir, config.http, tasks)
-        link.start(tasks, operations.router)
-        operations.sessions.resume()
+        profiles.resume()
 
     def describe(self) -> str:
         """Returns one line for people: threads, clients, Codex. It contains nothing of a
@@ -171,11 +165,10 @@ async def running_daemon(
         async with ThreadRegistry.running(
             store, policy_of(config, profile), _idle_rules(config)
         ) as engine:
-            link = CodexLink(profile, state_dir, config.codex.request_deadline_s)
             daemon: Daemon | None = None
             try:
                 async with anyio.create_task_group() as tasks:
-                    daemon = Daemon(config, state_dir, Parts(engine, link, files), tasks)
+                    daemon = Daemon(config, state_dir, Parts(engine, profile, files), tasks)
                     await daemon.http.listen(config.metrics.address(), http_listeners)
                     log.info(
                         "daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries)
@@ -208,9 +201,14 @@ def _expire(store: StateDirectory, config: Config) -> None:
         log.warning("retention_failed", detail=str(error))
 
 
-def _operation_rules(config: Config) -> OperationRules:
-    return OperationRules(
-        config.compaction.deadline_s, CaptureRules(*msgspec.structs.astuple(config.checkpoints))
+def _profile_rules(config: Config, profile: LaunchProfile) -> ProfileRules:
+    captures = CaptureRules(*msgspec.structs.astuple(config.checkpoints))
+    operations = OperationRules(config.compaction.deadline_s, captures)
+    discard = policy_of(config, profile).discard
+    routes = RouteRules(operations.wait_s, discard, config.discard.agent_tools)
+    codex = config.codex
+    return ProfileRules(
+        operations, routes, codex.request_deadline_s, codex.max_profiles, codex.profile_idle_s
     )
 
 

@@ -45,14 +45,16 @@ class DaemonSection(_Section, frozen=True):
 
 
 class CodexSection(_Section, frozen=True):
-    """`[codex]`: which binary, with which `-c` overrides, how long it is waited for, and whether
-    plain `codex` comes to us.
+    """`[codex]`: which binary, with which `-c` overrides, how long it is waited for, whether plain
+    `codex` comes to us, and how many others clients may bring, each ended when it is not used.
     """
 
     path: str | None = None
     overrides: tuple[str, ...] = ()
     request_deadline_s: Seconds = 60.0
     control_socket: bool = False
+    max_profiles: Annotated[int, msgspec.Meta(ge=0)] = 8
+    profile_idle_s: Seconds = 60.0
 
     def __post_init__(self) -> None:
         for override in self.overrides:

@@ -54,6 +54,7 @@ class Reason(StrEnum):
     JOURNAL_READ_ONLY = "journal_read_only"
     NOT_SUPPORTED = "not_supported"
     CANCELLED = "cancelled"
+    TOO_MANY_PROFILES = "too_many_profiles"
 
 
 class ErrorKind(NamedTuple):
@@ -105,6 +106,7 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.CANCELLED: ErrorKind(-32036, True),
     Reason.NOTHING_TO_UNDO: ErrorKind(-32037, False),
     Reason.DOES_NOT_FIT: ErrorKind(-32038, False),
+    Reason.TOO_MANY_PROFILES: ErrorKind(-32039, True),
 }
 
 

@@ -24,6 +24,7 @@ from trimpoint_protocol.shapes import Result as Result
 from trimpoint_protocol.timestamps import Timestamp
 
 MAX_PAGE = 1000
+USE_PROFILE = "sidecar/useProfile"
 MetricKind = Literal["counter", "gauge", "histogram"]
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)]
 
@@ -401,6 +402,41 @@ class CodexStatus(Result, frozen=True, kw_only=True):
     overrides: list[str]
 
 
+class ProfileParams(Params, frozen=True, kw_only=True):
+    """What the client's Codex is launched with beyond what the daemon is configured with.
+
+    `overrides` are Codex's `key=value`, as for `-c`; they come after the daemon's own. `codex` is
+    the path of a binary, `codexHome` a `CODEX_HOME`; both absolute.
+    """
+
+    overrides: list[str] = []
+    codex: str | None = None
+    codex_home: str | None = None
+
+
+class ProfileChosen(Result, frozen=True, kw_only=True):
+    """`profile` is the key of the launch profile; empty for the daemon's own. The rest says which
+    daemon it is.
+    """
+
+    profile: str
+    pid: int
+    state_dir: str
+
+
+class ProfileStatus(Result, frozen=True, kw_only=True):
+    """A launch profile that runs beside the daemon's own. `overrides` are those that its clients
+    brought, `clients` how many are connected, `threads` how many are bound to it.
+    """
+
+    profile: str
+    overrides: list[str]
+    codex_home: str
+    clients: int
+    threads: int
+    codex: CodexStatus
+
+
 class SidecarStatus(Result, frozen=True, kw_only=True):
     """The daemon itself. `http` is its address over TCP, null where it does not listen there."""
 
@@ -413,6 +449,7 @@ class SidecarStatus(Result, frozen=True, kw_only=True):
     sequence: int
     codex: CodexStatus
     http: str | None = None
+    profiles: list[ProfileStatus] = []
 
 
 class LoginUrlParams(Params, frozen=True, kw_only=True):
@@ -609,6 +646,12 @@ METHODS: dict[str, Method] = {
             checkpoints.PruneParams,
             checkpoints.PruneResult,
             "Let go of checkpoints of threads that are gone, or say which those are.",
+        ),
+        Method(
+            USE_PROFILE,
+            ProfileParams,
+            ProfileChosen,
+            "Have a Codex of one's own configuration; before `initialize`, over the Unix socket.",
         ),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
         Method(

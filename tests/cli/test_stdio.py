@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import pytest
 from trimpoint.cli.connection.client import connect
-from trimpoint.testkit import held, say
+from trimpoint.testkit import held, say, throwaway_codex_home
 
 from tests.cli.stage import DEADLINE_S, CliHarness, Running
 
@@ -45,6 +45,12 @@ class Shell:
         """Send any message."""
         assert self.command.process.stdin is not None
         await self.command.process.stdin.send(json.dumps(message).encode() + b"\n")
+
+    async def turn(self, folder: Path) -> None:
+        """One turn of a new thread."""
+        thread = (await self.ask("thread/start", cwd=str(folder)))["result"]["thread"]["id"]
+        await self.ask("turn/start", threadId=thread, input=[{"type": "text", "text": "hello"}])
+        await self.command.said("turn/completed")
 
     def messages(self) -> list[dict[str, Any]]:
         """All that was received so far."""
@@ -86,7 +92,8 @@ async def test_a_daemon_started_for_one_client_serves_others_after_it(stage: Cli
             await other.initialize()
             status = await other.request("sidecar/status")
             assert [status["pid"]] == stage.background_daemons()
-            assert status["codex"]["overrides"] == stage.overrides
+            assert status["codex"]["overrides"] == []
+            assert status["profiles"][0]["overrides"] == stage.overrides
             assert await first.end() == 0
             await other.request("orchestration/snapshot", threadId=thread)
     assert {"daemon_started", "attached"} <= set(first.logged())
@@ -96,7 +103,10 @@ async def test_a_daemon_started_for_one_client_serves_others_after_it(stage: Cli
 async def test_a_signal_to_the_process_that_started_the_daemon_leaves_it_to_others(
     stage: CliHarness, number: signal.Signals
 ) -> None:
-    async with shell(stage, *stage.flags, "app-server") as first, shell(stage, "stdio") as second:
+    async with (
+        shell(stage, *stage.flags, "app-server") as first,
+        shell(stage, "stdio", *stage.flags) as second,
+    ):
         [pid] = stage.background_daemons()
         first.command.process.send_signal(number)
         assert await first.command.ended() == (-number if number == signal.SIGKILL else 0)
@@ -276,21 +286,58 @@ async def test_a_daemon_that_ends_ends_those_who_joined_with_a_word(stage: CliHa
     assert "has ended" in joined.command.err
 
 
+async def test_clients_that_want_another_codex_get_it_from_the_same_daemon(
+    stage: CliHarness,
+) -> None:
+    async with throwaway_codex_home() as home, stage.serving() as serve:
+        other_home = {**stage.environment, "CODEX_HOME": str(home)}
+        async with (
+            shell(stage, "stdio") as plain,
+            shell(stage, "-c", 'model="other"', "app-server") as other,
+            stage.running("stdio", env=other_home) as command,
+        ):
+            elsewhere = Shell(command)
+            answer = await elsewhere.ask("initialize", clientInfo={"name": "shell", "version": "1"})
+            await elsewhere.send({"method": "initialized"})
+            for client in (plain, other, elsewhere):
+                await client.turn(stage.worktree)
+            status = (await plain.ask("sidecar/status"))["result"]
+        models = [request.body["model"] for request in stage.model.turn_requests()]
+        shown = await stage.run("status")
+    assert status["pid"] == serve.process.pid
+    assert answer["result"]["codexHome"] == str(home)
+    assert models[1] == "other" != models[0] == models[2]
+    assert len(status["profiles"]) == 2
+    assert "with -c for model" in shown.out
+    assert str(home) in shown.out.replace("\n", "").replace(" ", "")
+
+
+async def test_a_client_that_speaks_in_content_length_frames_gets_its_own_codex_too(
+    stage: CliHarness,
+) -> None:
+    hello = json.dumps(INITIALIZE).encode()
+    framed = b"Content-Length: %d\r\n\r\n%b" % (len(hello), hello)
+    async with stage.serving():
+        done = await stage.run("stdio", "-c", 'model="other"', stdin=framed)
+        profiles = (await stage.run("status", "--json")).json()["daemon"]["profiles"]
+    assert done.code == 0, done.err
+    assert done.out.startswith("Content-Length: ")
+    assert '"id":1,"result"' in done.out
+    assert [profile["overrides"] for profile in profiles] == [['model="other"']]
+
+
 @pytest.mark.parametrize(
-    ("words", "environment", "said"),
+    ("words", "said"),
     [
-        (["-c", 'model="other"', "app-server"], {}, 'without -c model="other"'),
-        (["stdio", "-c", "a=b"], {}, "without -c a=b"),
-        (["app-server"], {"CODEX_HOME": "/nowhere"}, "and /nowhere was asked for"),
-        (["stdio", "--codex", "/bin/true"], {}, "and /usr/bin/true was asked for"),
-        (["stdio", "--state-dir", "another"], {}, "another process is serving this socket"),
+        (["stdio", "--codex", "/no/such/codex"], "there is no such file"),
+        (["stdio", "--state-dir", "another"], "another process is serving this socket"),
     ],
 )
-async def test_a_client_that_wants_another_codex_is_refused_in_its_first_answer(
-    stage: CliHarness, words: list[str], environment: dict[str, str], said: str
+async def test_a_client_that_cannot_be_served_is_refused_in_its_first_answer(
+    stage: CliHarness, words: list[str], said: str
 ) -> None:
     async with stage.serving():
-        done = await stage.run(*words, stdin=json.dumps(INITIALIZE).encode() + b"\n", **environment)
+        done = await stage.run(*words, stdin=json.dumps(INITIALIZE).encode() + b"\n")
         assert done.code == 1
         assert said in done.err
         answer = json.loads(done.out)
@@ -299,6 +346,19 @@ async def test_a_client_that_wants_another_codex_is_refused_in_its_first_answer(
         assert (await stage.run("status", "--json")).json()["daemon"]["codex"][
             "overrides"
         ] == stage.overrides
+
+
+async def test_too_many_codex_configurations_are_refused_in_the_first_answer(
+    stage: CliHarness,
+) -> None:
+    stage.configure("[codex]\nmax_profiles = 0\n")
+    async with stage.serving():
+        done = await stage.run(
+            "stdio", "-c", 'model="other"', stdin=json.dumps(INITIALIZE).encode() + b"\n"
+        )
+    error = json.loads(done.out)["error"]
+    assert error["data"]["reason"] == "too_many_profiles"
+    assert "max_profiles" in error["data"]["hint"]
 
 
 async def test_the_same_overrides_join(stage: CliHarness) -> None:

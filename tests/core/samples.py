@@ -23,6 +23,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         "name",
         15_000,
         258_400,
+        _SETTINGS,
     ),
     ev.GenerationOpened(2, "compact", "summary", ("turn-2", "turn-3"), "in short", 12, 5, ("pin",)),
     ev.ProviderThreadBound(2, SECRET, f"/{SECRET}", True),

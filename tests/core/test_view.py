@@ -61,7 +61,9 @@ def test_no_event_shows_a_private_field(event: ev.AnyEvent) -> None:
 
 
 def test_every_field_that_can_hold_something_private_is_marked() -> None:
-    private = {"provider_thread_id", "provider_turn_id", "rollout_path", "settings", "items"}
+    private = {
+        "provider_thread_id", "provider_turn_id", "rollout_path", "settings", "items", "launch",
+    }  # fmt: skip
     for event in get_args(ev.AnyEvent):
         assert event.private == private & set(event.__struct_fields__)
 

@@ -76,9 +76,9 @@ class Harness:
         environment = tuple((codex_environment(self.codex_home) | {"HOME": str(self.home)}).items())
         return LaunchProfile(CODEX_BIN, tuple(self.overrides), self.codex_home, environment)
 
-    def child_pid(self) -> int:
-        """The Codex that runs now, as the daemon has it on record."""
-        [record] = self.state_dir.glob("child-*")
+    def child_pid(self, profile: str = "") -> int:
+        """The Codex that runs now, as the daemon has it on record; with `profile` that of it."""
+        [record] = self.state_dir.glob(f"child-{profile}*")
         return int(msgspec.json.decode(record.read_bytes())["pid"])
 
     @asynccontextmanager

@@ -10,7 +10,7 @@ from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, Pro
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.login_codes import LoginCodes
-from trimpoint.gateway.session.unused import Usage
+from trimpoint.gateway.session.unused import Usage, Work
 from trimpoint.threads.registry import ThreadRegistry
 
 from tests.gateway.stage import FakeClient
@@ -59,7 +59,8 @@ class Threads:
 
 
 def usage(clients: Clients, threads: Threads, codex: Codex) -> Usage:
-    return Usage(clients, cast("ThreadRegistry", threads), cast("CodexLink", codex), LoginCodes())
+    work = Work(cast("ThreadRegistry", threads), cast("CodexLink", codex))
+    return Usage(clients, LoginCodes(), [work])
 
 
 @pytest.mark.parametrize(

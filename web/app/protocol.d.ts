@@ -625,6 +625,38 @@ export type PinContext = {
 };
 
 /**
+ * `profile` is the key of the launch profile; empty for the daemon's own. The rest says which daemon it is.
+ */
+export type ProfileChosen = {
+    profile: string;
+    pid: number;
+    stateDir: string;
+};
+
+/**
+ * What the client's Codex is launched with beyond what the daemon is configured with.
+ *
+ * `overrides` are Codex's `key=value`, as for `-c`; they come after the daemon's own. `codex` is the path of a binary, `codexHome` a `CODEX_HOME`; both absolute.
+ */
+export type ProfileParams = {
+    overrides?: string[];
+    codex?: string | null;
+    codexHome?: string | null;
+};
+
+/**
+ * A launch profile that runs beside the daemon's own. `overrides` are those that its clients brought, `clients` how many are connected, `threads` how many are bound to it.
+ */
+export type ProfileStatus = {
+    profile: string;
+    overrides: string[];
+    codexHome: string;
+    clients: number;
+    threads: number;
+    codex: CodexStatus;
+};
+
+/**
  * `threadIds`: whose checkpoints go; without it, those of all threads that this daemon does not know, deleted ones above all.
  *
  * `all`: everything of ours goes from the repositories, whosever it is: no file can be reverted any more. With `dryRun`, nothing is deleted; it is the default.
@@ -723,6 +755,7 @@ export type SidecarStatus = {
     sequence: number;
     codex: CodexStatus;
     http?: string | null;
+    profiles?: ProfileStatus[];
 };
 
 /**

@@ -9,7 +9,6 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.own_questions import OwnQuestions
-from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
@@ -30,11 +29,10 @@ class ClientSide(NamedTuple):
     codex_events: CodexEvents
 
 
-def build_client_side(engine: ThreadRegistry, link: CodexLink) -> ClientSide:
-    """Builds the client side and subscribes it to the records of `engine`."""
-    clients = Clients(Pace(link.pause_reading, link.resume_reading))
-    engine.keep_in_memory(clients.has_subscribers_for)
-    identity = Identity(engine)
+def build_client_side(
+    engine: ThreadRegistry, link: CodexLink, clients: Clients, identity: Identity
+) -> ClientSide:
+    """Builds the client side of one Codex and subscribes it to the records of `engine`."""
     events = ThreadEvents(engine, clients, identity)
     engine.subscribe(events.on_record)
     lifecycle = LifecycleNotifications(clients)

@@ -5,7 +5,8 @@ answered exactly once.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import structlog
@@ -13,23 +14,26 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import AnswerIgnored
+from trimpoint_protocol.methods import USE_PROFILE, AnswerIgnored, ProfileChosen, ProfileParams
 
 from trimpoint.codex.appserver.peer import ProviderFailure
-from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.gateway.client_side import ClientSide
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.ids.named_thread import named_thread
 from trimpoint.gateway.ids.working_directory import resolve_working_directory
-from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
+from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.dispatch import Call, ExtensionMethods
-from trimpoint.gateway.session.errors import Refusal, WireError
+from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, require_initialized
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.gateway.transport.connection import Connection, wants_answer
+from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
 
 LARGE_MESSAGE_BYTES = 256 * 1024
+DAEMON_PREFIX = "sidecar/"
 
 
 class Routes(NamedTuple):
@@ -42,26 +46,71 @@ class Routes(NamedTuple):
     forward: Handler
 
 
+class ProfileRoutes(NamedTuple):
+    """What answers the requests that are for the Codex of one launch profile."""
+
+    profile: RunningProfile
+    routes: Routes
+    handshake: Handshake
+    experimental: ExperimentalGate
+
+
+class Profiles(Protocol):
+    """The launch profiles: which there are, and who answers for each."""
+
+    @property
+    def running(self) -> RunningProfiles:
+        """Those that run at present."""
+        ...
+
+    @property
+    def default(self) -> ProfileRoutes:
+        """The daemon's own."""
+        ...
+
+    def key_of(self, launch: bytes) -> str:
+        """The key of the profile that a launch comes to; empty for the daemon's own."""
+        ...
+
+    def choose(self, params: ProfileParams) -> bytes:
+        """Returns the launch that a client asks for, as journals keep it.
+
+        :raises Refusal: it cannot be had.
+        """
+        ...
+
+    def chosen(self, key: str) -> ProfileChosen:
+        """What a client is answered that has chosen the profile."""
+        ...
+
+    def using(self, launch: bytes) -> AbstractAsyncContextManager[ProfileRoutes]:
+        """The profile of a launch, started if need be and kept while the block lasts.
+
+        :raises Refusal: too many others are in use.
+        """
+        ...
+
+
 class Gateway:
-    """Reads the messages of clients and answers their requests, each in a task of its own."""
+    """Reads the messages of clients and answers their requests, each in a task of its own.
+
+    A request that names a thread of ours goes to the Codex of that thread, any other to that of its
+    client.
+    """
 
     def __init__(
         self,
-        sides: ClientSide,
-        link: CodexLink,
-        routes: Routes,
+        engine: ThreadRegistry,
+        clients: Clients,
+        identity: Identity,
+        profiles: Profiles,
         max_requests: int,
         tasks: TaskGroup,
     ) -> None:
-        self._clients = sides.clients
-        self._identity = sides.identity
-        self._handles = sides.handles
-        self._server_requests = sides.server_requests
-        self._own_questions = sides.own_questions
-        self._startup = sides.startup
-        self._handshake = Handshake(link)
-        self._experimental = ExperimentalGate(link)
-        self._routes = routes
+        self._engine = engine
+        self._clients = clients
+        self._identity = identity
+        self._profiles = profiles
         self._max_requests = max_requests
         self._in_flight: dict[str, int] = {}
         self._tasks = tasks
@@ -86,9 +135,10 @@ class Gateway:
                 await connection.run()
         finally:
             self._clients.remove(client)
-            self._handles.release(client)
-            self._server_requests.client_left()
-            self._own_questions.client_left(client)
+            for profile in self._profiles.running:
+                profile.handles.release(client)
+                profile.server_requests.client_left()
+                profile.own_questions.client_left(client)
             self._in_flight.pop(client.id, None)
 
     def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:
@@ -170,26 +220,57 @@ class Gateway:
             client_request.refuse(self._identity.error_to_client(error))
 
     async def _result_of(self, client_request: ClientRequest) -> Any:
-        if client_request.method == "initialize":
-            return await self._initialize(client_request)
-        await require_initialized(client_request.client)
+        client = client_request.client
+        if client_request.method == USE_PROFILE and client.handshake is None:
+            return self._use_profile(client_request)
+        if client_request.method != "initialize":
+            await require_initialized(client)
         await _let_others_on(client_request)
-        if self._routes.extensions.owns(client_request.method):
-            return await self._answer_extension(client_request)
-        await self._experimental.check(client_request)
+        async with self._profiles.using(
+            self._launch_for(client_request.message.params, client.launch)
+        ) as served:
+            return await self._served_result(served, client_request)
+
+    def _launch_for(self, params: msgspec.Raw | None, otherwise: bytes) -> bytes:
+        """The launch of the thread that is named, if it is one of ours."""
+        if not self._engine.launches and not otherwise:
+            return b""
+        named = named_thread(params)
+        thread_id = self._identity.thread_of(named) if named is not None else None
+        if thread_id is None:
+            return otherwise
+        return self._engine.launches.get(thread_id, b"")
+
+    async def _served_result(self, served: ProfileRoutes, client_request: ClientRequest) -> Any:
+        if client_request.method == "initialize":
+            return await self._initialize(served, client_request)
+        if served.routes.extensions.owns(client_request.method):
+            return await self._answer_extension(served, client_request)
+        await served.experimental.check(client_request)
         await _let_others_on(client_request)
         client_request.message = resolve_working_directory(
             client_request.message, client_request.client.connection.folder
         )
         await _let_others_on(client_request)
-        return await self._routes.handlers.get(client_request.method, self._routes.forward)(
-            client_request
-        )
+        handlers = served.routes.handlers
+        return await handlers.get(client_request.method, served.routes.forward)(client_request)
 
-    async def _initialize(self, client_request: ClientRequest) -> None:
-        await self._handshake.initialize(client_request)
-        self._startup.to(client_request.client)
-        self._server_requests.resend_pending(client_request.client, None, again=False)
+    def _use_profile(self, client_request: ClientRequest) -> Any:
+        client = client_request.client
+        if not client.connection.is_local:
+            raise Refusal(
+                Reason.NOT_SUPPORTED, "Only clients of the Unix socket have a profile of their own."
+            )
+        client.launch = self._profiles.choose(
+            msgspec.convert(client_request.params(), ProfileParams)
+        )
+        client.profile = self._profiles.key_of(client.launch)
+        return self._profiles.chosen(client.profile)
+
+    async def _initialize(self, served: ProfileRoutes, client_request: ClientRequest) -> None:
+        await served.handshake.initialize(client_request)
+        served.profile.startup.to(client_request.client)
+        served.profile.server_requests.resend_pending(client_request.client, None, again=False)
 
     async def call_extension(
         self, method: str, params: msgspec.Raw | None, call: Call
@@ -197,17 +278,29 @@ class Gateway:
         """Return the result of one of our own methods as JSON, or its error; running `call.after`
         is left to the caller.
         """
-        answer = await self._routes.extensions.call(method, params, call)
+        try:
+            async with self._profiles.using(self._launch_for(params, b"")) as served:
+                return await self._extension_result(served, method, params, call)
+        except Refusal as refusal:
+            return as_wire_error(refusal)
+
+    async def _extension_result(
+        self, served: ProfileRoutes, method: str, params: msgspec.Raw | None, call: Call
+    ) -> bytes | WireError:
+        # The daemon itself is the same for all.
+        routes = (
+            self._profiles.default.routes if method.startswith(DAEMON_PREFIX) else served.routes
+        )
+        answer = await routes.extensions.call(method, params, call)
         if answer.error is not None:
             return answer.error
         # Entries hold items as Codex gave them, and those can name provider threads.
         return self._identity.to_client(msgspec.json.encode(answer.result))
 
-    async def _answer_extension(self, client_request: ClientRequest) -> None:
+    async def _answer_extension(self, served: ProfileRoutes, client_request: ClientRequest) -> None:
         call = Call(client_request.client)
-        answer = await self.call_extension(
-            client_request.method, client_request.message.params, call
-        )
+        method, params = client_request.method, client_request.message.params
+        answer = await self._extension_result(served, method, params, call)
         if isinstance(answer, WireError):
             client_request.refuse_with(answer)
             return
@@ -217,10 +310,16 @@ class Gateway:
 
     def _on_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
         key = jsonrpc.id_key(message.id)
-        if isinstance(key, str) and self._own_questions.answered(client, key, message):
+        if isinstance(key, str) and any(
+            profile.own_questions.answered(client, key, message)
+            for profile in self._profiles.running
+        ):
             return
         try:
-            known = isinstance(key, str) and self._server_requests.answered(client, key, message)
+            known = isinstance(key, str) and any(
+                profile.server_requests.answered(client, key, message)
+                for profile in self._profiles.running
+            )
         except ProviderFailure as error:
             log.warning("answer_not_delivered", client=client.id, detail=str(error))
             return

@@ -34,6 +34,7 @@ from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.metrics.metrics import Metrics
+from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods
 from trimpoint.operations.build import Operations
 from trimpoint.threads.registry import ThreadRegistry
@@ -49,22 +50,32 @@ class RouteRules(NamedTuple):
     agent_tools: bool
 
 
-class RouteDeps(NamedTuple):
-    """The collaborators of the handlers."""
+class DaemonDeps(NamedTuple):
+    """The collaborators of the handlers that are about the daemon itself."""
 
-    engine: ThreadRegistry
-    link: CodexLink
-    operations: Operations
-    client_side: ClientSide
+    profiles: RunningProfiles
     metrics: Metrics
     state_dir: str
     shut_down: Callable[[], None]
     http: HttpAddresses
 
 
+class RouteDeps(NamedTuple):
+    """The collaborators of the handlers for one Codex. `is_here(thread_id)`: this Codex keeps the
+    thread, in its `CODEX_HOME`.
+    """
+
+    engine: ThreadRegistry
+    link: CodexLink
+    operations: Operations
+    client_side: ClientSide
+    is_here: Callable[[str], bool]
+    daemon: DaemonDeps
+
+
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
     """Builds every handler; those that work in the background run in `tasks`."""
-    engine, link, side = deps.engine, deps.link, deps.client_side
+    engine, link, side, daemon = deps.engine, deps.link, deps.client_side, deps.daemon
     router, threads, captures, sessions, worktrees, lost_endings = deps.operations
     identity = side.identity
     previews = RevertPreviews(engine, sessions, identity, worktrees)
@@ -85,7 +96,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     notices = TrimNotices(engine, side.clients, identity, side.played)
     handlers = {
         **methods.handlers,
-        **ThreadLists(engine, link, identity).handlers,
+        **ThreadLists(engine, link, identity, deps.is_here).handlers,
         **TerminalMethods(threads, identity).handlers,
         **Forks(sessions, threads, identity, methods).handlers,
         **archive.handlers,
@@ -100,13 +111,13 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         engine,
         sessions,
         side.clients,
-        link,
+        daemon.profiles,
         slash,
         meters,
-        deps.metrics,
-        deps.state_dir,
-        deps.shut_down,
-        deps.http,
+        daemon.metrics,
+        daemon.state_dir,
+        daemon.shut_down,
+        daemon.http,
     )
     extensions = {
         **ExtensionHandlers(extension_deps).table,

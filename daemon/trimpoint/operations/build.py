@@ -43,22 +43,35 @@ class Operations(NamedTuple):
     lost_endings: LostEndings
 
 
+class Files(NamedTuple):
+    """What is done with the files of all threads, whichever Codex works on them."""
+
+    captures: TurnCaptures
+    worktrees: FileReverts
+
+
+def build_files(engine: ThreadRegistry, rules: CaptureRules, tasks: TaskGroup) -> Files:
+    """Builds what captures and restores files, and has it listen to `engine`."""
+    captures = TurnCaptures(engine, lambda state: working_folder(state.settings), rules, tasks)
+    return Files(captures, FileReverts(engine, captures))
+
+
 def build_operations(
     engine: ThreadRegistry,
     link: CodexLink,
     sink: ClientSink,
+    files: Files,
     rules: OperationRules,
     tasks: TaskGroup,
 ) -> Operations:
-    """Builds the layer, subscribes it to the records of `engine`, and runs its work in `tasks`."""
-    captures = TurnCaptures(
-        engine, lambda state: working_folder(state.settings), rules.captures, tasks
-    )
+    """Builds the layer for one Codex, subscribes it to the records of `engine`, and runs its work
+    in `tasks`.
+    """
+    captures, worktrees = files
     router = NotificationRouter(engine, sink, captures.settled, tasks)
     engine.keep_in_memory(router.has_fast_path)
     threads = ProviderThreads(engine, link, router)
     limits = RunnerLimits(rules.compaction_deadline_s)
-    worktrees = FileReverts(engine, captures)
     runner = OperationRunner(engine, threads, worktrees, limits, tasks)
     sessions = Sessions(engine, threads, runner, rules.wait_s, tasks)
     lost_endings = LostEndings(engine, threads, EndingLimits(), tasks)

@@ -122,9 +122,10 @@ class Sessions:
         on_begun: Callable[[Raw, str], None],
         *,
         agent_tools: bool = False,
+        launch: bytes = b"",
     ) -> None:
         """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new
-        thread's stable id.
+        thread's stable id. The thread keeps `launch`.
 
         It is called before anything that Codex says of the thread is passed on, as Codex itself
         answers first.
@@ -143,21 +144,25 @@ class Sessions:
                 settings = initial_settings(
                     params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools
                 )
-                await self._engine.create(
-                    _creation(thread, params, "started", settings, raw_events=True)
-                )
+                creation = _creation(thread, params, "started", settings, raw_events=True)
+                await self._engine.create(msgspec.structs.replace(creation, launch=launch))
                 self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
             on_begun(raw, thread_id)
             self._threads.inbound.release(thread_id)
 
     async def adopt(
-        self, raw: Raw, params: dict[str, Any], origin: str, parent: ThreadState | None = None
+        self,
+        raw: Raw,
+        params: dict[str, Any],
+        origin: str,
+        parent: ThreadState | None = None,
+        launch: bytes = b"",
     ) -> None:
         """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns
         with it.
 
         `raw` is Codex's answer. `parent` is the thread of ours that it was forked from, whose
-        earlier generations are its past too.
+        earlier generations are its past too, and whose launch it keeps; without one, `launch`.
 
         :raises JournalRefuses: it could not be written down.
         """
@@ -177,7 +182,11 @@ class Sessions:
             fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted)
         )
         creation = _creation(thread, params, origin, settings, raw_events=False)
-        creation = msgspec.structs.replace(creation, inherited_turn_ids=unknown_to_provider)
+        creation = msgspec.structs.replace(
+            creation,
+            inherited_turn_ids=unknown_to_provider,
+            launch=launch if parent is None else parent.launch,
+        )
         writer = await self._engine.create(creation)
         self._threads.use(
             thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number)

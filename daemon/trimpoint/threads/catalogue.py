@@ -53,6 +53,7 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     new_thread_id: str | None
     preview: str = ""
     size: Size | None = None
+    launch: bytes = b""
 
 
 class Catalogue(msgspec.Struct, array_like=True):
@@ -96,6 +97,7 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         new_thread_id=state.new_thread_id,
         preview=_preview(state),
         size=_size(state),
+        launch=state.launch,
     )
 
 

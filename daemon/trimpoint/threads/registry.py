@@ -134,6 +134,17 @@ class ThreadRegistry:
         """
         self._idle.in_use.append(in_use)
 
+    def release_from_memory(self, in_use: InUse) -> None:
+        """Ask `in_use` no longer."""
+        self._idle.in_use.remove(in_use)
+
+    @property
+    def launches(self) -> dict[str, bytes]:
+        """What the Codex of a thread is launched with beyond the configuration, where there is
+        anything.
+        """
+        return self._index.launches
+
     def owner_of(self, provider_thread_id: str) -> str | None:
         """The thread that a provider thread serves or served, or None when it is none of ours."""
         return self._index.owners.get(provider_thread_id)
@@ -415,6 +426,7 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         branch_name=state.branch_name,
         overhead_tokens=overhead_tokens(state),
         window_tokens=state.usage.window,
+        launch=state.launch,
     )
 
 

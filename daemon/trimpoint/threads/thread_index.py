@@ -27,6 +27,7 @@ class ThreadIndex:
         self.owners: dict[str, str] = {}
         self.renamed: dict[str, str] = {}
         self.retried: dict[str, str] = {}
+        self.launches: dict[str, bytes] = {}
         self.changes = 0
         self._temporary: dict[str, list[str]] = {}
 
@@ -34,6 +35,8 @@ class ThreadIndex:
         """Take a summary as it stands."""
         self.changes += 1
         self.summaries[summary.thread_id] = summary
+        if summary.launch:
+            self.launches[summary.thread_id] = summary.launch
         self._temporary[summary.thread_id] = summary.scratch_ids
         for provider_thread_id in (*summary.provider_thread_ids, *summary.scratch_ids):
             if provider_thread_id is not None:

@@ -1,5 +1,5 @@
-"""Joining a daemon that runs already: it must be the one that was asked for, then bytes are relayed
-both ways.
+"""Joining a daemon that runs already: it takes on the client's Codex configuration, then bytes are
+relayed both ways.
 
 The law: a client that asked for a Codex of its own kind (overrides, binary, home) never silently
 gets another's (docs/spec/sessions.md).
@@ -8,16 +8,18 @@ gets another's (docs/spec/sessions.md).
 import os
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import anyio
 import structlog
-from trimpoint_protocol.methods import SidecarStatus
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import ProfileChosen, ProfileParams, SidecarStatus
 
-from trimpoint.cli.connection.client import ConnectionLost, RemoteError, connect
+from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
 from trimpoint.cli.connection.connect import ask, refused
-from trimpoint.cli.connection.relay import relay
+from trimpoint.cli.connection.profile import announce_profile, is_asked, use_profile
+from trimpoint.cli.connection.relay import EndClosed, read_some, relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.gateway.transport.streams import SocketEnd, Transport
@@ -25,32 +27,24 @@ from trimpoint.gateway.transport.streams import SocketEnd, Transport
 log = structlog.get_logger()
 
 _START_AGAIN = "Start this client again; a daemon is started if none runs."
-_OWN_DAEMON = (
-    "Ask for the same, or have a daemon of your own: another TRIMPOINT_STATE_DIR and "
-    "TRIMPOINT_SOCKET."
-)
-
-
-class Wanted(NamedTuple):
-    """The settings that the client asked for; None where it takes the defaults."""
-
-    overrides: list[str] | None
-    codex: Path | None
+_OWN_DAEMON = "Name the same folder, or have a daemon of your own with another TRIMPOINT_SOCKET."
 
 
 class DaemonLeft(NoDaemon):
     """The daemon ended before anything of the client had reached it; another may take its place."""
 
 
-async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Transport) -> int:
+async def attach(
+    settings: Settings, profile: ProfileParams, place: Path, transport: Transport
+) -> int:
     """Relays between `transport` and the daemon at `place` until the client has had all its
     answers.
 
-    :raises CliError: that daemon runs another Codex than was asked for.
+    :raises CliError: that daemon keeps another state, or cannot give the client its Codex.
     :raises DaemonLeft: it ended before the client had said anything.
     :raises NoDaemon: it ended before its client did.
     """
-    pid = await _check(settings, wanted, place)
+    pid = await _check(settings, profile, place)
     # A client may take longer to introduce itself than the daemon waits for one.
     with suppress(PermissionError):  # a file is always ready, and epoll takes none
         await anyio.wait_readable(transport.source.fileno())
@@ -61,9 +55,28 @@ async def attach(settings: Settings, wanted: Wanted, place: Path, transport: Tra
         except OSError as error:
             raise DaemonLeft(f"{place}: {error.strerror}.", _START_AGAIN) from None
         log.info("attached", socket=str(place), daemon_pid=pid, peer=transport.peer)
-        if not await relay(transport, SocketEnd(sock), lambda: sock.shutdown(socket.SHUT_WR)):
+        end = SocketEnd(sock)
+        if is_asked(profile):
+            transport = await _announced(transport, end, profile, place)
+        if not await relay(transport, end, lambda: sock.shutdown(socket.SHUT_WR)):
             raise NoDaemon("The daemon that this client was attached to has ended.", _START_AGAIN)
     return Exit.DONE
+
+
+async def _announced(
+    transport: Transport, daemon: SocketEnd, profile: ProfileParams, place: Path
+) -> Transport:
+    """The client's end, once the daemon knows its profile; what the client said meanwhile is in
+    `received`.
+    """
+    first = transport.received or await read_some(transport.source)
+    try:
+        await announce_profile(daemon, profile, first)
+    except RemoteError as error:
+        raise refused(error) from None
+    except (ConnectionLost, EndClosed):
+        raise NoDaemon(f"The daemon at {place} closed the connection.", _START_AGAIN) from None
+    return replace(transport, received=first)
 
 
 async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
@@ -72,55 +85,51 @@ async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
     """
     try:
         async with connect(place) as client:
-            await client.initialize("trimpoint-stdio")
-            return _same((await ask(client, SidecarStatus, "sidecar/status")).state_dir, state_dir)
+            return _same((await _who(client, ProfileParams())).state_dir, state_dir)
     except (OSError, RemoteError, ConnectionLost):
         return None
 
 
-async def _check(settings: Settings, wanted: Wanted, place: Path) -> int:
+async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int:
     """The pid of the daemon, which is the one that was asked for."""
     try:
         async with connect(place) as client:
-            codex_home = str((await client.initialize("trimpoint-stdio")).get("codexHome") or "")
-            status = await ask(client, SidecarStatus, "sidecar/status")
+            daemon = await _who(client, profile)
     except RemoteError as error:
         raise refused(error) from None
     except (OSError, ConnectionLost):
         raise DaemonLeft(f"The daemon at {place} closed the connection.", _START_AGAIN) from None
-    for difference in _differences(settings, wanted, status, codex_home):
+    if not _same(daemon.state_dir, settings.state_dir):
         raise CliError(
-            f"The daemon at {place} (pid {status.pid}) {difference}.",
+            f"The daemon at {place} (pid {daemon.pid}) keeps its state in {daemon.state_dir}, not "
+            f"in {settings.state_dir}.",
             _OWN_DAEMON,
-            reason="other_launch_profile",
+            reason="other_state_directory",
         )
-    return status.pid
+    return daemon.pid
 
 
-def _differences(
-    settings: Settings, wanted: Wanted, status: SidecarStatus, codex_home: str
-) -> list[str]:
-    found: list[str] = []
-    if not _same(status.state_dir, settings.state_dir):
-        found.append(f"keeps its state in {status.state_dir}, not in {settings.state_dir}")
-    if wanted.overrides is not None and wanted.overrides != status.codex.overrides:
-        found.append(
-            "runs Codex with other overrides: "
-            f"{_difference(wanted.overrides, status.codex.overrides)}"
+async def _who(client: Client, profile: ProfileParams) -> ProfileChosen:
+    """Which daemon it is, once it has taken on the profile.
+
+    :raises RemoteError: it refused.
+    """
+    try:
+        return await use_profile(client, profile)
+    except RemoteError as error:
+        if error.reason != Reason.NOT_INITIALIZED:
+            raise
+    # It is of an earlier version, and has one Codex for all.
+    if is_asked(profile):
+        raise CliError(
+            "The daemon that runs is of an earlier version and has one Codex for all clients.",
+            "Let it end and start this client again: trimpoint shutdown.",
+            reason="daemon_too_old",
         )
-    if wanted.codex is not None and not _same(status.codex.path, wanted.codex):
-        found.append(f"runs the Codex {status.codex.path}, and {wanted.codex} was asked for")
-    home = os.environ.get("CODEX_HOME")
-    if home and codex_home and not _same(codex_home, home):
-        found.append(f"runs Codex with CODEX_HOME={codex_home}, and {home} was asked for")
-    return found
+    await client.initialize("trimpoint-stdio")
+    status = await ask(client, SidecarStatus, "sidecar/status")
+    return ProfileChosen(profile="", pid=status.pid, state_dir=status.state_dir)
 
 
 def _same(one: str | Path, other: str | Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
-
-
-def _difference(wanted: list[str], running: list[str]) -> str:
-    missing = [f"without -c {override}" for override in wanted if override not in running]
-    besides = [f"with -c {override}" for override in running if override not in wanted]
-    return ", ".join([*missing, *besides]) or "the same ones, in another order"

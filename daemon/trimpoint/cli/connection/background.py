@@ -54,18 +54,26 @@ class Launch(NamedTuple):
 
 
 def launch_of(settings: Settings, arguments: argparse.Namespace) -> Launch:
-    """Returns what a daemon needs to be the one that `arguments` and the environment ask for.
+    """Returns what a daemon needs to be the one that `arguments` and the environment ask for. It is
+    for all clients: the Codex that this one brings along is its own affair.
 
     :raises CliError: there is no usable Codex, or the configuration cannot be used.
     """
     options = ["--state-dir", str(settings.state_dir)]
-    options += ["--codex", os.path.abspath(codex_binary(arguments))]
+    options += ["--codex", os.path.abspath(_codex_for_all(arguments))]
     if settings.socket_is_named:
         options += ["--socket", str(settings.socket)]
     if arguments.config:
         options += ["--config", os.path.abspath(os.path.expanduser(arguments.config))]
-    overrides: list[str] = getattr(arguments, "overrides", [])
-    return Launch(settings, options + [word for text in overrides for word in ("-c", text)])
+    return Launch(settings, options)
+
+
+def _codex_for_all(arguments: argparse.Namespace) -> Path:
+    """The Codex that is found without the client's flag; the client's where there is no other."""
+    try:
+        return codex_binary(argparse.Namespace(config=arguments.config, codex=None))
+    except CliError:
+        return codex_binary(arguments)
 
 
 async def socket_of_daemon(launch: Launch) -> Path:

@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import os
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 import anyio
 import msgspec
+from trimpoint_protocol.methods import USE_PROFILE, ProfileParams
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
 from trimpoint.cli.connection.endpoint import read_published_socket
@@ -59,7 +61,7 @@ async def _with_daemon(
 ) -> int:
     try:
         async with connect(await _place(arguments, starts)) as client:
-            await _greet(client, capabilities)
+            await _greet(client, capabilities, _profile(arguments) if starts else None)
             try:
                 return await command(client)
             except RemoteError as error:
@@ -73,8 +75,12 @@ async def _with_daemon(
         ) from None
 
 
-async def _greet(client: Client, capabilities: dict[str, Any]) -> None:
+async def _greet(
+    client: Client, capabilities: dict[str, Any], profile: ProfileParams | None
+) -> None:
     with anyio.move_on_after(_GREETING_DEADLINE_S) as waiting:
+        if profile is not None:
+            await client.request(USE_PROFILE, **msgspec.to_builtins(profile))
         await client.initialize("trimpoint-cli", **capabilities)
     if waiting.cancelled_caught:
         raise NoDaemon(
@@ -82,6 +88,15 @@ async def _greet(client: Client, capabilities: dict[str, Any]) -> None:
             f"{_GREETING_DEADLINE_S:.0f} s.",
             "If it is a daemon, it is stuck: see trimpoint doctor and its log.",
         )
+
+
+def _profile(arguments: argparse.Namespace) -> ProfileParams | None:
+    """The Codex configuration that the command brings along; None where it brings none."""
+    if not (os.environ.get("CODEX_HOME") or getattr(arguments, "codex", None)):
+        return None
+    from trimpoint.cli.connection.profile import profile_of
+
+    return profile_of(arguments, os.environ)
 
 
 async def _place(arguments: argparse.Namespace, starts: bool) -> Path:

@@ -11,7 +11,7 @@ from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES
 from trimpoint.gateway.transport.streams import StreamEnd, Transport
 
 
-class _EndClosed(Exception):
+class EndClosed(Exception):
     """The reader of our output has gone."""
 
 
@@ -26,28 +26,30 @@ async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable
 
         async def up() -> None:
             try:
+                await write_all(daemon, client.received)
                 await _pump(client.source, daemon)
                 ends.append("client")
                 end_daemon_input()
-            except (_EndClosed, OSError):
+            except (EndClosed, OSError):
                 return  # the daemon is gone, which the other direction sees
 
         tasks.start_soon(up)
         try:
             await _pump(daemon, client.sink)
-        except _EndClosed:
+        except EndClosed:
             ends.append("client")
         tasks.cancel_scope.cancel()
     return bool(ends)
 
 
 async def _pump(source: StreamEnd, sink: StreamEnd) -> None:
-    while data := await _some(source):
-        await _write(sink, data)
+    while data := await read_some(source):
+        await write_all(sink, data)
         await checkpoint()
 
 
-async def _some(end: StreamEnd) -> bytes:
+async def read_some(end: StreamEnd) -> bytes:
+    """Returns the next bytes; none at the end of the stream, or when it is broken."""
     while True:
         try:
             return end.read(READ_CHUNK_BYTES)
@@ -57,7 +59,11 @@ async def _some(end: StreamEnd) -> bytes:
             return b""
 
 
-async def _write(end: StreamEnd, data: bytes) -> None:
+async def write_all(end: StreamEnd, data: bytes) -> None:
+    """Writes all of it.
+
+    :raises EndClosed: the reader has gone.
+    """
     rest = memoryview(data)
     while rest:
         try:
@@ -65,4 +71,4 @@ async def _write(end: StreamEnd, data: bytes) -> None:
         except BlockingIOError:
             await anyio.wait_writable(end.fileno())
         except OSError as error:
-            raise _EndClosed from error
+            raise EndClosed from error

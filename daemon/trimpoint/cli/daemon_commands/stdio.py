@@ -5,17 +5,20 @@ ends this process or its client leaves the daemon to the other clients.
 """
 
 import argparse
+import os
 from contextlib import suppress
 from functools import cache, partial
 
 import anyio
 import structlog
+from trimpoint_protocol.methods import ProfileParams
 
-from trimpoint.cli.connection.attach import DaemonLeft, Wanted, attach
+from trimpoint.cli.connection.attach import DaemonLeft, attach
 from trimpoint.cli.connection.background import Launch, launch_of, socket_of_daemon
 from trimpoint.cli.connection.foreground import StopSignals, run_daemon
+from trimpoint.cli.connection.profile import profile_of
 from trimpoint.cli.connection.refusal import refuse_client
-from trimpoint.cli.connection.settings import codex_binary, settings_of
+from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.gateway.transport.listeners import ListenError, take_stdio
 from trimpoint.gateway.transport.streams import Transport
@@ -51,14 +54,11 @@ def _stdio() -> Transport:
 def _run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     launch = launch_of(settings, arguments)
-    wanted = Wanted(
-        overrides=list(settings.config.codex.overrides) if arguments.overrides else None,
-        codex=codex_binary(arguments) if arguments.codex else None,
-    )
-    return run_daemon(settings, partial(_serve, launch, wanted))
+    profile = profile_of(arguments, os.environ)
+    return run_daemon(settings, partial(_serve, launch, profile))
 
 
-async def _serve(launch: Launch, wanted: Wanted, stop: StopSignals) -> int:
+async def _serve(launch: Launch, profile: ProfileParams, stop: StopSignals) -> int:
     # Not closed here: should it come to nothing, the client still gets the reason.
     transport = _stdio()
     async with anyio.create_task_group() as tasks:
@@ -68,16 +68,16 @@ async def _serve(launch: Launch, wanted: Wanted, stop: StopSignals) -> int:
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(until_asked)
-        await _attach(launch, wanted, transport)
+        await _attach(launch, profile, transport)
         tasks.cancel_scope.cancel()
     return Exit.DONE
 
 
-async def _attach(launch: Launch, wanted: Wanted, transport: Transport) -> None:
+async def _attach(launch: Launch, profile: ProfileParams, transport: Transport) -> None:
     for attempt in range(1, _ATTEMPTS + 1):
         place = await socket_of_daemon(launch)
         try:
-            await attach(launch.settings, wanted, place, transport)
+            await attach(launch.settings, profile, place, transport)
         except DaemonLeft as left:
             if attempt == _ATTEMPTS:
                 raise

@@ -48,13 +48,22 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
         ),
     )
     table.add_row("", Text(f"{counted(clients, 'other client')} connected", "dim"))
-    table.add_row(Text("Codex", "bold"), _codex(status.codex))
-    table.add_row("", Text(status.codex.path, "dim", overflow="fold"))
-    if keys := [override.partition("=")[0] for override in status.codex.overrides]:
-        # Values may be long, or hold a key; `--json` has them.
-        table.add_row("", Text(f"with -c for {one_line(', '.join(keys))}", "dim"))
+    _add_codex(table, status.codex, status.codex.overrides)
+    for profile in status.profiles:
+        _add_codex(table, profile.codex, profile.overrides)
+        table.add_row("", Text(f"CODEX_HOME {profile.codex_home}", "dim", overflow="fold"))
+        users = f"{counted(profile.clients, 'client')}, {counted(profile.threads, 'thread')}"
+        table.add_row("", Text(users, "dim"))
     table.add_row(Text("State", "bold"), Text(status.state_dir, overflow="fold"))
     console.print(table)
+
+
+def _add_codex(table: Table, codex: CodexStatus, overrides: list[str]) -> None:
+    table.add_row(Text("Codex", "bold"), _codex(codex))
+    table.add_row("", Text(codex.path, "dim", overflow="fold"))
+    if keys := [override.partition("=")[0] for override in overrides]:
+        # Values may be long, or hold a key; `--json` has them.
+        table.add_row("", Text(f"with -c for {one_line(', '.join(keys))}", "dim"))
 
 
 def _codex(codex: CodexStatus) -> Text:

@@ -121,6 +121,7 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
         command.thread_id, command.cwd, command.origin, command.settings, command.project_id,
         command.worktree_id, command.branch_name, command.parent_thread_id, command.name,
         command.overhead_tokens, command.window_tokens,
+        command.launch,
     )  # fmt: skip
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:

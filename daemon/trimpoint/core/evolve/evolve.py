@@ -115,6 +115,7 @@ def _create(state: ThreadState, event: ev.ThreadCreated, at_ms: int) -> None:
     state.project_id, state.worktree_id = event.project_id, event.worktree_id
     state.branch_name, state.parent_thread_id = event.branch_name, event.parent_thread_id
     state.usage.overhead, state.usage.window = event.overhead_tokens, event.window_tokens
+    state.launch = event.launch
 
 
 def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int) -> None:

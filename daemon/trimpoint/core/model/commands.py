@@ -33,6 +33,7 @@ class CreateThread(msgspec.Struct, frozen=True):
     inherited_turn_ids: tuple[str, ...] = ()
     overhead_tokens: int = 0
     window_tokens: int | None = None
+    launch: bytes = b""
 
 
 class RecordFacts(msgspec.Struct, frozen=True):

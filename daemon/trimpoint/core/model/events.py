@@ -28,9 +28,11 @@ class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
     """`origin`: started | new | adopted | forked.
 
     `overhead_tokens` and `window_tokens` are what was known of them in the thread before it.
+    `launch` is what its Codex is launched with beyond the daemon's configuration, see
+    codex/appserver/launch_requests.py; empty for nothing.
     """
 
-    private: ClassVar[frozenset[str]] = frozenset({"settings"})
+    private: ClassVar[frozenset[str]] = frozenset({"settings", "launch"})
     thread_id: str
     cwd: str
     origin: str
@@ -42,6 +44,7 @@ class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
     name: str | None = None
     overhead_tokens: int = 0
     window_tokens: int | None = None
+    launch: bytes = b""
 
 
 class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generation-opened"):

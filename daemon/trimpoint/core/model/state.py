@@ -367,6 +367,7 @@ class ThreadState(msgspec.Struct):
     undone: list[UndoneTrim] = []
     redoable: int = 0
     pins: list[Pin] = []
+    launch: bytes = b""
 
     @property
     def exists(self) -> bool:

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import structlog
 from trimpoint_protocol import methods as m
+from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
+from trimpoint.codex.appserver.launch_requests import codex_home
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.active_context import pruned_turn_ids
 from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize
@@ -27,8 +29,10 @@ from trimpoint.gateway.methods.session_export import export
 from trimpoint.gateway.methods.timeline_pages import timeline_page
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
+from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
@@ -41,7 +45,7 @@ class HandlerDeps(NamedTuple):
     engine: ThreadRegistry
     sessions: Sessions
     clients: Clients
-    link: CodexLink
+    profiles: RunningProfiles
     slash: SlashRunner
     meters: ContextMeters
     metrics: Metrics
@@ -68,6 +72,7 @@ class ExtensionHandlers:
             "timeline/read": self._timeline,
             "session/export": self._export,
             "context/status": self._context,
+            "sidecar/useProfile": self._use_profile,
             "sidecar/status": self._status,
             "sidecar/metrics": self._metrics,
             "sidecar/loginUrl": self._login_url,
@@ -177,15 +182,7 @@ class ExtensionHandlers:
         return await self._deps.meters.status(self._stable(params.thread_id))
 
     async def _status(self, call: Call, params: m.NoParams) -> m.SidecarStatus:
-        link = self._deps.link
-        codex = m.CodexStatus(
-            path=str(link.profile.codex),
-            state=link.state,
-            version=".".join(map(str, link.version)) if link.version is not None else None,
-            problem=link.problem,
-            epoch=link.epoch,
-            overrides=list(link.profile.overrides),
-        )
+        profiles = self._deps.profiles
         return m.SidecarStatus(
             version=__version__,
             pid=os.getpid(),
@@ -194,8 +191,27 @@ class ExtensionHandlers:
             clients=len(self._deps.clients),
             threads=len(self._engine.summaries),
             sequence=self._engine.sequence,
-            codex=codex,
+            codex=_codex_status(profiles.default.link),
             http=self._deps.http.first,
+            profiles=[self._profile(profile) for profile in profiles if profile.key],
+        )
+
+    def _profile(self, profile: RunningProfile) -> m.ProfileStatus:
+        link = profile.link
+        clients = [one for one in self._deps.clients.all() if one.profile == profile.key]
+        return m.ProfileStatus(
+            profile=profile.key,
+            overrides=list(profile.request.overrides),
+            codex_home=str(codex_home(link.profile, os.environ)),
+            clients=len(clients),
+            threads=sum(map(profile.owns, self._engine.launches)),
+            codex=_codex_status(link),
+        )
+
+    async def _use_profile(self, call: Call, params: m.ProfileParams) -> m.ProfileChosen:
+        # The gateway answers it before the client has introduced itself.
+        raise Refusal(
+            Reason.ALREADY_INITIALIZED, "A profile is chosen before initialize, or not at all."
         )
 
     async def _metrics(self, call: Call, params: m.MetricsParams) -> m.MetricsResult:
@@ -256,6 +272,17 @@ class ExtensionHandlers:
         return status_of(
             summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy
         )
+
+
+def _codex_status(link: CodexLink) -> m.CodexStatus:
+    return m.CodexStatus(
+        path=str(link.profile.codex),
+        state=link.state,
+        version=".".join(map(str, link.version)) if link.version is not None else None,
+        problem=link.problem,
+        epoch=link.epoch,
+        overrides=list(link.profile.overrides),
+    )
 
 
 def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:

@@ -2,6 +2,7 @@
 has had (docs/spec/clients.md).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,9 +35,18 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class ThreadLists:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """`handlers` is the table, as in `ThreadMethods`. `is_here(thread_id)`: this Codex keeps the
+    thread, in its `CODEX_HOME`.
+    """
 
-    def __init__(self, engine: ThreadRegistry, link: CodexLink, identity: Identity) -> None:
+    def __init__(
+        self,
+        engine: ThreadRegistry,
+        link: CodexLink,
+        identity: Identity,
+        is_here: Callable[[str], bool],
+    ) -> None:
+        self._is_here = is_here
         self._engine = engine
         self._link = link
         self._identity = identity
@@ -176,7 +186,10 @@ class ThreadLists:
         return shown
 
     def _has_renewed(self) -> bool:
-        return any(map(_was_renewed, self._engine.summaries.values()))
+        return any(
+            _was_renewed(summary) and self._is_here(summary.thread_id)
+            for summary in self._engine.summaries.values()
+        )
 
     def _is_renewed(self, thread_id: str) -> bool:
         summary = self._engine.summaries.get(thread_id)
@@ -191,6 +204,7 @@ class ThreadLists:
             if (
                 summary.thread_id in listed
                 or not _was_renewed(summary)
+                or not self._is_here(summary.thread_id)
                 or not _fits(summary, asked.params)
             ):
                 continue

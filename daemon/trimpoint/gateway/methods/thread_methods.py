@@ -150,7 +150,8 @@ class ThreadMethods:
             )
             client_request.answer(raw)
 
-        await self._sessions.begin(params, begun, agent_tools=agent_tools)
+        launch = client_request.client.launch
+        await self._sessions.begin(params, begun, agent_tools=agent_tools, launch=launch)
 
     async def _resume(self, client_request: ClientRequest) -> None:
         params = client_request.params()
@@ -217,7 +218,8 @@ class ThreadMethods:
                 raw = await self.link.request(client_request.method, whole)
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
-                await self._sessions.adopt(raw, params, origin, parent)
+                launch = client_request.client.launch
+                await self._sessions.adopt(raw, params, origin, parent, launch)
             client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
             self.join(client_request.client, str(thread["id"]), again=True)
             self._threads.inbound.release(str(thread["id"]))

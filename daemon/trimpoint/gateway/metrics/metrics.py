@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from trimpoint_protocol.methods import MetricFamily, MetricKind, MetricSample
 
-from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.threads.activity import BOUNDS_S, Activity, Durations
 from trimpoint.threads.registry import ThreadRegistry
@@ -27,8 +26,7 @@ class MetricSources(NamedTuple):
     engine: ThreadRegistry
     activity: Activity
     clients: Clients
-    questions: PendingServerRequests
-    link: CodexLink
+    profiles: RunningProfiles
     files: InstrumentedFiles
 
 
@@ -72,7 +70,7 @@ class Metrics:
         yield _gauge(
             "trimpoint_questions_open",
             "Questions of the agent without an answer.",
-            len(self._parts.questions),
+            sum(len(profile.server_requests) for profile in self._parts.profiles),
         )
 
     def _threads(self) -> Iterator[MetricFamily]:
@@ -109,14 +107,21 @@ class Metrics:
         )
 
     def _codex(self) -> Iterator[MetricFamily]:
-        link = self._parts.link
-        yield _gauge("trimpoint_codex_up", "Whether a Codex is connected.", link.peer is not None)
-        yield _counter("trimpoint_codex_starts_total", "Times that Codex was started.", link.epoch)
-        yield _counter(
-            "trimpoint_codex_messages_total", "Messages that Codex has sent.", link.traffic.messages
+        profiles = self._parts.profiles
+        connected = [profile for profile in profiles if profile.link.peer is not None]
+        totals = profiles.totals()
+        yield _gauge("trimpoint_codex_up", "Whether a Codex is connected.", bool(connected))
+        yield _gauge(
+            "trimpoint_codex_profiles", "Launch profiles whose Codex is connected.", len(connected)
         )
         yield _counter(
-            "trimpoint_codex_bytes_total", "Bytes that Codex has sent.", link.traffic.size_bytes
+            "trimpoint_codex_starts_total", "Times that Codex was started.", totals.starts
+        )
+        yield _counter(
+            "trimpoint_codex_messages_total", "Messages that Codex has sent.", totals.messages
+        )
+        yield _counter(
+            "trimpoint_codex_bytes_total", "Bytes that Codex has sent.", totals.size_bytes
         )
 
     def _process(self) -> Iterator[MetricFamily]:

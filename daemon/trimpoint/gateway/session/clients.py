@@ -58,6 +58,10 @@ class Client:
         """Whether it asked for the experimental API."""
         self.threads: set[str] = set()
         self.raw_threads: set[str] = set()
+        self.launch = b""
+        """What it asked of its Codex beyond the configuration, as journals keep it."""
+        self.profile = ""
+        """The key of the launch profile that this comes to."""
         self.followed: set[str] = set()
         self._on_changed = on_changed
 
@@ -150,11 +154,14 @@ class Delivery:
 class Clients:
     """All connected clients."""
 
+    profile: str | None = None
+    """The launch profile whose clients these are; None: all."""
+
     def __init__(self, pace: Pace | None = None) -> None:
         self._pace = pace
         self._clients: dict[str, Client] = {}
         self._private: set[str] = set()
-        self._interested: dict[tuple[str | None, str], list[Client]] = {}
+        self._interested: dict[tuple[str | None, str | None, str], list[Client]] = {}
         self.connected = 0
         """How many have ever connected."""
         self.dropped = 0
@@ -215,16 +222,33 @@ class Clients:
         """Every client, in order of connection."""
         return list(self._clients.values())
 
+    def everyone(self) -> list[Client]:
+        """Returns the clients that are asked and told what concerns no thread of clients."""
+        return [
+            client
+            for client in self._clients.values()
+            if client.initialized and self._concerns(client, None)
+        ]
+
+    def _concerns(self, client: Client, thread_id: str | None) -> bool:
+        """Returns whether a client's Codex is the one that speaks, or it takes part in the
+        thread.
+        """
+        return self.profile is None or client.profile == self.profile or thread_id in client.threads
+
     def broadcast(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
         """Send notifications of one method to everyone who should hear them; `encode` as in
         `Delivery`.
         """
-        wanting = self._interested.get((thread_id, method))
+        key = (self.profile, thread_id, method)
+        wanting = self._interested.get(key)
         if wanting is None:
             wanting = [
-                client for client in self._clients.values() if client.wants(thread_id, method)
+                client
+                for client in self._clients.values()
+                if client.wants(thread_id, method) and self._concerns(client, thread_id)
             ]
-            self._interested[thread_id, method] = wanting
+            self._interested[key] = wanting
         if len(wanting) == 1 and not wanting[0].versioned:
             wanting[0].connection.send_encoded_lines(encode() + b"\n")
         elif wanting:
@@ -279,3 +303,14 @@ class Clients:
     def followers(self, thread_id: str) -> list[Client]:
         """Clients that follow a thread's events."""
         return [client for client in self._clients.values() if thread_id in client.followed]
+
+
+class ClientsOfProfile(Clients):
+    """All connected clients, as the Codex of one launch profile sees them: what it says of no
+    thread, or to every connection, is for the clients of that profile alone.
+    """
+
+    def __init__(self, everyone: Clients, profile: str, pace: Pace) -> None:
+        self.__dict__.update(vars(everyone))
+        self.profile = profile
+        self._pace = pace

@@ -236,7 +236,7 @@ class PendingServerRequests:
 
     def _recipients(self, question: ServerRequest) -> list[Client]:
         if question.to_everyone or question.thread_id is None:
-            return [client for client in self._clients.all() if client.initialized]
+            return self._clients.everyone()
         return self._clients.subscribers(question.thread_id)
 
     def _remember_answerer(self, question: ServerRequest, client: Client) -> None:

@@ -3,7 +3,8 @@ terminal.
 """
 
 import time
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import anyio
 import msgspec
@@ -18,16 +19,21 @@ from trimpoint.threads.registry import ThreadRegistry
 _LOOK_AGAIN_S = 5.0
 
 
+class Worker(Protocol):
+    """What may be at work without a client."""
+
+    async def is_working(self) -> bool:
+        """Returns whether it is."""
+        ...
+
+
 class Usage:
     """Knows whether anything still needs the daemon."""
 
-    def __init__(
-        self, clients: Clients, engine: ThreadRegistry, link: CodexLink, codes: LoginCodes
-    ) -> None:
+    def __init__(self, clients: Clients, codes: LoginCodes, workers: Iterable[Worker]) -> None:
         self._clients = clients
         self._codes = codes
-        self._engine = engine
-        self._link = link
+        self._workers = workers
 
     async def ended(self, after_s: float) -> None:
         """Returns when no client has been there for `after_s` seconds and no work is under way."""
@@ -36,14 +42,27 @@ class Usage:
             await anyio.sleep(rest_s if rest_s > 0 else min(after_s, _LOOK_AGAIN_S))
 
     async def _is_over(self, after_s: float) -> bool:
-        if self._clients.absent_s < after_s or await self._is_working():
+        if self._clients.absent_s < after_s or self._codes.are_open(time.monotonic()):
             return False
+        for worker in self._workers:
+            if await worker.is_working():
+                return False
         return self._clients.absent_s >= after_s  # a client may have come while Codex was asked
 
-    async def _is_working(self) -> bool:
+
+class Work:
+    """What is under way with one Codex. `engine` is the registry of its threads."""
+
+    def __init__(self, engine: ThreadRegistry, link: CodexLink) -> None:
+        self._engine = engine
+        self._link = link
+
+    async def is_working(self) -> bool:
+        """Returns whether a turn, an operation or a background terminal of the threads is under
+        way.
+        """
         return (
-            self._codes.are_open(time.monotonic())
-            or self._has_unfinished_thread()
+            self._has_unfinished_thread()
             or await self._has_terminals()
             or self._has_unfinished_thread()
         )

@@ -84,6 +84,8 @@ class Connection:
         self._transport = transport
         self._limits = limits
         self._on_message = on_message
+        self.is_local = wire is None
+        """Whether it came straight over the Unix socket, from a process of the same user."""
         self._wire = wire or StreamWire(limits.max_message_bytes)
         self._speaks_versioned = False
         self._frames: deque[Received] = deque()

@@ -1,0 +1,73 @@
+"""The Codex configuration that a client brings along: its flags, and `CODEX_HOME`."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import orjson
+from trimpoint_protocol.framing import AutoFramer, Frame
+from trimpoint_protocol.methods import USE_PROFILE, ProfileChosen, ProfileParams
+
+from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError
+from trimpoint.cli.connection.relay import read_some, write_all
+from trimpoint.cli.connection.settings import codex_binary
+from trimpoint.gateway.transport.streams import StreamEnd
+
+_REQUEST_ID = "trimpoint-profile"
+_MAX_ANSWER_BYTES = 1024 * 1024
+
+
+def profile_of(arguments: argparse.Namespace, environ: Mapping[str, str]) -> ProfileParams:
+    """Returns what a client asks for; nothing is set where it takes what the daemon has.
+
+    :raises CliError: there is no such Codex.
+    """
+    home = environ.get("CODEX_HOME")
+    return ProfileParams(
+        overrides=list(getattr(arguments, "overrides", ())),
+        codex=str(codex_binary(arguments)) if getattr(arguments, "codex", None) else None,
+        codex_home=os.path.abspath(home) if home else None,
+    )
+
+
+def is_asked(profile: ProfileParams) -> bool:
+    """Returns whether anything is asked for at all."""
+    return profile != ProfileParams()
+
+
+async def use_profile(client: Client, profile: ProfileParams) -> ProfileChosen:
+    """Have the daemon serve a client that is not initialized yet with this profile.
+
+    :raises RemoteError: it cannot, or knows no profiles.
+    """
+    answer = await client.request(USE_PROFILE, **_members(profile))
+    return msgspec.convert(answer, ProfileChosen)
+
+
+async def announce_profile(daemon: StreamEnd, profile: ProfileParams, first: bytes) -> None:
+    """As `use_profile`, in the framing that `first` begins; `first` itself is not sent.
+
+    :raises RemoteError: the daemon refused.
+    :raises ConnectionLost: it has ended.
+    """
+    client_side, daemon_side = AutoFramer(_MAX_ANSWER_BYTES), AutoFramer(_MAX_ANSWER_BYTES)
+    client_side.feed(first[:_MAX_ANSWER_BYTES])
+    request = {"id": _REQUEST_ID, "method": USE_PROFILE, "params": _members(profile)}
+    await write_all(daemon, client_side.encode(orjson.dumps(request)))
+    frames: list[Frame] = []
+    while not frames:
+        data = await read_some(daemon)
+        if not data:
+            raise ConnectionLost
+        frames = daemon_side.feed(data)
+    answer: dict[str, Any] = orjson.loads(frames[0]) if isinstance(frames[0], bytes) else {}
+    error: dict[str, Any] | None = answer.get("error")
+    if error is not None:
+        raise RemoteError(error.get("code", 0), error.get("message", ""), error.get("data"))
+
+
+def _members(profile: ProfileParams) -> dict[str, Any]:
+    members: dict[str, Any] = msgspec.to_builtins(profile)
+    return {name: value for name, value in members.items() if value}

@@ -1,0 +1,101 @@
+"""The launch profiles that run at present, each with a Codex of its own."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from trimpoint.codex.appserver.launch_requests import LaunchRequest
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.ids.handles import Handles
+from trimpoint.gateway.session.own_questions import OwnQuestions
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.gateway.session.startup_notifications import StartupNotifications
+from trimpoint.gateway.session.unused import Work
+
+
+class ProfileParts(NamedTuple):
+    """What is kept for clients on behalf of one Codex."""
+
+    handles: Handles
+    server_requests: PendingServerRequests
+    own_questions: OwnQuestions
+    startup: StartupNotifications
+    work: Work
+
+
+class RunningProfile:
+    """What belongs to one Codex. `key` is empty for the daemon's own, which always runs; `request`
+    is what sets it apart, `owns(thread_id)` whether a thread is bound to it.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        request: LaunchRequest,
+        link: CodexLink,
+        parts: ProfileParts,
+        owns: Callable[[str], bool],
+    ) -> None:
+        self.key = key
+        self.request = request
+        self.link = link
+        self.handles, self.server_requests, self.own_questions, self.startup, self._work = parts
+        self.owns = owns
+        self.requests = 0
+        """How many requests of clients it is at work on."""
+
+    async def is_working(self) -> bool:
+        """See `Work.is_working`."""
+        return await self._work.is_working()
+
+
+class Totals(msgspec.Struct):
+    """What the Codex of every profile that ever ran has done."""
+
+    starts: int = 0
+    messages: int = 0
+    size_bytes: int = 0
+
+
+class RunningProfiles:
+    """Those that run, by key."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, RunningProfile] = {}
+        self._ended = Totals()
+
+    def __iter__(self) -> Iterator[RunningProfile]:
+        return iter(list(self._running.values()))
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @property
+    def default(self) -> RunningProfile:
+        """The daemon's own."""
+        return self._running[""]
+
+    def add(self, profile: RunningProfile) -> None:
+        """It is ready for requests."""
+        self._running[profile.key] = profile
+
+    def remove(self, profile: RunningProfile) -> None:
+        """It takes no requests any more."""
+        del self._running[profile.key]
+        self._ended = _added(self._ended, profile.link)
+
+    def totals(self) -> Totals:
+        """Returns what all have done, those that have ended included."""
+        totals = self._ended
+        for profile in self:
+            totals = _added(totals, profile.link)
+        return totals
+
+
+def _added(totals: Totals, link: CodexLink) -> Totals:
+    return Totals(
+        totals.starts + link.epoch,
+        totals.messages + link.traffic.messages,
+        totals.size_bytes + link.traffic.size_bytes,
+    )

@@ -1,0 +1,294 @@
+"""One Codex for each launch profile: started when first needed, ended when nothing needs it.
+
+The law: a client gets the Codex that it asked for, and a thread the one that it was begun with.
+Everything that talks to one Codex is made once for each (its link, routes, operations and handles),
+sees only the threads of its profile, and ends with it. What is left is in the journals, as when the
+daemon itself ends; so the next one takes up where this one was.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup, TaskStatus
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import ProfileChosen, ProfileParams
+
+from trimpoint.codex.appserver.launch_requests import (
+    LaunchRequest,
+    codex_home,
+    decode_launch_request,
+    is_same_path,
+    resolve_launch,
+)
+from trimpoint.codex.appserver.locate import CodexNotFound, CodexUnusable, find_codex
+from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.client_side import build_client_side
+from trimpoint.gateway.gateway import ProfileRoutes
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.profiles import ProfileParts, RunningProfile, RunningProfiles
+from trimpoint.gateway.routes import DaemonDeps, RouteDeps, RouteRules, build_routes
+from trimpoint.gateway.session.clients import Clients, ClientsOfProfile
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.experimental_gate import ExperimentalGate
+from trimpoint.gateway.session.handshake import Handshake
+from trimpoint.gateway.session.pace import Pace
+from trimpoint.gateway.session.unused import Work
+from trimpoint.operations.build import Files, OperationRules, build_operations
+from trimpoint.threads.catalogue import is_unfinished
+from trimpoint.threads.part_of_registry import PartOfRegistry
+from trimpoint.threads.registry import ThreadRegistry
+
+log = structlog.get_logger()
+
+_LOOK_AGAIN_S = 5.0
+
+
+class ProfileRules(NamedTuple):
+    """At most `max_profiles` run beside the daemon's own; one that nothing has needed for `idle_s`
+    ends.
+    """
+
+    operations: OperationRules
+    routes: RouteRules
+    request_deadline_s: float
+    max_profiles: int
+    idle_s: float
+
+
+class SharedParts(NamedTuple):
+    """What there is once for all profiles."""
+
+    engine: ThreadRegistry
+    clients: Clients
+    identity: Identity
+    files: Files
+    daemon: DaemonDeps
+    state_dir: Path
+
+    @property
+    def running(self) -> RunningProfiles:
+        """The profiles that run."""
+        return self.daemon.profiles
+
+
+class _Built(NamedTuple):
+    """Everything that talks to one Codex. `engine` is the registry as it sees it."""
+
+    served: ProfileRoutes
+    engine: PartOfRegistry
+
+
+class _Live:
+    """A profile that runs, and how to end it. `gone` is set when its Codex has ended."""
+
+    def __init__(self, built: _Built) -> None:
+        self.served, self.engine = built
+        self.is_unwanted = anyio.Event()
+        self.gone = anyio.Event()
+
+
+class Profiles:
+    """`trimpoint.gateway.gateway.Profiles`. `start` before anything else."""
+
+    def __init__(
+        self, default: LaunchProfile, parts: SharedParts, rules: ProfileRules, tasks: TaskGroup
+    ) -> None:
+        self.running = parts.running
+        self._default_launch = default
+        self._parts = parts
+        self._rules = rules
+        self._tasks = tasks
+        self._keys: dict[bytes, str] = {}
+        self._live: dict[str, _Live] = {}
+        self._starting = anyio.Lock()
+        self.default = self._build(b"", tasks).served
+
+    def resume(self) -> None:
+        """Start the profiles of threads at which an earlier daemon was at work."""
+        for writer in self._parts.engine.loaded_writers():
+            launch = writer.state.launch
+            if self.key_of(launch) and writer.read_only is None and is_unfinished(writer.state):
+                self._tasks.start_soon(self._wake, launch)
+
+    def key_of(self, launch: bytes) -> str:
+        """See `Profiles.key_of` of the gateway."""
+        if not launch:
+            return ""
+        key = self._keys.get(launch)
+        if key is None:
+            profile = self._launch_of(launch)
+            key = "" if profile == self._default_launch else profile.key
+            self._keys[launch] = key
+        return key
+
+    def choose(self, params: ProfileParams) -> bytes:
+        """See `Profiles.choose` of the gateway."""
+        request = LaunchRequest(tuple(params.overrides), _binary(params.codex), params.codex_home)
+        for path in (params.codex, params.codex_home):
+            if path is not None and not os.path.isabs(path):
+                raise Refusal(Reason.INVALID_PARAMS, f"{path!r} is no absolute path.")
+        for override in params.overrides:
+            if not override.partition("=")[0].strip() or "=" not in override:
+                raise Refusal(Reason.INVALID_PARAMS, f"{override!r} is not of the form key=value.")
+        return request.encode()
+
+    def chosen(self, key: str) -> ProfileChosen:
+        """See `Profiles.chosen` of the gateway."""
+        return ProfileChosen(profile=key, pid=os.getpid(), state_dir=self._parts.daemon.state_dir)
+
+    @asynccontextmanager
+    async def using(self, launch: bytes) -> AsyncGenerator[ProfileRoutes]:
+        """See `Profiles.using` of the gateway."""
+        served = await self._served(launch) if launch else self.default
+        served.profile.requests += 1
+        try:
+            yield served
+        finally:
+            served.profile.requests -= 1
+
+    async def _served(self, launch: bytes) -> ProfileRoutes:
+        key = self.key_of(launch)
+        if not key:
+            return self.default
+        live = self._live.get(key)
+        if live is None or live.is_unwanted.is_set():
+            async with self._starting:
+                live = await self._started(key, launch)
+        return live.served
+
+    async def _started(self, key: str, launch: bytes) -> _Live:
+        while (live := self._live.get(key)) is not None:
+            if not live.is_unwanted.is_set():
+                return live
+            await live.gone.wait()
+        while len(self._live) >= self._rules.max_profiles:
+            await self._make_room(launch)
+        await self._tasks.start(self._run, launch)
+        return self._live[key]
+
+    async def _make_room(self, launch: bytes) -> None:
+        """End a profile that nothing needs just now.
+
+        :raises Refusal: all are needed.
+        """
+        for live in list(self._live.values()):
+            if live.is_unwanted.is_set() or not await self._is_needed(live):
+                live.is_unwanted.set()
+                await live.gone.wait()
+                return
+        raise Refusal(
+            Reason.TOO_MANY_PROFILES,
+            f"{len(self._live)} other Codex configurations are in use, and no more may be.",
+            "End a client of one of them (`trimpoint status` lists them), or raise max_profiles in "
+            "the [codex] table of the configuration.",
+        )
+
+    async def _run(self, launch: bytes, *, task_status: TaskStatus[None]) -> None:
+        key = self.key_of(launch)
+        async with anyio.create_task_group() as tasks:
+            live = self._live[key] = _Live(self._build(launch, tasks))
+            log.info("profile_started", profile=key)
+            task_status.started()
+            try:
+                await self._unneeded(live)
+            finally:
+                live.is_unwanted.set()
+                self.running.remove(live.served.profile)
+                tasks.cancel_scope.cancel()
+        ended = self._live.pop(key)
+        ended.engine.close()
+        ended.gone.set()
+        log.info("profile_ended", profile=key)
+
+    async def _unneeded(self, live: _Live) -> None:
+        """Return when nothing has needed a profile for a while, or its place is wanted."""
+        idle_s, unused_since = self._rules.idle_s, anyio.current_time()
+        while not live.is_unwanted.is_set():
+            with anyio.move_on_after(min(idle_s, _LOOK_AGAIN_S)):
+                await live.is_unwanted.wait()
+            if self._is_in_use(live):
+                unused_since = anyio.current_time()
+            elif anyio.current_time() - unused_since >= idle_s and not await self._is_needed(live):
+                return
+
+    async def _is_needed(self, live: _Live) -> bool:
+        """Returns whether clients use a profile, or it is at work without one. Between the answer
+        no and the return nothing is awaited.
+        """
+        is_working = self._is_in_use(live) or await live.served.profile.is_working()
+        return is_working or self._is_in_use(live)
+
+    def _is_in_use(self, live: _Live) -> bool:
+        profile = live.served.profile
+        return profile.requests > 0 or any(
+            client.profile == profile.key
+            or any(map(profile.owns, client.threads | client.followed))
+            for client in self._parts.clients.all()
+        )
+
+    async def _wake(self, launch: bytes) -> None:
+        try:
+            async with self.using(launch):
+                pass  # it takes up its open operations as it starts, and is needed until their end
+        except Refusal as refusal:
+            log.warning("profile_not_resumed", detail=refusal.message)
+
+    def _launch_of(self, launch: bytes) -> LaunchProfile:
+        return resolve_launch(self._default_launch, decode_launch_request(launch), os.environ)
+
+    def _owns(self, key: str, thread_id: str) -> bool:
+        launch = self._parts.engine.launches.get(thread_id)
+        return (self.key_of(launch) if launch is not None else "") == key
+
+    def _build(self, launch: bytes, tasks: TaskGroup) -> _Built:
+        parts, rules, key = self._parts, self._rules, self.key_of(launch)
+        owns = partial(self._owns, key)
+        engine = PartOfRegistry(parts.engine, owns)
+        link = CodexLink(self._launch_of(launch), parts.state_dir, rules.request_deadline_s)
+        pace = Pace(link.pause_reading, link.resume_reading)
+        clients = ClientsOfProfile(parts.clients, key, pace)
+        side = build_client_side(engine, link, clients, parts.identity)
+        operations = build_operations(
+            engine, link, side.codex_events, parts.files, rules.operations, tasks
+        )
+        deps = RouteDeps(engine, link, operations, side, self._keeps(link.profile), parts.daemon)
+        routes = build_routes(deps, rules.routes, tasks)
+        kept = ProfileParts(
+            side.handles, side.server_requests, side.own_questions, side.startup, Work(engine, link)
+        )
+        profile = RunningProfile(key, decode_launch_request(launch), link, kept, owns)
+        self.running.add(profile)
+        link.start(tasks, operations.router)
+        operations.sessions.resume()
+        served = ProfileRoutes(profile, routes, Handshake(link), ExperimentalGate(link))
+        return _Built(served, engine)
+
+    def _keeps(self, profile: LaunchProfile) -> Callable[[str], bool]:
+        """Returns whether a thread is in the home of `profile`, by its id."""
+        home, launches = codex_home(profile, os.environ), self._parts.engine.launches
+
+        @cache
+        def is_home_of(launch: bytes) -> bool:
+            return is_same_path(codex_home(self._launch_of(launch), os.environ), home)
+
+        return lambda thread_id: is_home_of(launches.get(thread_id, b""))
+
+
+def _binary(named: str | None) -> str | None:
+    """The binary behind what a client named.
+
+    :raises Refusal: there is none.
+    """
+    if named is None:
+        return None
+    try:
+        return str(find_codex(flag=Path(named)).path)
+    except (CodexNotFound, CodexUnusable) as error:
+        raise Refusal(Reason.INVALID_PARAMS, f"{error}.", error.hint) from None

@@ -1,0 +1,321 @@
+"""Clients with a Codex configuration of their own, side by side in one daemon, on the real Codex.
+
+The proof that each got its own is what the model is sent: its name, instructions, and the version
+that asked.
+"""
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.cli.connection.client import Client, RemoteError, connect
+from trimpoint.testkit import ModelRequest, held, say, throwaway_codex_home
+
+from tests.deadlines import STEP_S
+from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.worktree import with_repository
+
+pytestmark = [pytest.mark.codex, pytest.mark.never_restarted]
+
+# The binary of another version, to run beside the usual one.
+OTHER_CODEX_VARIABLE = "TRIMPOINT_TEST_OTHER_CODEX"
+OTHER_MODEL = {"overrides": ['model="other"', 'developer_instructions="Say it in Frisian."']}
+
+
+@asynccontextmanager
+async def client_of(harness: Harness, asked: dict[str, Any]) -> AsyncGenerator[Client]:
+    """A client that brings its own configuration."""
+    async with connect(harness.socket) as client:
+        await client.request("sidecar/useProfile", **asked)
+        await client.initialize("test")
+        yield client
+
+
+@asynccontextmanager
+async def talking(harness: Harness, asked: dict[str, Any]) -> AsyncGenerator[Conversation]:
+    async with client_of(harness, asked) as client:
+        yield await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+
+
+async def resumed(client: Client, talk: Conversation) -> Conversation:
+    await client.request("thread/resume", threadId=talk.thread_id)
+    again = Conversation(client, talk.thread_id, talk.model, talk.script)
+    again.turns = talk.turns
+    return again
+
+
+def with_config(home: Path, words: str) -> None:
+    (home / "AGENTS.md").write_text(words)
+
+
+def is_frisian(request: ModelRequest) -> bool:
+    assert (request.body["model"] == "other") == request.mentions("Say it in Frisian.")
+    return request.body["model"] == "other"
+
+
+async def thread_of(client: Client, talk: Conversation) -> dict[str, Any]:
+    listed = (await client.request("orchestration/snapshot"))["threads"]
+    return next(dict(row) for row in listed if row["id"] == talk.thread_id)
+
+
+async def status_of(client: Client) -> dict[str, Any]:
+    return dict(await client.request("sidecar/status"))
+
+
+async def test_two_clients_each_get_the_overrides_that_they_asked_for(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    async with (
+        harness.daemon(),
+        talking(harness, {}) as plain,
+        talking(harness, OTHER_MODEL) as own,
+    ):
+        requests = [await talk.turn() for talk in (plain, own, plain, own)]
+        for talk in (plain, own):
+            assert (await talk.type("/clear 1"))["status"] == "completed"
+        requests += [await talk.turn() for talk in (plain, own)]
+        for talk in (plain, own):
+            assert (await talk.type("/compact"))["status"] == "completed"
+        requests += [await talk.turn() for talk in (plain, own)]
+        for talk in (plain, own):
+            outcome = await talk.type("/revert 3")
+            assert outcome["status"] == "completed", outcome
+        requests += [await talk.turn() for talk in (plain, own)]
+        status = await status_of(plain.client)
+    assert [is_frisian(request) for request in requests] == [False, True] * 5
+    assert [seen_turns(request, 5) for request in requests[4:6]] == [[2, 3], [2, 3]]
+    assert [seen_turns(request, 5) for request in requests[8:]] == [[2, 3, 5], [2, 3, 5]]
+    (profile,) = status["profiles"]
+    assert profile["overrides"] == OTHER_MODEL["overrides"]
+    assert (profile["clients"], profile["threads"]) == (1, 1)
+    assert profile["codex"]["state"] == "connected"
+    assert profile["codex"]["epoch"] == status["codex"]["epoch"] == 1
+
+
+async def test_two_clients_each_get_the_home_that_they_asked_for(harness: Harness) -> None:
+    async with throwaway_codex_home() as home, harness.daemon():
+        with_config(harness.codex_home, "The daemon's own home.")
+        with_config(home, "Another home.")
+        async with (
+            talking(harness, {}) as plain,
+            talking(harness, {"codexHome": str(home)}) as own,
+        ):
+            requests = [await talk.turn() for talk in (plain, own)]
+            for talk in (plain, own):
+                assert (await talk.type("/clear"))["status"] == "completed"
+            requests += [await talk.turn() for talk in (plain, own)]
+            listed = [
+                [row["id"] for row in (await talk.client.request("thread/list"))["data"]]
+                for talk in (plain, own)
+            ]
+            codex_home = own.client.codex_home
+        rollouts = list(home.glob("sessions/**/*.jsonl"))
+    assert [request.mentions("Another home.") for request in requests] == [False, True] * 2
+    assert [request.mentions("The daemon's own home.") for request in requests] == [True, False] * 2
+    assert listed == [[plain.thread_id], [own.thread_id]]
+    assert Path(codex_home) == home
+    assert rollouts
+
+
+async def test_two_clients_each_get_the_binary_that_they_asked_for(
+    harness: Harness, tmp_path: Path
+) -> None:
+    launcher = tmp_path / "launcher"
+    program = harness.profile.codex
+    launcher.write_text(f'#!/bin/sh\nexec {program} "$@" -c model=\\"launched\\"\n')
+    launcher.chmod(0o755)
+    other = os.environ.get(OTHER_CODEX_VARIABLE) or str(launcher)
+    async with (
+        harness.daemon(),
+        talking(harness, {}) as plain,
+        talking(harness, {"codex": other}) as own,
+    ):
+        requests = [await talk.turn() for talk in (plain, own)]
+        for talk in (plain, own):
+            assert (await talk.type("/compact --force"))["status"] == "completed"
+        requests += [await talk.turn() for talk in (plain, own)]
+        status = await status_of(plain.client)
+    (profile,) = status["profiles"]
+    assert profile["codex"]["path"] == other
+    if os.environ.get(OTHER_CODEX_VARIABLE):
+        versions = [status["codex"]["version"], profile["codex"]["version"]]
+        assert versions[0] != versions[1]
+        assert [
+            [version in request.headers["user-agent"] for version in versions]
+            for request in requests
+        ] == [[True, False], [False, True]] * 2
+    else:
+        assert [request.body["model"] == "launched" for request in requests] == [False, True] * 2
+
+
+async def test_a_thread_keeps_its_configuration_whoever_speaks_to_it_and_after_restarts(
+    harness: Harness,
+) -> None:
+    async with harness.daemon(), talking(harness, OTHER_MODEL) as own:
+        await own.turn()
+        async with client_of(harness, {}) as plain:
+            joined = await resumed(plain, own)
+            by_others = await joined.turn()
+        new = (await own.type("/new"))["newThreadId"]
+    async with harness.daemon(), client_of(harness, {}) as plain:
+        await plain.request("thread/unarchive", threadId=own.thread_id)
+        again = await resumed(plain, joined)
+        after_restart = await again.turn()
+        assert (await again.type("/clear 1"))["status"] == "completed"
+        successor = Conversation(plain, new, harness.model, harness.script)
+        await plain.request("thread/resume", threadId=new)
+        by_successor = await successor.turn()
+        fork = (await plain.request("thread/fork", threadId=own.thread_id))["thread"]["id"]
+        by_fork = await Conversation(plain, fork, harness.model, harness.script).turn()
+        fresh = await Conversation.begin(plain, harness.worktree, harness.model, harness.script)
+        by_fresh = await fresh.turn()
+    assert [
+        is_frisian(request)
+        for request in (by_others, after_restart, by_successor, by_fork, by_fresh)
+    ] == [True, True, True, True, False]
+    assert seen_turns(after_restart, 3) == [1, 2, 3]
+
+
+async def test_a_codex_that_is_killed_takes_no_other_with_it(harness: Harness) -> None:
+    async with (
+        harness.daemon(),
+        talking(harness, {}) as plain,
+        talking(harness, OTHER_MODEL) as own,
+    ):
+        await plain.turn()
+        await own.turn()
+        (profile,) = (await status_of(plain.client))["profiles"]
+        go_on = anyio.Event()
+        harness.script.then(held(say("answer-2."), go_on))
+        own.turns = 2
+        prompt = [{"type": "text", "text": "prompt-2."}]
+        after = len(own.client.messages)
+        await own.client.request("turn/start", threadId=own.thread_id, input=prompt)
+        os.kill(harness.child_pid(profile["profile"]), signal.SIGKILL)
+        with anyio.fail_after(STEP_S):
+            ended = await own.client.expect(
+                lambda message: message.get("method") == "turn/completed", after
+            )
+        go_on.set()
+        undisturbed = await plain.turn()
+        await own.until_codex_answers()
+        back = await own.turn()
+        status = await status_of(plain.client)
+    assert ended["params"]["turn"]["status"] == "interrupted"
+    assert not any(
+        message.get("method") == "turn/completed" and message["params"]["threadId"] == own.thread_id
+        for message in plain.client.messages
+    )
+    assert seen_turns(undisturbed, 2) == [1, 2]
+    assert is_frisian(back)
+    assert (status["codex"]["epoch"], status["profiles"][0]["codex"]["epoch"]) == (1, 2)
+
+
+async def test_an_operation_that_a_daemon_left_open_goes_on_with_its_own_codex(
+    harness: Harness,
+) -> None:
+    async with harness.daemon(), talking(harness, OTHER_MODEL) as own:
+        for _ in range(2):
+            await own.turn()
+        summary = anyio.Event()
+        harness.script.then(held(say("A summary."), summary))
+        await own.client.begin("commands/execute", threadId=own.thread_id, text="/compact")
+        with anyio.fail_after(STEP_S):
+            await harness.model.wait_for_request(lambda request: request.kind != "turn")
+    summary.set()
+    async with harness.daemon(), client_of(harness, {}) as plain:
+        with anyio.fail_after(STEP_S):
+            while (await thread_of(plain, own))["busy"] is not None:
+                await anyio.lowlevel.checkpoint()
+        (profile,) = (await status_of(plain))["profiles"]
+        again = await resumed(plain, own)
+        request = await again.turn()
+    assert profile["overrides"] == OTHER_MODEL["overrides"]
+    assert is_frisian(request)
+    assert seen_turns(request, 3) == [1, 2, 3]
+
+
+async def test_a_configuration_that_nothing_needs_ends_and_starts_again(harness: Harness) -> None:
+    codex = msgspec.structs.replace(harness.config.codex, profile_idle_s=0.05, max_profiles=1)
+    harness.config = msgspec.structs.replace(harness.config, codex=codex)
+    async with harness.daemon(), client_of(harness, {}) as plain:
+        async with talking(harness, OTHER_MODEL) as own:
+            await own.turn()
+            with pytest.raises(RemoteError) as refused:
+                async with client_of(harness, {"overrides": ['model="third"']}):
+                    pass
+            still_there = await own.turn()
+        with anyio.fail_after(STEP_S):
+            while (await status_of(plain))["profiles"]:
+                await anyio.lowlevel.checkpoint()
+        async with talking(harness, {"overrides": ['model="third"']}) as third:
+            by_third = await third.turn()
+        again = await resumed(plain, own)
+        request = await again.turn()
+    assert refused.value.reason == "too_many_profiles"
+    assert "max_profiles" in refused.value.data["hint"]
+    assert is_frisian(still_there)
+    assert by_third.body["model"] == "third"
+    assert is_frisian(request)
+    assert seen_turns(request, 3) == [1, 2, 3]
+
+
+async def test_what_comes_to_the_same_shares_a_codex(harness: Harness) -> None:
+    same = {
+        "overrides": harness.overrides,
+        "codex": str(harness.profile.codex),
+        "codexHome": str(harness.codex_home),
+    }
+    async with harness.daemon(), client_of(harness, same) as one, client_of(harness, {}) as two:
+        await one.request("thread/list")
+        await two.request("thread/list")
+        status = await status_of(one)
+    assert status["profiles"] == []
+    assert status["codex"]["epoch"] == 1
+
+
+async def test_what_codex_says_to_every_connection_stays_with_its_own_clients(
+    harness: Harness,
+) -> None:
+    async with (
+        harness.daemon(),
+        talking(harness, {}) as plain,
+        talking(harness, OTHER_MODEL) as own,
+    ):
+        await plain.turn()
+        await own.turn()
+    heard = {
+        message["params"]["thread"]["id"] if "thread" in message["params"] else None
+        for message in plain.client.messages
+        if message.get("method") == "thread/started"
+    }
+    assert heard == {plain.thread_id}
+    assert not any(own.thread_id in str(message) for message in plain.client.messages)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"codex": "/no/such/codex"}, "invalid_params"),
+        ({"codexHome": "relative"}, "invalid_params"),
+        ({"overrides": ["no value"]}, "invalid_params"),
+    ],
+)
+async def test_what_cannot_be_is_refused_with_a_reason(
+    harness: Harness, asked: dict[str, Any], reason: str
+) -> None:
+    async with harness.daemon():
+        with pytest.raises(RemoteError) as refused:
+            async with client_of(harness, asked):
+                pass
+        async with client_of(harness, {}) as client:
+            with pytest.raises(RemoteError) as late:
+                await client.request("sidecar/useProfile", **OTHER_MODEL)
+    assert refused.value.reason == reason
+    assert late.value.reason == "already_initialized"

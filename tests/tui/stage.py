@@ -12,7 +12,6 @@ from tests.e2e.conftest import CODEX_BIN, Harness
 from tests.tools import REQUIRED
 from tests.tui.terminal import Terminal, program_in_terminal
 
-ROOT = Path(__file__).parents[2]
 # npm's newest, which `scripts/install-test-tools` puts there; Codex's own package is always there.
 NEWEST = Path(
     os.environ.get("TRIMPOINT_TEST_TUI")
@@ -34,7 +33,7 @@ async def terminal_ui(harness: Harness, codex: Path, *options: str) -> AsyncIter
     environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
     command: Sequence[str] = [str(codex), *options]
     async with program_in_terminal([*command], environment, str(harness.worktree)) as terminal:
-        await terminal.shows("›")
+        await terminal.shows("gpt-5")  # the model, once it has a thread
         yield terminal
 
 

@@ -103,6 +103,7 @@ async def program_in_terminal(
         yield Terminal(ours)
     finally:
         with anyio.CancelScope(shield=True):
-            process.kill()
+            with suppress(ProcessLookupError):  # it has ended
+                process.kill()
             await process.wait()
             os.close(ours)

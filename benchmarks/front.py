@@ -3,9 +3,13 @@ them.
 """
 
 import json
+import os
 import socket
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -25,6 +29,9 @@ _UPGRADE = (
 )
 _THREADS = b"GET /api/v1/threads HTTP/1.1\r\nHost: localhost\r\n\r\n"
 _NO_MASK = b"\0\0\0\0"
+_START_S = 30.0
+# Read by `bare_app`.
+_BODY_VARIABLE = "TRIMPOINT_BENCH_BODY"
 
 
 def run_relay(stage: Bench) -> Outcome:
@@ -61,12 +68,13 @@ def run_relay(stage: Bench) -> Outcome:
 
 
 def run_requests(stage: Bench) -> Outcome:
-    """`GET /api/v1/threads` on one connection, and the same by JSON-RPC, in turns; then the
-    memory.
+    """`GET /api/v1/threads` on one connection, the same by JSON-RPC, and the same from a bare
+    Starlette app, in turns; then the memory.
     """
     requests, repeats = stage.sized(3_000, 300), stage.sized(5, 2)
     by_http: list[float] = []
     by_lines: list[float] = []
+    by_starlette: list[float] = []
     room = stage.room("http")
     with daemon(room, flooding_codex.launcher(room)) as running:
         open_thread(running)
@@ -74,14 +82,19 @@ def run_requests(stage: Bench) -> Outcome:
         with socket.socket(socket.AF_UNIX) as sock, running.client() as lines:
             sock.connect(str(running.socket))
             answers = sock.makefile("rb")
-            _get(sock, answers)
+            body = _get(sock, answers)
             after_mib = rss_mib(running.pid)
-            for _ in range(repeats):
-                by_http.append(_timed(requests, lambda: _get(sock, answers)))
-                by_lines.append(_timed(requests, lambda: lines.request("orchestration/snapshot")))
-    http, rpc = (
+            with _bare_app(room, body) as (bare, bare_answers):
+                for _ in range(repeats):
+                    by_http.append(_timed(requests, lambda: _get(sock, answers)))
+                    by_lines.append(
+                        _timed(requests, lambda: lines.request("orchestration/snapshot"))
+                    )
+                    by_starlette.append(_timed(requests, lambda: _get(bare, bare_answers)))
+    http, rpc, starlette = (
         Figure("GET /api/v1/threads", "1/s", by_http),
         Figure("orchestration/snapshot", "1/s", by_lines),
+        Figure("the same bytes from a bare Starlette app", "1/s", by_starlette),
     )
     why = "resident set, before the first HTTP request and after it"
     return Outcome(
@@ -92,11 +105,18 @@ def run_requests(stage: Bench) -> Outcome:
                 at_least(0.3, "×"),
                 "requests a second, one after another, medians",
             ),
+            Verdict(
+                "HTTP : bare Starlette on uvicorn",
+                http.median / starlette.median,
+                at_least(0.8, "×"),
+                "requests a second, one after another, medians; it has the body ready",
+            ),
             Verdict("memory of HTTP and WebSocket", after_mib - before_mib, at_most(6, "MiB"), why),
         ],
         [
             http,
             rpc,
+            starlette,
             Figure("memory without HTTP", "MiB", [before_mib]),
             Figure("memory with it", "MiB", [after_mib]),
         ],
@@ -110,13 +130,58 @@ def _timed(requests: int, ask: Callable[[], object]) -> float:
     return requests / (time.perf_counter() - began)
 
 
-def _get(sock: socket.socket, answers: BinaryIO) -> None:
+@contextmanager
+def _bare_app(room: Path, body: bytes) -> Generator[tuple[socket.socket, BinaryIO]]:
+    """A connection to `bare_app`, which sends `body`, on uvicorn in a process of its own."""
+    place, body_file = room / "bare.sock", room / "body.json"
+    body_file.write_bytes(body)
+    command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_app:app", "--uds", str(place)]
+    process = subprocess.Popen(
+        [
+            *command,
+            "--http",
+            "h11",
+            "--timeout-keep-alive",
+            "3600",
+            "--log-level",
+            "error",
+            "--no-access-log",
+        ],
+        env={**os.environ, _BODY_VARIABLE: str(body_file)},
+        cwd=Path(__file__).parents[1],
+    )
+    try:
+        with socket.socket(socket.AF_UNIX) as sock:
+            _connect_when_ready(sock, place)
+            yield sock, sock.makefile("rb")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _connect_when_ready(sock: socket.socket, place: Path) -> None:
+    deadline = time.monotonic() + _START_S
+    while True:
+        try:
+            sock.connect(str(place))
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _get(sock: socket.socket, answers: BinaryIO) -> bytes:
+    """Return the body, which is JSON."""
     sock.sendall(_THREADS)
     size = 0
     while (line := answers.readline()) != b"\r\n":
         name, _, value = line.partition(b": ")
         size = int(value) if name.lower() == b"content-length" else size
-    json.loads(answers.read(size))
+    body = answers.read(size)
+    json.loads(body)
+    return body
 
 
 def _rate(turn: Relayed) -> float:

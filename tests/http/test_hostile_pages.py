@@ -1,7 +1,6 @@
 """Pages that mean harm, in a real Chromium that is logged in: what they try comes to nothing.
 
-Needs Debian's `chromium-headless-shell` and PyPI's `playwright`; skipped where they are not
-installed.
+Needs Debian's `chromium-headless-shell`, which `scripts/install-test-tools` installs.
 """
 
 import shutil
@@ -15,13 +14,14 @@ from anyio.abc import SocketStream
 
 from tests.deadlines import SCENARIO_S
 from tests.http.stage import Stage
+from tests.tools import REQUIRED
 
 playwright = pytest.importorskip("playwright.async_api")
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason="Chromium is not installed"),
 ]
 
 ATTACKS = """async (target) => {

@@ -9,13 +9,12 @@ import anyio
 from trimpoint.testkit import codex_environment
 
 from tests.e2e.conftest import CODEX_BIN, Harness
-from tests.tools import REQUIRED
+from tests.tools import REQUIRED, VENV
 from tests.tui.terminal import Terminal, program_in_terminal
 
 # npm's newest, which `scripts/install-test-tools` puts there; Codex's own package is always there.
 NEWEST = Path(
-    os.environ.get("TRIMPOINT_TEST_TUI")
-    or ROOT / ".venv" / "npm" / "node_modules" / ".bin" / "codex"
+    os.environ.get("TRIMPOINT_TEST_TUI") or VENV / "npm" / "node_modules" / ".bin" / "codex"
 )
 BINARIES = [CODEX_BIN, *([NEWEST] if NEWEST.exists() or REQUIRED else [])]
 SCREEN_READ_S = 120.0

@@ -111,20 +111,16 @@ async def test_a_ui_a_websocket_and_the_command_line_share_a_thread(
             printed = await _command_line(harness, "clear", "1", "--thread", thread_id)
             assert "Context cleared" in printed
             await terminal.shows("Context cleared")
-            event = await browser.expect(
+            await browser.expect(
                 lambda message: (
                     message.get("method") == "orchestration/event"
                     and message["params"]["type"] == "thread.trim-point-created"
                 )
             )
-            assert event["params"]["threadId"] == thread_id
             await browser.received("thread/tokenUsage/updated")
             prompt = [{"type": "text", "text": "Say three."}]
             await browser.request("turn/start", threadId=thread_id, input=prompt)
             await terminal.shows("• it is three")
-            assert "Say four." not in await _command_line(
-                harness, "timeline", "--thread", thread_id
-            )
     [request] = [
         one
         for one in harness.model.requests

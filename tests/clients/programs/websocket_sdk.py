@@ -1,6 +1,7 @@
 """A program that uses `codex-app-server-sdk` (PyPI) over WebSocket; prints what it was told."""
 
 import asyncio
+import json
 import sys
 
 from codex_app_server_sdk import CodexClient, ThreadConfig
@@ -8,7 +9,7 @@ from codex_app_server_sdk import CodexClient, ThreadConfig
 
 def show(what: str, value: object) -> None:
     """Print one line."""
-    print(f"{what}: {value}", flush=True)
+    print(f"{what}: {json.dumps(value)}", flush=True)
 
 
 async def main(url: str, token: str, folder: str) -> None:

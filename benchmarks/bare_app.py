@@ -1,0 +1,18 @@
+"""The least that a Starlette app does for `GET /api/v1/threads`: it sends a body that is ready."""
+
+import os
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+_body = Path(os.environ["TRIMPOINT_BENCH_BODY"]).read_bytes()
+
+
+async def _threads(request: Request) -> Response:
+    return Response(_body, media_type="application/json")
+
+
+app = Starlette(routes=[Route("/api/v1/threads", _threads)])
